@@ -1,0 +1,118 @@
+"""The exceptions Resay raises.
+
+ResayError
+├── ConfigurationError         a setting, argument or combination that cannot work
+│   ├── PolicyError            a policy file that is not valid, with file and line
+│   └── MissingDependencyError an extra that is not installed
+├── ProviderError              a provider could not give what was asked
+│   ├── ProviderRefusedError   it said no, and would say no again (bad key, bad request)
+│   └── ProviderTimeoutError   it did not answer in time
+├── DeadlineExceededError      no answer at all within `limits.deadline_s`
+├── ScorerError                a scorer could not do its work
+└── HallucinationBlockedError  the policy withheld the answer and asked for an exception
+
+Messages name the offending value with `repr` and say what to do next. They never hold a key,
+a prompt or a response.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from resay.verdict import Verdict
+
+__all__ = [
+    "ConfigurationError",
+    "DeadlineExceededError",
+    "HallucinationBlockedError",
+    "MissingDependencyError",
+    "PolicyError",
+    "ProviderError",
+    "ProviderRefusedError",
+    "ProviderTimeoutError",
+    "ResayError",
+    "ScorerError",
+]
+
+
+class ResayError(Exception):
+    """The root of everything Resay raises on purpose."""
+
+
+class ConfigurationError(ResayError):
+    """A setting, an argument, or a combination of them that cannot work."""
+
+
+class PolicyError(ConfigurationError):
+    """A policy that is not valid.
+
+    Attributes:
+        problems: One line each, `file:line: path: message`.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class MissingDependencyError(ConfigurationError):
+    """An optional dependency that is needed here and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {package!r}; install it with: pip install 'resay[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class ProviderError(ResayError):
+    """A provider could not give what was asked.
+
+    Attributes:
+        status: The HTTP status, where there was one.
+        retry_after_s: Seconds the provider asked us to wait, where it said so.
+        retryable: Whether the same request may succeed when it is sent again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.retryable = retryable
+
+
+class ProviderRefusedError(ProviderError):
+    """The provider said no and would say no again: a bad key, model or request."""
+
+
+class ProviderTimeoutError(ProviderError):
+    """The provider did not answer in time."""
+
+
+class DeadlineExceededError(ResayError):
+    """There is no answer to give within `limits.deadline_s`."""
+
+
+class ScorerError(ResayError):
+    """A scorer could not do its work."""
+
+
+class HallucinationBlockedError(ResayError):
+    """The policy withheld the answer and says `exit: raise`.
+
+    Attributes:
+        verdict: Why. It holds the withheld text; do not show it to end users.
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(f"the answer was withheld: {verdict.reason}")
+        self.verdict = verdict

@@ -1,0 +1,22 @@
+"""Where the blocks of a text and the sentences inside them begin and end.
+
+Everything here works on code-point offsets and takes time linear in the length of the text,
+whatever the text is.
+"""
+
+from resay.segmentation.alignment import Span, UnalignedError, align
+from resay.segmentation.blocks import Block, Kind, Layout, lay_out
+from resay.segmentation.external import load_sentencex
+from resay.segmentation.sentences import sentence_ends
+
+__all__ = [
+    "Block",
+    "Kind",
+    "Layout",
+    "Span",
+    "UnalignedError",
+    "align",
+    "lay_out",
+    "load_sentencex",
+    "sentence_ends",
+]

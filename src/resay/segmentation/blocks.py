@@ -1,0 +1,369 @@
+"""Markdown blocks: which stretches of a text are prose, and which must not be read as sentences.
+
+This is not a Markdown renderer. Language models write Markdown loosely, and a stretch wrongly taken
+for code is a claim nobody checks, so where CommonMark and caution disagree the text stays prose: a
+setext underline below a full sentence is a rule, tags around text are no HTML block, display math
+and comments must be closed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from resay.segmentation.abbreviations import ORDINAL_MONTHS
+from resay.segmentation.lines import (
+    Fence,
+    is_definition,
+    is_delimiter_row,
+    is_heading,
+    is_rule,
+    is_tags,
+    parse_fence,
+)
+
+__all__ = ["Block", "Kind", "Layout", "lay_out"]
+
+Kind = Literal["prose", "heading", "code", "table", "rule", "math", "html", "definition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of whole lines of one kind, with the blank lines after it.
+
+    Attributes:
+        kind: What it is; only "prose" holds sentences.
+        start: Where it begins, in code points.
+        end: Where it ends (exclusive), in code points.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The blocks of a text.
+
+    Attributes:
+        blocks: They follow each other without gaps and cover the text.
+        markers: List, quote, checkbox and footnote markers as (start, end), ascending.
+        masked: The text with a space in place of every character of a marker.
+    """
+
+    blocks: tuple[Block, ...]
+    markers: tuple[tuple[int, int], ...]
+    masked: str
+
+
+def lay_out(text: str) -> Layout:
+    """Split a text into Markdown blocks.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Its blocks and markers; no blocks for the empty text.
+    """
+    scanner = _Scanner(text)
+    start = 0
+    for line in text.splitlines(keepends=True):
+        scanner.read(start, line)
+        start += len(line)
+    return scanner.layout()
+
+
+# Deeper nesting on one line is not Markdown anybody wrote, and would make the work grow with it.
+_MAX_NESTING = 16
+_MAX_TITLE_CHARS = 120
+_CODE_COLUMN = 4
+_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_GAP = rf"[^\S{_BREAKS}]"
+_QUOTES = re.compile(rf"(?:{_GAP}*>)+")
+_MARKER = re.compile(
+    rf"""
+    (?: (?P<quote>>) {_GAP}*
+      | (?: (?P<bullet>[-*+•‣◦▪●○∙⁃–])
+          | (?P<label>\d{{1,3}}|[a-z](?=\))) [.)] (?!{_GAP}+(?:{ORDINAL_MONTHS})\b)
+          | \( (?P<enclosed>\d{{1,3}}|[a-z]|[ivx]{{2,4}}) \)
+          | (?P<note>\[\^[^\[\]\s]{{1,40}}\]:)
+        )
+        (?:{_GAP}+|(?=\s)|\Z)
+        (?:\[[ xX]\](?:{_GAP}+|(?=\s)|\Z))?
+    )
+    """,
+    re.VERBOSE,
+)
+_LEADS_IN = (".", ":", ";", "!", "?", "…", "。", "：", "！", "？", "؟", "।")
+_RAW_TAG = re.compile(r"<(pre|script|style|textarea)[\s>]")
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n|\r[ \t]*\r(?!\n)|\u2029")
+_REST_OF_LINE = re.compile(rf"[.,;]?{_GAP}{{0,200}}(?:[{_BREAKS}]|\Z)")
+
+
+class _Next:
+    """The next match of a pattern at or after a position that never moves back.
+
+    The last match is kept, so that many openers waiting for one closer cost one search.
+    """
+
+    def __init__(self, pattern: str | re.Pattern[str], text: str) -> None:
+        self._search = re.compile(pattern).search
+        self._text = text
+        self._span: tuple[int, int] | None = (-1, -1)
+
+    def after(self, position: int) -> tuple[int, int] | None:
+        if self._span is not None and self._span[0] < position:
+            match = self._search(self._text, position)
+            self._span = match.span() if match else None
+        return self._span
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    """The prose block that the next line may continue."""
+
+    is_item: bool
+    lines: int = 0
+    last_start: int = 0
+    last: str = ""
+
+
+class _Scanner:
+    """Reads lines in order and notes where blocks and markers are."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts: list[int] = []
+        self._kinds: list[Kind] = []
+        self._markers: list[tuple[int, int]] = []
+        self._paragraph: _Paragraph | None = None
+        self._continuing: Literal["table", "code"] | None = None
+        self._fence: Fence | None = None
+        self._raw_until = 0
+        self._quotes = 0
+        self._list_column: int | None = None
+        self._after_blank = False
+        self._seen_flush_left = False
+        self._closers: dict[str, _Next] = {}
+        self._blank_lines = _Next(_BLANK_LINE, text)
+
+    def layout(self) -> Layout:
+        starts = [0, *self._starts[1:]]
+        kinds = self._kinds or ["prose"]
+        ends = [*starts[1:], len(self._text)]
+        blocks = (Block(*block) for block in zip(kinds, starts, ends, strict=True))
+        return Layout(
+            tuple(blocks) if self._text else (),
+            tuple(self._markers),
+            _masked(self._text, self._markers),
+        )
+
+    def read(self, start: int, line: str) -> None:
+        if start < self._raw_until or (self._fence is not None and self._in_fence(line)):
+            return
+        quote = _QUOTES.match(line)
+        prefix = quote.end() if quote else 0
+        if quote:
+            self._markers.append((start, start + prefix))
+        body = line[prefix:].strip()
+        if not body:
+            self._read_blank()
+            return
+        at = len(line) - len(line[prefix:].lstrip())
+        column = len(line[prefix:at].expandtabs(_CODE_COLUMN))
+        self._read_body(start, at, body, column, quote.group().count(">") if quote else 0)
+        self._seen_flush_left = self._seen_flush_left or column < _CODE_COLUMN
+        self._after_blank = False
+        if line.endswith("\u2029"):
+            self._read_blank()
+
+    def _read_blank(self) -> None:
+        self._paragraph = None
+        self._after_blank = True
+        if self._continuing == "table":
+            self._continuing = None
+
+    def _read_body(self, start: int, at: int, body: str, column: int, quotes: int) -> None:
+        if quotes > self._quotes:
+            self._paragraph = None
+        self._quotes = quotes
+        if self._continues(body, column) or self._underlines(body):
+            return
+        if self._opens_indented_code(column):
+            self._add("code", start)
+            self._continuing = "code"
+            return
+        if is_rule(body):
+            self._list_column = None
+            self._add("rule", start)
+            return
+        markers = self._read_markers(start + at, body)
+        if markers:
+            self._paragraph = None
+            outermost = column if self._list_column is None else self._list_column
+            self._list_column = min(column, outermost)
+        elif self._after_blank and column <= (self._list_column or 0):
+            self._list_column = None
+        self._read_leaf(start, start + at + markers, body[markers:], is_item=bool(markers))
+
+    def _continues(self, body: str, column: int) -> bool:
+        """Whether the line is one more line of an open table or of indented code."""
+        if self._continuing == "table" and "|" in body:
+            return True
+        if self._continuing == "code" and column >= _CODE_COLUMN:
+            return True
+        self._continuing = None
+        return False
+
+    def _underlines(self, body: str) -> bool:
+        """Whether the line makes the open paragraph's last line a table head or a heading."""
+        paragraph = self._paragraph
+        if paragraph is None or body[0] not in "|:-=":
+            return False
+        if "|" in paragraph.last and is_delimiter_row(body):
+            if paragraph.lines == 1:
+                self._kinds[-1] = "table"
+                self._paragraph = None
+            else:
+                self._add("table", paragraph.last_start)
+            self._continuing = "table"
+            return True
+        if len(body) >= 2 and not body.strip(body[0]) and body[0] in "-=" and _is_title(paragraph):
+            self._kinds[-1] = "heading"
+            self._paragraph = None
+            return True
+        return False
+
+    def _opens_indented_code(self, column: int) -> bool:
+        # A text that is indented throughout was written that way by accident: it stays prose.
+        return (
+            column >= _CODE_COLUMN
+            and self._after_blank
+            and self._paragraph is None
+            and self._list_column is None
+            and self._seen_flush_left
+        )
+
+    def _read_markers(self, start: int, body: str) -> int:
+        """Note the markers the line begins with and return how long they are together."""
+        at = 0
+        for _ in range(_MAX_NESTING):
+            match = _MARKER.match(body, at)
+            if match is None or (at == 0 and not self._may_start_item(match, body)):
+                break
+            self._markers.append((start + at, start + match.end()))
+            at = match.end()
+        return at
+
+    def _may_start_item(self, match: re.Match[str], body: str) -> bool:
+        paragraph = self._paragraph
+        if paragraph is None or match["note"]:
+            return True
+        if match.end() == len(body):
+            return False
+        in_list = self._list_column is not None
+        if match["bullet"]:
+            return in_list or match["bullet"] != "–"
+        return in_list or match["label"] in {"0", "1"} or paragraph.last.endswith(_LEADS_IN)
+
+    def _read_leaf(self, start: int, at: int, body: str, *, is_item: bool) -> None:
+        fence = parse_fence(body, self._quotes)
+        if fence is not None:
+            self._fence = fence
+            self._add("code", start)
+        elif is_heading(body):
+            self._list_column = None
+            self._add("heading", start)
+        elif self._is_html(at, body):
+            self._add("html", start)
+        elif self._is_math(at, body):
+            self._add("math", start)
+        elif self._paragraph is None and is_definition(body):
+            self._add("definition", start)
+        else:
+            self._read_prose(start, body, is_item=is_item)
+
+    def _read_prose(self, start: int, body: str, *, is_item: bool) -> None:
+        paragraph = self._paragraph
+        if paragraph is None:
+            self._add("prose", start)
+            paragraph = self._paragraph = _Paragraph(is_item)
+        paragraph.lines += 1
+        paragraph.last_start = start
+        paragraph.last = body
+
+    def _in_fence(self, line: str) -> bool:
+        fence = self._fence
+        if fence is None:
+            return False
+        at = 0
+        if fence.quotes:
+            quote = _QUOTES.match(line)
+            if quote is None or quote.group().count(">") < fence.quotes:
+                self._fence = None
+                return False
+            at = quote.end()
+        if fence.closed_by(line[at:].strip()):
+            self._fence = None
+        self._after_blank = False
+        return True
+
+    def _is_html(self, at: int, body: str) -> bool:
+        if not body.startswith("<"):
+            return False
+        if body.startswith("<!--"):
+            return self._swallow(at, 4, "-->")
+        raw = _RAW_TAG.match(body)
+        if raw and self._swallow(at, raw.end(), f"</{raw[1]}>"):
+            return True
+        return is_tags(body)
+
+    def _is_math(self, at: int, body: str) -> bool:
+        if body.startswith("$$"):
+            return self._swallow(at, 2, "$$", across_blank_lines=False)
+        if body.startswith("\\["):
+            return self._swallow(at, 2, "\\]", across_blank_lines=False)
+        return False
+
+    def _swallow(
+        self, at: int, opener: int, closer: str, *, across_blank_lines: bool = True
+    ) -> bool:
+        """Skip to a closer that ends its line; False, and nothing skipped, where there is none."""
+        search = self._closers.get(closer)
+        if search is None:
+            search = self._closers[closer] = _Next(re.escape(closer), self._text)
+        span = search.after(at + opener)
+        if span is None or not _REST_OF_LINE.match(self._text, span[1]):
+            return False
+        if not across_blank_lines:
+            blank = self._blank_lines.after(at)
+            if blank is not None and blank[0] < span[0]:
+                return False
+        self._raw_until = span[1]
+        return True
+
+    def _add(self, kind: Kind, start: int) -> None:
+        self._kinds.append(kind)
+        self._starts.append(start)
+        self._paragraph = None
+        self._continuing = None
+
+
+def _masked(text: str, markers: list[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in markers:
+        parts += text[done:start], " " * (end - start)
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _is_title(paragraph: _Paragraph) -> bool:
+    return (
+        paragraph.lines == 1
+        and not paragraph.is_item
+        and len(paragraph.last) <= _MAX_TITLE_CHARS
+        and not paragraph.last.endswith(_LEADS_IN)
+    )

@@ -1,0 +1,78 @@
+"""The sentence splitter sentencex, for those who prefer its rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Protocol, TypedDict, cast
+
+from resay.errors import MissingDependencyError
+from resay.segmentation.sentences import sentence_ends
+
+__all__ = ["load_sentencex"]
+
+# sentencex takes time quadratic in the number of quotation marks it is given at once.
+_MAX_CHARS = 4096
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+class _Boundary(TypedDict):
+    end_index: int
+
+
+class _Sentencex(Protocol):
+    def get_sentence_boundaries(self, language: str, text: str) -> list[_Boundary]: ...
+
+
+def load_sentencex() -> Callable[[str], Iterator[int]]:
+    """Load sentencex.
+
+    Returns:
+        A function like `resay.segmentation.sentence_ends`. It gives long blocks to sentencex in
+        parts that end where the built-in rules end a sentence, and leaves what sentencex cannot
+        read, such as lone surrogates, to the built-in rules.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    try:
+        module = import_module("sentencex")
+    except ImportError as error:
+        raise MissingDependencyError("sentencex", "sentencex", "splitter 'sentencex'") from error
+    sentencex = cast("_Sentencex", module)
+
+    def ends(text: str) -> Iterator[int]:
+        start = 0
+        for end in _parts(text):
+            if start:
+                yield start
+            for boundary in _boundaries(sentencex, text[start:end]):
+                yield start + boundary
+            start = end
+
+    return ends
+
+
+def _parts(text: str) -> Iterator[int]:
+    """Where to cut a block so that no part is too long, unless it is one sentence."""
+    start = last = 0
+    if len(text) > _MAX_CHARS:
+        for end in sentence_ends(text):
+            if end - start > _MAX_CHARS and last > start:
+                yield last
+                start = last
+            last = end
+        if len(text) - start > _MAX_CHARS and last > start:
+            yield last
+    yield len(text)
+
+
+def _boundaries(sentencex: _Sentencex, text: str) -> list[int]:
+    if len(text) > _MAX_CHARS:
+        return []
+    try:
+        found = sentencex.get_sentence_boundaries("ja" if _KANA.search(text) else "en", text)
+    except UnicodeEncodeError:
+        return list(sentence_ends(text))
+    return [boundary["end_index"] for boundary in found[:-1]]

@@ -1,0 +1,350 @@
+"""Rules for where sentences end inside one block of prose.
+
+A terminator is a candidate; what stands around it decides. Nothing here looks further than a fixed
+number of characters to either side, so the work is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from resay.segmentation.abbreviations import (
+    ATTRIBUTIONS,
+    BEFORE_CLOCK,
+    BEFORE_LABEL,
+    BEFORE_NUMBER,
+    BEFORE_ORDINAL,
+    CLOCK,
+    COMPANIES,
+    ERAS_AND_DEGREES,
+    LABELLED,
+    NEVER_FINAL,
+    OPENERS,
+    ORDINAL_MONTHS,
+    PRONOUNS,
+    RARELY_FINAL,
+    ROLES,
+    TITLES,
+)
+
+__all__ = ["sentence_ends"]
+
+_LOOK_BEHIND = 48
+_LONGEST_CODE_SPAN = 400
+
+# These end a sentence without white space after them; the others need it.
+_HARD = "。！？｡．।॥۔։።፧။៕᠃"
+_EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+_CLOSERS = rf"""[\"'”’»«›‹)\]}}*_`´」』）】》〉〕＂＇{_EMOJI}]*"""
+_TERMINATOR = re.compile(rf"([.!?…‽؟{_HARD}]+)({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)")
+_CITATION = re.compile(
+    rf"""
+    (?: \[ \[? \^? [\w\ ,;–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
+      | \s? 【 [^【】]{{1,60}} † [^【】]{{0,60}} 】
+      | [ \t]{{1,2}} \[ \^? \d{{1,3}} (?: [,–-] \ ? \d{{1,3}} ){{0,9}} \] (?=\s|\[|\Z)
+      | [⁰¹²³⁴-⁹]{{1,6}}
+    )+
+    {_CLOSERS}
+    """,
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"\s*")
+_OPENING = re.compile(r"""(?:[\"'“”‘«»„‚(\[{¿¡*_~`–—\-#「『（【《] ?){0,16}""")
+_LEADING = "\"'“”‘’«»„‚([{¿¡*_~`–—-#「『（【《"
+_WORD = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
+_ALNUM = re.compile(r"[^\W_]")
+_GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
+
+_LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_SPACED_LETTER = re.compile(r"[^\W\d_]\.")
+_ENUMERATOR = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}|[^\W\d_]|[ivxIVX]{1,5}")
+_LABEL = re.compile(r"[IVXLCM]{1,6}|[A-Z]")
+_ORDINAL_MONTH = re.compile(rf"(?:{ORDINAL_MONTHS})\b")
+_CAMEL = re.compile(r"[a-z]{1,3}[A-Z]")
+_YEAR = re.compile(r"\((?:c(?:a|irca)?\.? ?)?\d{4}(?: ?[–-] ?\d{2,4})?\)")
+_ATTRIBUTION = re.compile(rf"(?:[A-Z][\w.'’-]{{0,30}}\s){{1,3}}?(?:{ATTRIBUTIONS})\b")
+_RUN_ON = re.compile(r"([^\W\d_]{1,24})(?=[\s,'’:;]|[.!?](?:\s|\Z))")
+_MAY_RUN_ON = re.compile(r"(?:\d|\)|[^\W\d_]{2})\Z")
+_NO_WORD = frozenset("/@_\\:=#.`")
+_QUOTE_MARKS = frozenset("\"'”’»›“‘«")
+
+_IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# What follows a Japanese or Chinese quotation that the sentence goes on around.
+_JAPANESE_PARTICLE = re.compile(r"と(?!ても|ころ|き|り)|って|を|が|の|は(?![いじ])|に|も(?![うし])")
+_CHINESE_ATTRIBUTION = re.compile(r"[^\s。！？，,]{0,6}[说說问問道喊叫答]")
+_IDEOGRAPHIC_QUOTES = frozenset("」』”’")
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Where sentences end in a block of prose.
+
+    Args:
+        text: One block, with anything that is not prose blanked out.
+
+    Yields:
+        The end of every sentence but the last, ascending: after the terminator, its closing quotes
+        and brackets and any citation, before the white space. Every sentence so delimited has a
+        letter or a digit, unless the text has none.
+    """
+    lower_only = text.islower()
+    text = _hide_code_spans(text)
+    sentence = checked = 0
+    has_letters = False
+    for match in _TERMINATOR.finditer(text):
+        end = _end_of_sentence(text, match, sentence, lower_only=lower_only)
+        if end is None:
+            continue
+        has_letters = has_letters or _ALNUM.search(text, checked, end) is not None
+        checked = end
+        if not has_letters:
+            continue
+        if _ALNUM.search(text, end) is None:
+            return
+        yield end
+        sentence = end
+        has_letters = False
+
+
+@dataclass(slots=True)
+class _Stop:
+    """A terminator with white space after it, and what stands around it."""
+
+    mark: str
+    closers: str
+    start: int
+    before: str
+    earlier: str
+    next: int
+    first: str
+    after: str
+    opens: bool
+
+
+def _end_of_sentence(
+    text: str, match: re.Match[str], sentence: int, *, lower_only: bool
+) -> int | None:
+    end = match.end()
+    following = text[end : end + 1]
+    if (following.isalpha() or following.isdecimal()) and match[1][-1] not in _HARD:
+        return end if _runs_on(text, match) else None
+    citation = _CITATION.match(text, end)
+    if citation:
+        end = citation.end()
+        following = text[end : end + 1]
+    if match[1][-1] in _HARD:
+        return end if _ends_after_hard(text, match, end) else None
+    if following.isspace():
+        stop = _look_around(text, match, end)
+        return end if _ends(text, stop, sentence, lower_only=lower_only) else None
+    return end if citation and following.isupper() else None
+
+
+def _look_around(text: str, match: re.Match[str], end: int) -> _Stop:
+    start = match.start()
+    before, earlier = _words_before(text, start)
+    following = _after(_SPACE, text, end)
+    word_start = _after(_OPENING, text, following)
+    word = _WORD.match(text, word_start)
+    after = word.group() if word else ""
+    word_end = word_start + len(after)
+    return _Stop(
+        mark=match[1],
+        closers=match[2],
+        start=start,
+        before=before,
+        earlier=earlier,
+        next=following,
+        first=text[word_start : word_start + 1],
+        after=after,
+        opens=after.lower() in OPENERS and text[word_end : word_end + 1] not in {".", "-"},
+    )
+
+
+def _words_before(text: str, position: int) -> tuple[str, str]:
+    """The word that touches the position, without leading punctuation, and the one before it."""
+    stretch = text[max(0, position - _LOOK_BEHIND) : position]
+    if not stretch or stretch[-1].isspace():
+        return "", ""
+    words = stretch.rsplit(None, 2)
+    before = words[-1].rpartition("—")[2].lstrip(_LEADING)
+    return before, words[-2] if len(words) > 1 else ""
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _ends(text: str, stop: _Stop, sentence: int, *, lower_only: bool) -> bool:
+    if not stop.first or stop.first in _GOES_ON or _YEAR.match(text, stop.next):
+        return False
+    if stop.first.islower() and not lower_only and not _CAMEL.match(stop.after):
+        return False
+    if stop.closers and text[stop.start - 1 : stop.start] in {"(", "["}:
+        return False
+    if not set(stop.mark).isdisjoint("!?‽؟"):
+        return _ends_after_exclamation(text, stop)
+    if len(stop.mark) > 1 or stop.mark == "…":
+        return stop.after.partition("'")[0].partition("’")[0] != "I"
+    return _ends_after_period(text, stop, sentence)
+
+
+def _ends_after_exclamation(text: str, stop: _Stop) -> bool:
+    if stop.after.lower() in COMPANIES:
+        return False
+    quoted = not _QUOTE_MARKS.isdisjoint(stop.closers)
+    named = quoted and stop.after.lower() not in PRONOUNS
+    return not (named and _ATTRIBUTION.match(text, stop.next))
+
+
+def _ends_after_period(text: str, stop: _Stop, sentence: int) -> bool:
+    if not stop.before:
+        return True
+    if _is_enumerator(text, stop, sentence) or _is_ordinal(stop):
+        return False
+    key = stop.before.lower()
+    finality = _finality(key, stop)
+    if stop.first.isdigit():
+        return finality == "usually" and key not in BEFORE_NUMBER
+    return finality == "usually" or (finality == "rarely" and stop.opens)
+
+
+def _is_enumerator(text: str, stop: _Stop, sentence: int) -> bool:
+    """Whether the word is a number or letter in front of what it counts: "1. Open the door."."""
+    if len(stop.before) > 20 or not _ENUMERATOR.fullmatch(stop.before):
+        return False
+    if stop.before.isdigit() and stop.earlier.endswith((":", ";")):
+        return True
+    start = stop.start - len(stop.before)
+    return start - sentence <= _LOOK_BEHIND and _ALNUM.search(text, sentence, start) is None
+
+
+def _is_ordinal(stop: _Stop) -> bool:
+    if not (stop.before.isdigit() and len(stop.before) <= 3):
+        return False
+    return _ORDINAL_MONTH.match(stop.after) is not None or (
+        stop.earlier.lower() in BEFORE_ORDINAL and not stop.opens
+    )
+
+
+def _finality(key: str, stop: _Stop) -> Literal["never", "rarely", "usually"]:
+    """How often a sentence ends after a word with a stop and before a capital."""
+    if key in NEVER_FINAL:
+        is_acronym = stop.before.isupper() and "." not in key
+        return "usually" if is_acronym else "never"
+    if key in TITLES:
+        return "never" if stop.before.istitle() and not stop.closers else "rarely"
+    if key in RARELY_FINAL or key.endswith("str"):  # Hauptstr. 5
+        return "rarely"
+    if len(key) == 1:
+        return _finality_of_letter(stop)
+    if key in BEFORE_LABEL and _LABEL.fullmatch(stop.after):
+        is_label = stop.after not in {"I", "A"} or stop.before[0].isupper()
+        return "never" if is_label else "usually"
+    if key in COMPANIES:
+        is_role = stop.after.isupper() and 2 <= len(stop.after) <= 5
+        return "rarely" if is_role or stop.after.lower() in ROLES else "usually"
+    if key in CLOCK:
+        return "never" if stop.after.lower() in BEFORE_CLOCK else "usually"
+    if _LETTER_STOPS.fullmatch(key) and key not in ERAS_AND_DEGREES:
+        return "rarely"
+    return "usually"
+
+
+def _finality_of_letter(stop: _Stop) -> Literal["never", "rarely", "usually"]:
+    letter = stop.before
+    if letter.isdigit():
+        return "usually"
+    if _SPACED_LETTER.fullmatch(stop.earlier) and stop.earlier.islower():
+        return "never"  # z. B., d. h., u. a.
+    if letter.isupper():
+        is_word = letter == "I" and stop.earlier[:1].islower()
+        is_label = stop.earlier.lower().lstrip(_LEADING) in LABELLED
+        return "usually" if is_word or is_label else "rarely"
+    return "rarely" if letter.islower() and letter not in {"x", "y"} else "usually"
+
+
+def _runs_on(text: str, match: re.Match[str]) -> bool:
+    """Whether a sentence ends although no white space follows: "This is one.This is two."."""
+    if match[2] or match[1][0] == "…" or match[1].startswith(".."):
+        return False
+    start, end = match.span(1)
+    following = text[end]
+    if _IDEOGRAPHIC.match(following):
+        return _IDEOGRAPHIC.match(text, start - 1) is not None if start else False
+    if not following.isupper():
+        return False
+    word = _RUN_ON.match(text, end)
+    before = text[max(0, start - _LOOK_BEHIND) : start]
+    if word is None or not before or before[-1].isspace():
+        return False
+    token = before.rsplit(None, 1)[-1].lstrip(_LEADING)
+    return _are_separate(token, word[1])
+
+
+def _are_separate(before: str, after: str) -> bool:
+    """Whether two words with nothing but a stop between them belong to two sentences."""
+    if not _NO_WORD.isdisjoint(before) or not (after[1:].islower() or len(after) == 1):
+        return False
+    ending = before[-2:]
+    if after.lower() in OPENERS:
+        return (
+            ending[-1:].isdigit() or ending[-1:] == ")" or (len(ending) == 2 and ending.islower())
+        )
+    known = before.lower()
+    if known in TITLES or known in NEVER_FINAL or known in RARELY_FINAL or known in BEFORE_NUMBER:
+        return False
+    return len(before) > 2 and before.isalpha() and before.islower() and len(after) > 1
+
+
+def _ends_after_hard(text: str, match: re.Match[str], end: int) -> bool:
+    first = text[end : end + 1]
+    if first.isspace():
+        following = _after(_SPACE, text, end)
+        first = text[following : following + 1]
+    if first in _GOES_ON or (match[1][-1] == "．" and first.isdigit()):
+        return False
+    if match[2][-1:] not in _IDEOGRAPHIC_QUOTES:
+        return True
+    if _JAPANESE_PARTICLE.match(text, end):
+        return False
+    is_statement = match[1][-1] in {"。", "｡"}
+    return is_statement or _CHINESE_ATTRIBUTION.match(text, end) is None
+
+
+def _hide_code_spans(text: str) -> str:
+    """Put letters in place of inline code: nothing in it ends a sentence."""
+    if "`" not in text:
+        return text
+    runs = [match.span() for match in re.finditer(r"`+", text)]
+    parts: list[str] = []
+    done = 0
+    for opener, closer in _pairs(runs):
+        start, end = opener[1], closer[0]
+        # ``such quotes'' are TeX, not code.
+        if start < done or end - start > _LONGEST_CODE_SPAN or "''" in text[start:end]:
+            continue
+        parts += text[done:start], "X" * (end - start)
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _pairs(runs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Pair every run of backticks with the next run of the same length, left to right."""
+    partner: list[int | None] = [None] * len(runs)
+    last: dict[int, int] = {}
+    for index in reversed(range(len(runs))):
+        length = runs[index][1] - runs[index][0]
+        partner[index] = last.get(length)
+        last[length] = index
+    index = 0
+    while index < len(runs):
+        closer = partner[index]
+        if closer is None:
+            index += 1
+            continue
+        yield runs[index], runs[closer]
+        index = closer + 1

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay.tokens import tokenize
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The Band's 3rd album.", ["the", "band", "'s", "3rd", "album", "."]),
+        ("J. R. Tolkien (1892–1973)", ["j.", "r.", "tolkien", "(", "1892–1973", ")"]),
+        ("1,000 at 3.5%", ["1,000", "at", "3.5", "%"]),
+        ("U.S. AT&T Pac-10 well-known", ["u.s.", "at&t", "pac-10", "well", "-", "known"]),
+        ("O'Riordan’s", ["o'riordan", "’s"]),
+        ("1946-1952", ["1946", "-", "1952"]),
+        ("他在1932年。Bridge", ["他", "在", "1932", "年", "。", "bridge"]),
+        ("", []),
+    ],
+)
+def test_tokens(text: str, tokens: list[str]) -> None:
+    assert tokenize(text) == tokens
+
+
+@given(st.text())
+def test_nothing_but_space_is_lost(text: str) -> None:
+    assert "".join(tokenize(text)) == "".join(c for c in text.lower() if not c.isspace())
