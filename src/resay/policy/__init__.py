@@ -1,0 +1,25 @@
+"""The policy: a YAML file that says what to check, how, and what to do about it."""
+
+from __future__ import annotations
+
+from resay.policy.model import (
+    Annotate,
+    Block,
+    Limits,
+    Params,
+    Policy,
+    Sampling,
+    Threshold,
+    policy_schema,
+)
+
+__all__ = [
+    "Annotate",
+    "Block",
+    "Limits",
+    "Params",
+    "Policy",
+    "Sampling",
+    "Threshold",
+    "policy_schema",
+]

@@ -1,0 +1,300 @@
+"""Reading a policy: YAML text or a mapping in, plain data out, with the line of every value.
+
+YAML is read with fewer surprises than PyYAML has by itself. `on`, `yes`, `010`, `1:30` and dates
+are text. A key given twice, a key that is no text, a tag, and more values or levels than a policy
+can need are problems. `${NAME}` and `${NAME:-default}` in a value stand for an environment
+variable; the default also stands in for an empty one, and `$$` is one `$`. What comes in that way
+never becomes structure; an unquoted value is only typed again, so `${N:-7}` is a number and
+`"${N:-7}"` text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+import yaml
+
+from resay.errors import PolicyError
+from resay.policy.document import (
+    Document,
+    Path,
+    Spot,
+    UnreadableError,
+    check_bounds,
+    finite,
+    shortened,
+    without_surrogates,
+)
+
+__all__ = ["read_yaml"]
+
+_VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}|\$\{", re.ASCII)
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
+_FLOAT = re.compile(
+    r"[-+]?(?=\S*[.eE])(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+)
+_WORDS: Mapping[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
+
+
+def read_yaml(text: str, *, source: str, env: Mapping[str, str]) -> Document:
+    """Read a policy's text.
+
+    Args:
+        text: YAML, one document with a mapping at the top.
+        source: What to call it in messages; a path, where there is one.
+        env: The environment variables.
+
+    Returns:
+        The data, with the problems that did not stand in the way of reading the rest.
+
+    Raises:
+        PolicyError: It cannot be read at all.
+    """
+    try:
+        root = _composed(text)
+        walk = _Walk(env)
+        walk.document.data = walk.build(root, (), root.start_mark.line + 1)
+    except UnreadableError as error:
+        problem = error.problem
+    else:
+        return walk.document
+    # Outside of the handler, so that no traceback drags the text along.
+    raise PolicyError([problem.text(source)])
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's parser, with bounds and without its types."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._depth += 1
+        self._values += 1
+        check_bounds(self._depth, self._values, self.line + 1)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def resolve(self, *_: object) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - the types are ours
+        # No tag, so that a node which has one was given it in the file.
+        return ""
+
+
+def _composed(text: str) -> yaml.Node:
+    loader = _loader(text)
+    try:
+        return _only_document(loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else None
+        raise UnreadableError(_syntax_message(error, text, line), line) from None
+    except (ValueError, OverflowError):
+        # PyYAML lets these through for numbers in directives and escapes that are out of range.
+        message = "not valid YAML: an escape or a number is out of range"
+        raise UnreadableError(message, loader.line + 1) from None
+    finally:
+        loader.dispose()
+
+
+def _loader(text: str) -> _Loader:
+    try:
+        return _Loader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UnreadableError("there is a character YAML does not allow here", line) from None
+
+
+def _only_document(loader: _Loader) -> yaml.Node:
+    node = loader.get_node() if loader.check_node() else None
+    if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
+        raise UnreadableError("the policy is empty; the shortest is: chain: [{method: prompt}]", 1)
+    if loader.check_node():
+        raise UnreadableError("a second document begins here; a policy is one", loader.line + 1)
+    if not isinstance(node, yaml.MappingNode):
+        kind = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
+        line = node.start_mark.line + 1
+        raise UnreadableError(f"a policy must be a mapping (key: value), not {kind}", line)
+    return node
+
+
+def _syntax_message(error: yaml.MarkedYAMLError, text: str, line: int | None) -> str:
+    problem = error.problem or error.context or "cannot be read"
+    # PyYAML names the alias or tag, which may be the beginning of a password without quotes.
+    if "alias" in problem:
+        return "an alias (*name) without its anchor (&name); quote a value that begins with *"
+    if "tag" in problem:
+        return "tags (!name) are not supported; quote a value that begins with !"
+    lines = text.split("\n")
+    if line is not None and line <= len(lines) and "${" in lines[line - 1]:
+        problem += "; inside of { } and [ ], quote ${…} for text, or give it a line of its own"
+    return f"not valid YAML: {problem}"
+
+
+class _Walk:
+    """Turns nodes into plain data; one per text."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.document = Document()
+        self._env = env
+        self._values = 0
+        self._open: set[int] = set()
+
+    def build(self, node: yaml.Node, path: Path, key_line: int) -> Any:
+        line = node.start_mark.line + 1
+        self._count(path, line)
+        self.document.spots[path] = Spot(key_line, line)
+        self._refuse_tag(node, path, line)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path, Spot(key_line, line))
+        if isinstance(node, yaml.MappingNode):
+            data: dict[str, Any] = {}
+            self._fill(data, node, path)
+            return data
+        with self._inside(node, path):
+            return [
+                self.build(item, (*path, i), item.start_mark.line + 1)
+                for i, item in enumerate(cast("list[yaml.Node]", node.value))
+            ]
+
+    def _count(self, path: Path, line: int) -> None:
+        self._values += 1
+        check_bounds(len(path), self._values, line, path)
+
+    def _refuse_tag(self, node: yaml.Node, path: Path, line: int) -> None:
+        if node.tag:
+            message = "tags (!name) are not supported; quote a value that begins with !"
+            self.document.lose(path, message, line)
+
+    @contextmanager
+    def _inside(self, node: yaml.Node, path: Path) -> Generator[None]:
+        if id(node) in self._open:
+            line = node.start_mark.line + 1
+            raise UnreadableError("an alias (*name) stands inside of its own anchor", line, path)
+        self._open.add(id(node))
+        yield
+        self._open.remove(id(node))
+
+    def _fill(self, data: dict[str, Any], node: yaml.MappingNode, path: Path) -> None:
+        """Add what `data` does not have yet: the node's own keys first, then what it merges in."""
+        with self._inside(node, path):
+            own: dict[str, int] = {}
+            merged: list[yaml.Node] = []
+            for key_node, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+                line = key_node.start_mark.line + 1
+                key = self._key(key_node, path, line)
+                if key is None:
+                    continue
+                if key in own:
+                    message = (
+                        f"duplicate key {shortened(key)}; it stands on line {own[key]} already"
+                    )
+                    self.document.report((*path, key), message, line)
+                    continue
+                own[key] = line
+                if key == "<<" and _is_plain(key_node):
+                    merged.append(value)
+                elif key not in data:
+                    data[key] = self.build(value, (*path, key), line)
+            for value in merged:
+                self._merge(data, value, path)
+
+    def _merge(self, data: dict[str, Any], value: yaml.Node, path: Path) -> None:
+        line = value.start_mark.line + 1
+        several = isinstance(value, yaml.SequenceNode)
+        for source in cast("list[yaml.Node]", value.value) if several else [value]:
+            self._count(path, line)
+            if isinstance(source, yaml.MappingNode):
+                self._refuse_tag(source, path, line)
+                self._fill(data, source, path)
+            else:
+                message = "only a mapping, or a list of them, can be merged in"
+                self.document.report((*path, "<<"), message, line)
+
+    def _key(self, node: yaml.Node, path: Path, line: int) -> str | None:
+        self._refuse_tag(node, path, line)
+        if not isinstance(node, yaml.ScalarNode):
+            self.document.report(path, "a key must be text, not a list or a mapping", line)
+            return None
+        text = cast("str", node.value)
+        key = _typed(text) if _is_plain(node) else text
+        if not isinstance(key, str):
+            message = f"a key must be text; write it as {shortened(text)}"
+            self.document.report(path, message, line)
+            return None
+        return self._whole(key, path, line)
+
+    def _scalar(self, node: yaml.ScalarNode, path: Path, spot: Spot) -> Any:
+        written = cast("str", node.value)
+        text = self._interpolated(written, path, spot.value)
+        if text is None:
+            return None
+        if text != written:
+            self.document.spots[path] = Spot(spot.key, spot.value, written)
+        value = _typed(text) if _is_plain(node) else text
+        if isinstance(value, str):
+            return self._whole(value, path, spot.value)
+        return finite(value, path, self.document, spot.value)
+
+    def _interpolated(self, text: str, path: Path, line: int) -> str | None:
+        failed = False
+
+        def value_of(match: re.Match[str]) -> str:
+            nonlocal failed
+            if match.group() == "$$":
+                return "$"
+            message, value = self._variable(match)
+            if message:
+                failed = True
+                self.document.lose(path, message, line)
+            return value
+
+        text = _VARIABLE.sub(value_of, text)
+        return None if failed else text
+
+    def _variable(self, match: re.Match[str]) -> tuple[str | None, str]:
+        name, default = cast("tuple[str | None, str | None]", match.groups())
+        if name is None:
+            return (
+                "a '${' that is not ${NAME} or ${NAME:-default}; write '$${' for the characters",
+                "",
+            )
+        value = self._env.get(name)
+        if default is not None:
+            return None, value or default
+        if value is None:
+            message = f"the environment variable {name!r} is not set"
+            return f"{message}; set it or write ${{{name}:-default}}", ""
+        return None, value
+
+    def _whole(self, text: str, path: Path, line: int) -> str | None:
+        whole = without_surrogates(text)
+        if whole is None:
+            self.document.lose(path, "holds half of a surrogate pair", line)
+        return whole
+
+
+def _is_plain(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style is None
+
+
+def _typed(text: str) -> object:
+    """Return what an unquoted scalar means; anything doubtful is text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text

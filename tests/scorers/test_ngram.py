@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections import Counter
+from math import log
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Passage
+from resay.evidence import Evidence, Samples
+from resay.scorers import Ngram
+from resay.verdict import Scores
+
+pytestmark = pytest.mark.anyio
+
+RESPONSE = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
+SAMPLES = [
+    "The bridge opened in 1932. Its painter was Mary Doyle.",
+    "The bridge opened in 1932. Its painter was Tom Baker.",
+]
+
+
+async def score(response: list[str], samples: list[str], **config: object) -> Scores:
+    scorer = Ngram(Ngram.Config.model_validate(config))
+    return await scorer.score(Passage.from_sentences(response), Evidence(Samples(samples)))
+
+
+def by_the_equations(
+    sentences: list[list[str]], texts: list[list[list[str]]], n: int
+) -> tuple[list[float], list[float], float]:
+    """Equations 7 and 8 over sentences already split into words, written out plainly."""
+
+    def grams(words: list[str]) -> list[tuple[str, ...]]:
+        padded = ["<s>"] * (n - 1) + words
+        return [tuple(padded[i : i + n]) for i in range(len(words))]
+
+    counts = Counter(g for text in texts for words in text for g in grams(words))
+    total = sum(counts.values())
+    surprise = [[-log(counts[g] / total) for g in grams(words)] for words in sentences]
+    every = [value for values in surprise for value in values]
+    return [fmean(s) for s in surprise], [max(s) for s in surprise], fmean(every)
+
+
+words = st.lists(st.sampled_from(["ab", "cd", "ef", "gh"]), min_size=1, max_size=5)
+text = st.lists(words, min_size=1, max_size=3)
+
+
+@given(text, st.lists(text, max_size=3), st.integers(1, 5))
+def test_the_raw_values_are_those_of_the_equations(
+    response: list[list[str]], samples: list[list[list[str]]], n: int
+) -> None:
+    import anyio
+
+    def join(sentences: list[list[str]]) -> list[str]:
+        return [" ".join(["X", *w]) + "." for w in sentences]
+
+    def tokens(sentences: list[list[str]]) -> list[list[str]]:
+        return [["x", *w, "."] for w in sentences]
+
+    async def both() -> tuple[Scores, Scores]:
+        given_samples = [" ".join(join(s)) for s in samples]
+        return (
+            await score(join(response), given_samples, n=n, pool="average"),
+            await score(join(response), given_samples, n=n, pool="maximum"),
+        )
+
+    average, maximum = anyio.run(both)
+    mean, highest, whole = by_the_equations(
+        tokens(response), [tokens(response), *map(tokens, samples)], n
+    )
+    assert average.raw == pytest.approx(mean)
+    assert maximum.raw == pytest.approx(highest)
+    assert average.raw_passage == pytest.approx(whole)
+    assert maximum.raw_passage == pytest.approx(fmean(highest))
+    for scores in (average, maximum):
+        ranked = sorted(zip(scores.raw, scores.sentences, strict=True))
+        assert [s for _, s in ranked] == sorted(s for s in scores.sentences if s is not None)
+
+
+async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> None:
+    scores = await score(RESPONSE, SAMPLES)
+    assert scores.sentences == (0.0, 1.0)
+    assert scores.passage_score == 0.5
+
+
+async def test_why_names_the_rarest_word() -> None:
+    scores = await score(RESPONSE, SAMPLES)
+    assert scores.why[1] == "'harold' stands 0 more times in the response and 2 texts compared"
+
+
+async def test_only_the_sentences_asked_for_are_scored() -> None:
+    passage = Passage.from_sentences(RESPONSE).only([1])
+    whole = await score(RESPONSE, SAMPLES)
+    part = await Ngram().score(passage, Evidence(Samples(SAMPLES)))
+    assert part.raw == whole.raw[1:]
+
+
+async def test_without_samples_everything_is_as_improbable_as_can_be() -> None:
+    scores = await score(RESPONSE, [])
+    assert scores.sentences == (1.0, 1.0)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from resay import Passage, ProviderTimeoutError, Query
+from resay.evidence import Evidence, Samples
+from resay.providers import Completion, Completions, ReplayProvider
+from resay.scorers import Prompt
+from resay.scorers.prompt import render
+from resay.verdict import Scores
+
+pytestmark = pytest.mark.anyio
+
+SENTENCES = ["It opened in 1932.", "It has six lanes."]
+SAMPLES = ["It opened in 1932.\n\nIt has nine lanes.", "It opened in 1932."]
+
+
+async def judged(answers: list[list[str | None]], **config: object) -> Scores:
+    recording = {
+        render(sentence, sample): [answers[i][n]]
+        for i, sentence in enumerate(SENTENCES)
+        for n, sample in enumerate(SAMPLES)
+    }
+    evidence = Evidence(Samples(SAMPLES), judge_provider=ReplayProvider(recording))
+    scorer = Prompt(Prompt.Config.model_validate(config))
+    return await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+
+
+def test_the_question_is_the_published_one() -> None:
+    assert render("It has six lanes.", SAMPLES[0]) == (
+        "Context: It opened in 1932.  It has nine lanes.\n\n"
+        "Sentence: It has six lanes.\n\n"
+        "Is the sentence supported by the context above?\n\n"
+        "Answer Yes or No:"
+    )
+
+
+async def test_yes_is_zero_no_is_one_and_anything_else_a_half() -> None:
+    scores = await judged([["Yes", "No."], ["Perhaps", "no"]])
+    assert scores.sentences == (0.5, 0.75)
+    assert scores.columns == ((0.0, 0.5), (1.0, 1.0))
+    assert scores.undetermined == 1
+    assert scores.inconclusive is None
+    assert scores.why == (
+        "not supported by 1 of 2 texts compared",
+        "not supported by 1 of 2 texts compared",
+    )
+
+
+async def test_a_failed_call_is_left_out_of_the_mean() -> None:
+    scores = await judged([["Yes", "Yes"], [None, "No"]])
+    assert scores.sentences == (0.0, 1.0)
+    assert scores.failures == ("ProviderError",)
+    assert scores.inconclusive is None
+
+
+async def test_a_sentence_without_any_answer_leaves_the_passage_undecided() -> None:
+    scores = await judged([["Yes", "Yes"], [None, None]])
+    assert scores.sentences == (0.0, None)
+    assert scores.inconclusive == "1 of 2 sentences could not be scored (ProviderError x2)"
+
+
+async def test_a_judge_that_never_says_yes_or_no_decides_nothing() -> None:
+    scores = await judged([["Well", "Hm"], ["I cannot say", "Yes"]])
+    assert scores.inconclusive == "3 of 4 judge answers were neither yes nor no"
+
+
+class Recorder:
+    """Notes what it is asked; answers when everything it waits for is there."""
+
+    def __init__(self, answer: str, together: int) -> None:
+        self.prompts: list[str] = []
+        self.answer = answer
+        self.together = together
+        self.full = anyio.Event()
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.prompts.append(query.messages[-1]["content"])
+        if len(self.prompts) == self.together:
+            self.full.set()
+        await self.full.wait()
+        if not self.answer:
+            raise ProviderTimeoutError("slow")
+        return Completions((Completion(self.answer),))
+
+
+async def test_all_questions_are_asked_at_once() -> None:
+    judge = Recorder("Yes", together=4)
+    with anyio.fail_after(5):
+        await Prompt().score(
+            Passage.from_sentences(SENTENCES), Evidence(Samples(SAMPLES), judge_provider=judge)
+        )
+    assert len(judge.prompts) == 4
+
+
+async def test_per_sample_asks_once_a_sample() -> None:
+    judge = Recorder("1: Yes\n2: No", together=2)
+    scorer = Prompt(Prompt.Config(mode="per_sample"))
+    scores = await scorer.score(
+        Passage.from_sentences(SENTENCES), Evidence(Samples(SAMPLES), judge_provider=judge)
+    )
+    assert scores.sentences == (0.0, 1.0)
+    assert len(judge.prompts) == 2
+    assert "1. It opened in 1932.\n2. It has six lanes.\n" in judge.prompts[0]
+
+
+async def test_per_sample_with_an_unreadable_answer_is_undetermined() -> None:
+    scorer = Prompt(Prompt.Config(mode="per_sample"))
+    evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder("Sure!", together=2))
+    scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+    assert scores.sentences == (0.5, 0.5)
+    assert scores.undetermined == 4
+
+
+async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
+    scorer = Prompt(Prompt.Config(mode="per_sample"))
+    evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder("", together=2))
+    scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+    assert scores.sentences == (None, None)
+    assert scores.failures == ("ProviderTimeoutError",) * 2
+    assert scores.inconclusive is not None
+
+
+def test_only_a_named_judge_is_somebody_else() -> None:
+    assert Prompt.Config().asks_response_model
+    assert Prompt.Config.model_validate({"judge": {"params": {"a": 1}}}).asks_response_model
+    assert not Prompt.Config(judge="openai/x").asks_response_model
