@@ -1,0 +1,42 @@
+"""What tests of an application that uses Resay need: a provider that makes things up on purpose.
+
+`SimulatedProvider` serves OpenAI's chat completions API on this machine (extra `server`). What it
+knows and makes up is a `World`; what goes wrong with it is a list of faults.
+"""
+
+from resay.testing.faults import (
+    CutConnection,
+    EmptyAnswer,
+    Fault,
+    Hang,
+    IdenticalSamples,
+    IgnoreN,
+    MalformedJson,
+    RateLimited,
+    Refused,
+    ServerError,
+    Slow,
+)
+from resay.testing.simulated import RequestRecord, SimulatedProvider
+from resay.testing.world import Answer, Invention, Statement, Subject, World
+
+__all__ = [
+    "Answer",
+    "CutConnection",
+    "EmptyAnswer",
+    "Fault",
+    "Hang",
+    "IdenticalSamples",
+    "IgnoreN",
+    "Invention",
+    "MalformedJson",
+    "RateLimited",
+    "Refused",
+    "RequestRecord",
+    "ServerError",
+    "SimulatedProvider",
+    "Slow",
+    "Statement",
+    "Subject",
+    "World",
+]

@@ -1,0 +1,82 @@
+"""What the simulated provider received, and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+__all__ = ["RequestLog", "RequestRecord"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request that the simulated provider received.
+
+    Attributes:
+        path: The path it was sent to.
+        body: Its JSON body; None where that was not an object.
+        headers: Its headers, names in lower case, without those that hold a key.
+        started_s: When it was received, in seconds of `time.monotonic`.
+        ended_s: When the answer was complete or the client was gone; None until then.
+        fault: The class name of the fault that struck it.
+        status: The HTTP status it was answered with; None while or when there is none.
+        stream: Whether it asked for a stream.
+    """
+
+    path: str
+    body: Mapping[str, Any] | None = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    started_s: float
+    ended_s: float | None = None
+    fault: str | None = None
+    status: int | None = None
+    stream: bool = False
+
+
+class RequestLog:
+    """What the provider received and gave. The server's thread writes, any other reads."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.records: list[RequestRecord] = []
+        self.in_flight = 0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self._gate = asyncio.Event()
+
+    def begin(self, record: RequestRecord) -> tuple[int, asyncio.Event]:
+        """Add a request; return its index, and what holds it when it hangs."""
+        with self.changed:
+            self.records.append(record)
+            self.in_flight += 1
+            self.changed.notify_all()
+            return len(self.records) - 1, self._gate
+
+    def note(self, index: int, **changes: Any) -> None:
+        """Change the record of a request."""
+        with self.changed:
+            self.records[index] = replace(self.records[index], **changes)
+
+    def end(self, index: int) -> None:
+        """Mark a request as ended, once."""
+        with self.changed:
+            if self.records[index].ended_s is None:
+                self.records[index] = replace(self.records[index], ended_s=time.monotonic())
+                self.in_flight -= 1
+                self.changed.notify_all()
+
+    def spend(self, usage: Mapping[str, int]) -> None:
+        """Add what an answer reports as its usage."""
+        with self.changed:
+            self.prompt_tokens += usage["prompt_tokens"]
+            self.completion_tokens += usage["completion_tokens"]
+
+    def next_gate(self) -> asyncio.Event:
+        """Return what holds the requests received so far; later ones get another."""
+        with self.changed:
+            gate, self._gate = self._gate, asyncio.Event()
+            return gate

@@ -1,0 +1,342 @@
+"""An OpenAI-compatible provider on this machine, for tests, demonstrations and benches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, cast
+
+from resay.errors import ConfigurationError
+from resay.testing.faults import (
+    CutConnection,
+    Fault,
+    FaultSchedule,
+    Hang,
+    MalformedJson,
+    RateLimited,
+    Refused,
+    ServerError,
+    Slow,
+)
+from resay.testing.judge import judge
+from resay.testing.model import SimulatedModel
+from resay.testing.record import RequestLog, RequestRecord
+from resay.testing.serving import Exchange, LoopbackServer
+from resay.testing.wire import ChatBody, Completion, InvalidRequestError, error_body, models_body
+from resay.testing.world import World
+
+__all__ = ["RequestRecord", "SimulatedProvider"]
+
+_SECRET_HEADERS = frozenset(
+    {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
+)
+_ROUTES = {"/v1/chat/completions": "POST", "/v1/models": "GET"}
+
+
+class SimulatedProvider:
+    """An OpenAI-compatible provider that knows a little, makes up the rest, and fails on command.
+
+    It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `tools`) and `GET
+    /v1/models` on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
+
+    What it says is fixed by the seed, the conversation and how often that conversation was answered
+    before; at temperature 0, and with the request parameter `seed`, it says the same each time. A
+    judge's prompt is answered honestly (see `resay.testing.judge`). A user's message with
+    `[[tool]]` in it gets a call of the first tool offered.
+
+    Args:
+        seed: What all chance is drawn from.
+        world: What it knows and makes up; `World.default()` unless given.
+        latency_s: How long an answer takes, in seconds; a stream spreads its chunks over it.
+        jitter_s: Up to so many seconds are added to each answer's latency.
+        first_token_s: How long a stream takes to its first chunk, in seconds.
+        faults: What goes wrong; see `resay.testing.Fault`.
+
+    Raises:
+        ConfigurationError: A duration is negative, or something in `faults` is not a fault.
+
+    Example:
+        >>> with SimulatedProvider(seed=7) as provider:
+        ...     params = provider.params  # for litellm, a Query or a Guard
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        world: World | None = None,
+        latency_s: float = 0.0,
+        jitter_s: float = 0.0,
+        first_token_s: float = 0.0,
+        faults: Iterable[Fault] = (),
+    ) -> None:
+        for value in (latency_s, jitter_s, first_token_s):
+            if value < 0:
+                raise ConfigurationError(f"a duration is {value!r} s; give 0 or more")
+        self._seed = seed
+        self._latency_s = latency_s
+        self._jitter_s = jitter_s
+        self._first_token_s = first_token_s
+        self._schedule = FaultSchedule(tuple(faults), seed)
+        self._model = SimulatedModel(seed, world or World.default())
+        self._log = RequestLog()
+        self._server = LoopbackServer(self._handle, "the simulated provider")
+
+    def __enter__(self) -> SimulatedProvider:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start serving; returns when requests are accepted.
+
+        Raises:
+            ConfigurationError: It runs already.
+            MissingDependencyError: The extra `server` is not installed.
+        """
+        if self._server.port is not None:
+            raise ConfigurationError("the simulated provider runs already; stop it first")
+        self._server.start()
+
+    def stop(self) -> None:
+        """Stop at once, whatever requests are waiting for. Records and totals stay readable."""
+        self._server.stop()
+
+    @property
+    def base_url(self) -> str:
+        """Where it serves, such as `http://127.0.0.1:40123/v1`.
+
+        Raises:
+            ConfigurationError: It does not run.
+        """
+        if self._server.port is None:
+            raise ConfigurationError(
+                "the simulated provider does not run; use it in a `with` block"
+            )
+        return f"http://127.0.0.1:{self._server.port}/v1"
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The connection parameters, as litellm and `Query` take them."""
+        return {"api_base": self.base_url, "api_key": "simulated"}
+
+    @property
+    def requests(self) -> tuple[RequestRecord, ...]:
+        """All requests received so far, in order of arrival."""
+        with self._log.changed:
+            return tuple(self._log.records)
+
+    @property
+    def calls(self) -> int:
+        """How many requests were received so far."""
+        return len(self._log.records)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How many prompt tokens it has reported as used, in total."""
+        return self._log.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        """How many completion tokens it has reported as used, in total."""
+        return self._log.completion_tokens
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are being worked on right now."""
+        return self._log.in_flight
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections clients hold open right now, idle ones included."""
+        return self._server.open_connections
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What goes wrong at present."""
+        return self._schedule.faults
+
+    def set_faults(self, *faults: Fault) -> None:
+        """Replace the faults; requests are counted anew for them.
+
+        Raises:
+            ConfigurationError: Something in `faults` is not a fault.
+        """
+        self._schedule = FaultSchedule(faults, self._seed)
+
+    def clear_faults(self) -> None:
+        """Let everything go well again. Requests that hang go on hanging."""
+        self.set_faults()
+
+    def release(self) -> None:
+        """Let the requests go on that were received so far and hang."""
+        self._server.call_soon(self._log.next_gate().set)
+
+    def wait_idle(self, timeout_s: float = 5.0) -> None:
+        """Block until no request is being worked on.
+
+        Args:
+            timeout_s: How long to wait, in seconds.
+
+        Raises:
+            TimeoutError: There still are requests.
+        """
+        self._wait_until(lambda: self._log.in_flight == 0, timeout_s, "no request in flight")
+
+    def wait_calls(self, count: int, timeout_s: float = 5.0) -> None:
+        """Block until so many requests were received, answered or not.
+
+        Args:
+            count: How many requests to wait for.
+            timeout_s: How long to wait, in seconds.
+
+        Raises:
+            TimeoutError: There were fewer.
+        """
+        self._wait_until(lambda: self.calls >= count, timeout_s, f"{count!r} requests received")
+
+    def _wait_until(self, holds: Callable[[], bool], timeout_s: float, wanted: str) -> None:
+        with self._log.changed:
+            if not self._log.changed.wait_for(holds, timeout_s):
+                raise TimeoutError(
+                    f"waited {timeout_s!r} s for {wanted}; there are {self.calls} received and"
+                    f" {self.in_flight} in flight"
+                )
+
+    async def _handle(self, exchange: Exchange) -> None:
+        body = _decoded(exchange.body)
+        headers = {k: v for k, v in exchange.headers.items() if k not in _SECRET_HEADERS}
+        streams = bool(body and body.get("stream"))
+        record = RequestRecord(exchange.path, body, headers, time.monotonic(), stream=streams)
+        index, gate = self._log.begin(record)
+        exchange.on_start = lambda status: self._log.note(index, status=status)
+        exchange.on_end = lambda: self._log.end(index)
+        try:
+            await self._route(exchange, body, index, gate)
+        finally:
+            self._log.end(index)
+
+    async def _route(
+        self, exchange: Exchange, body: dict[str, Any] | None, index: int, gate: asyncio.Event
+    ) -> None:
+        asked = f"{exchange.method} {exchange.path}"
+        if exchange.path not in _ROUTES:
+            return await _fail(exchange, index, 404, f"Invalid URL ({asked})")
+        if exchange.method != _ROUTES[exchange.path]:
+            return await _fail(exchange, index, 405, f"Not allowed: {asked}")
+        if exchange.path == "/v1/models":
+            return await _reply(exchange, index, 200, models_body())
+        try:
+            request = ChatBody.parse(body)
+        except InvalidRequestError as error:
+            return await _fail(exchange, index, 400, str(error), param=error.param)
+        return await self._chat(exchange, request, index, gate)
+
+    async def _chat(
+        self, exchange: Exchange, request: ChatBody, index: int, gate: asyncio.Event
+    ) -> None:
+        fault = self._schedule.strike("chat" if judge(request.prompt) is None else "judge")
+        if fault is not None:
+            self._log.note(index, fault=type(fault).__name__)
+        if isinstance(fault, (RateLimited, ServerError, Refused)):
+            return await _fail_as(fault, exchange, index)
+        # Drawn before any waiting, so that the order of arrival alone decides what is said.
+        completion = Completion(request, self._model.choices(request, fault), index)
+        if isinstance(fault, Hang):
+            await gate.wait()
+        if isinstance(fault, Slow):
+            await asyncio.sleep(fault.seconds)
+        jitter = random.Random(f"jitter {self._seed} {index}").random()  # noqa: S311 - see FaultSchedule
+        latency = self._latency_s + self._jitter_s * jitter
+        if request.stream:
+            return await self._stream(exchange, completion, fault, latency)
+        await asyncio.sleep(latency)
+        return await self._answer(exchange, completion, fault)
+
+    async def _answer(
+        self, exchange: Exchange, completion: Completion, fault: Fault | None
+    ) -> None:
+        data = _encoded(completion.body())
+        half = data[: len(data) // 2]
+        sent = half if isinstance(fault, MalformedJson) else data
+        length = ("content-length", str(len(sent)))
+        await exchange.start(200, "application/json", [_request_id(completion.number), length])
+        if isinstance(fault, CutConnection):
+            await exchange.send(half, last=False)
+            await exchange.cut()
+        if sent is data:
+            self._log.spend(completion.usage)
+        await exchange.send(sent, last=True)
+
+    async def _stream(
+        self, exchange: Exchange, completion: Completion, fault: Fault | None, latency: float
+    ) -> None:
+        events = [b"data: " + _encoded(chunk) + b"\n\n" for chunk in completion.chunks()]
+        events.append(b"data: [DONE]\n\n")
+        middle, pause = len(events) // 2, max(0.0, latency - self._first_token_s) / len(events)
+        if isinstance(fault, MalformedJson):
+            events[middle] = events[middle][: len(events[middle]) // 2] + b"\n\n"
+        await exchange.start(200, "text/event-stream", [_request_id(completion.number)])
+        for position, event in enumerate(events):
+            await asyncio.sleep(pause if position else self._first_token_s)
+            if position == middle and isinstance(fault, CutConnection):
+                await exchange.cut()
+            last = position == len(events) - 1
+            if last and completion.reports_usage:
+                self._log.spend(completion.usage)
+            await exchange.send(event, last=last)
+
+
+def _decoded(data: bytes) -> dict[str, Any] | None:
+    try:
+        body = json.loads(data)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+
+
+def _encoded(body: object) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _request_id(index: int) -> tuple[str, str]:
+    return "x-request-id", f"req_{index}"
+
+
+async def _reply(
+    exchange: Exchange, index: int, status: int, body: object, *headers: tuple[str, str]
+) -> None:
+    data = _encoded(body)
+    length = ("content-length", str(len(data)))
+    await exchange.start(status, "application/json", [_request_id(index), length, *headers])
+    await exchange.send(data, last=True)
+
+
+async def _fail(
+    exchange: Exchange, index: int, status: int, message: str, *, param: str | None = None
+) -> None:
+    await _reply(exchange, index, status, error_body(status, message, param))
+
+
+async def _fail_as(
+    fault: RateLimited | ServerError | Refused, exchange: Exchange, index: int
+) -> None:
+    if not isinstance(fault, RateLimited):
+        return await _fail(
+            exchange, index, fault.status, "The simulated provider fails on command."
+        )
+    body = error_body(429, "Rate limit reached for requests.")
+    after = fault.retry_after_s
+    headers = [] if after is None else [("retry-after", f"{after:g}")]
+    return await _reply(exchange, index, 429, body, *headers)
