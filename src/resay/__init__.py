@@ -1,0 +1,82 @@
+"""Resay: a hallucination guard for LLM applications.
+
+The same question is asked several more times, and what the model cannot say the same way twice it
+probably made up.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from resay._version import __version__
+
+if TYPE_CHECKING:
+    from resay.actions import Answer
+    from resay.errors import (
+        ConfigurationError,
+        DeadlineExceededError,
+        HallucinationBlockedError,
+        MissingDependencyError,
+        PolicyError,
+        ProviderError,
+        ProviderRefusedError,
+        ProviderTimeoutError,
+        ResayError,
+        ScorerError,
+    )
+    from resay.guard import Guard, Sources
+    from resay.passage import Passage, Sentence
+    from resay.policy import Policy
+    from resay.query import Query
+    from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
+
+__all__ = [
+    "Answer",
+    "ConfigurationError",
+    "Contradiction",
+    "DeadlineExceededError",
+    "Guard",
+    "HallucinationBlockedError",
+    "MissingDependencyError",
+    "Passage",
+    "Policy",
+    "PolicyError",
+    "ProviderError",
+    "ProviderRefusedError",
+    "ProviderTimeoutError",
+    "Query",
+    "ResayError",
+    "ScorerError",
+    "Sentence",
+    "SentenceVerdict",
+    "Sources",
+    "StepRecord",
+    "Usage",
+    "Verdict",
+    "__version__",
+]
+
+_HOMES = {
+    "Answer": "actions",
+    "Contradiction": "verdict",
+    "Guard": "guard",
+    "Passage": "passage",
+    "Policy": "policy",
+    "Query": "query",
+    "Sentence": "passage",
+    "SentenceVerdict": "verdict",
+    "Sources": "guard",
+    "StepRecord": "verdict",
+    "Usage": "verdict",
+    "Verdict": "verdict",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded on first use, so that `import resay` costs next to nothing.
+    if name not in __all__:
+        raise AttributeError(f"module 'resay' has no attribute {name!r}")
+    return getattr(import_module(f"resay.{_HOMES.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

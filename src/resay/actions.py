@@ -1,0 +1,109 @@
+"""What the policy does with a response once there is a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from resay.errors import HallucinationBlockedError
+from resay.policy import Block, Policy
+from resay.providers.base import Completion
+from resay.verdict import Usage, Verdict
+
+__all__ = ["Action", "Answer", "act"]
+
+Action = Literal["allow", "annotate", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the guard gives in place of the plain response.
+
+    Attributes:
+        text: What to show: the response, or the policy's message when it was withheld.
+        response: The model's own words, whatever was done with them.
+        action: What was done. `allow` and `annotate` never change the text.
+        verdict: Why.
+        usage: What everything cost, main call and check together.
+        completion: The provider's answer to the main call; None when there was no main call.
+    """
+
+    text: str
+    response: str = field(repr=False)
+    action: Action
+    verdict: Verdict
+    usage: Usage = field(default_factory=Usage)
+    completion: Completion | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the response was withheld."""
+        return self.action == "block"
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the response looks hallucinated."""
+        return self.verdict.flagged
+
+    def annotated(self, marker: str = " [unsupported]") -> str:
+        """Return the text with a marker behind each flagged sentence.
+
+        Args:
+            marker: What to put there.
+
+        Returns:
+            The marked text; the bare text when the response was withheld.
+        """
+        if self.blocked:
+            return self.text
+        parts: list[str] = []
+        position = 0
+        for sentence in self.verdict.flagged_sentences:
+            parts += [self.response[position : sentence.end], marker]
+            position = sentence.end
+        return "".join(parts) + self.response[position:]
+
+
+def act(
+    policy: Policy,
+    response: str,
+    verdict: Verdict,
+    *,
+    usage: Usage | None = None,
+    completion: Completion | None = None,
+) -> Answer:
+    """Do what the policy says.
+
+    Args:
+        policy: The policy.
+        response: The model's words.
+        verdict: What the check found.
+        usage: What everything cost; by default what the check cost.
+        completion: The provider's answer to the main call.
+
+    Returns:
+        The answer to give.
+
+    Raises:
+        HallucinationBlockedError: The answer is to be withheld, with an exception.
+    """
+    action = _choose(policy, response, verdict)
+    text = response
+    if action == "block":
+        block = policy.action if isinstance(policy.action, Block) else Block()
+        if block.exit == "raise":
+            raise HallucinationBlockedError(verdict)
+        text = block.message
+    return Answer(text, response, action, verdict, usage or verdict.usage, completion)
+
+
+def _choose(policy: Policy, response: str, verdict: Verdict) -> Action:
+    if verdict.flagged:
+        return policy.action.do
+    if verdict.inconclusive and response.strip():
+        return policy.on_error
+    # Nothing speaks against it, or there are no words to withhold: a pure tool call.
+    return "allow"

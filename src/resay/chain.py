@@ -1,0 +1,305 @@
+"""Runs the policy's chain over a passage and decides."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+import anyio.to_thread
+
+from resay.contradiction import Contradictions
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.policy import Policy
+from resay.providers.base import Provider
+from resay.providers.layers import Metered
+from resay.scorers import Need, SampleConfig, Scorer, ScorerConfig, build
+from resay.verdict import (
+    Decision,
+    EvidenceKind,
+    Scores,
+    SentenceVerdict,
+    StepRecord,
+    Usage,
+    Verdict,
+    mean_score,
+)
+
+__all__ = ["Chain"]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is known of one sentence so far."""
+
+    score: float | None = None
+    by: str | None = None
+    why: str | None = None
+    against: frozenset[int] | None = None
+    source: EvidenceKind = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A scorer with its place in the policy."""
+
+    config: ScorerConfig
+    scorer: Scorer
+
+    @property
+    def source(self) -> EvidenceKind:
+        """What the passage is compared with."""
+        uses_references = (
+            isinstance(self.config, SampleConfig) and self.config.evidence == "references"
+        )
+        return "reference" if uses_references else "sample"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What the scorer needs, references in place of samples where the policy says so."""
+        needs = set(self.scorer.needs)
+        if self.source == "reference":
+            needs.discard("samples")
+            needs.add("references")
+        return frozenset(needs)
+
+    def view(self, evidence: Evidence, judge: Provider | None) -> Evidence:
+        """Return the evidence as this step sees it."""
+        samples = evidence.samples
+        if self.source == "reference":
+            samples = evidence.references
+        return replace(evidence, samples=samples, judge_provider=judge)
+
+
+@dataclass(slots=True)
+class _Board:
+    """The state of one run."""
+
+    passage: Passage
+    entries: list[_Entry]
+    score: float | None = None
+    steps: list[StepRecord] = field(default_factory=list[StepRecord])
+    overdue: bool = False
+
+    def write(self, step: _Step, indices: Sequence[int], scores: Scores) -> None:
+        for place, i in enumerate(indices if scores.sentences else ()):
+            if scores.sentences[place] is not None:
+                self.entries[i] = _Entry(
+                    scores.sentences[place],
+                    step.scorer.name,
+                    scores.why[place] if scores.why else None,
+                    _against(scores, place),
+                    step.source,
+                )
+        # A method's own passage score is about the sentences it saw. Once some were settled
+        # before it, only the mean over all of them (Eq. 12) speaks for the passage.
+        whole = scores.passage if len(indices) == len(self.entries) else None
+        self.score = mean_score([e.score for e in self.entries]) if whole is None else whole
+
+
+def _against(scores: Scores, sentence: int) -> frozenset[int] | None:
+    if not scores.columns:
+        return None
+    return frozenset(i for i, c in enumerate(scores.columns) if (c[sentence] or 0.0) > 0.5)
+
+
+class Chain:
+    """The scorers of a policy, in order.
+
+    Each step scores the sentences that no step before it settled; its scores replace theirs. A
+    chain keeps no state between runs.
+
+    Args:
+        policy: The policy.
+
+    Raises:
+        ConfigurationError: A step has no registered scorer.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._steps = tuple(_Step(config, build(config)) for config in policy.chain)
+
+    def needing(self, need: Need) -> str | None:
+        """Return the name of the first method that needs this, or None."""
+        return next((s.scorer.name for s in self._steps if need in s.needs), None)
+
+    @property
+    def asking_response_model(self) -> str | None:
+        """The first method whose judge is the model that wrote the response, or None."""
+        return next((s.scorer.name for s in self._steps if s.config.asks_response_model), None)
+
+    async def run(self, passage: Passage, evidence: Evidence, deadline: float) -> Verdict:
+        """Score a passage and decide.
+
+        Args:
+            passage: The text under examination.
+            evidence: What there is to go by.
+            deadline: When to stop, on the event loop's clock (`anyio.current_time`); what was
+                found until then stands in the verdict.
+
+        Returns:
+            The verdict, without the check's usage and time: those are the guard's to add.
+        """
+        board = _Board(passage, [_Entry() for _ in passage.sentences])
+        with anyio.CancelScope(deadline=deadline) as scope:
+            await self._run_steps(board, evidence)
+        board.overdue = scope.cancelled_caught
+        return await anyio.to_thread.run_sync(self._verdict, board, evidence)
+
+    async def _run_steps(self, board: _Board, evidence: Evidence) -> None:
+        pending = list(range(len(board.entries)))
+        for step in self._steps:
+            if not pending:
+                return
+            await _run_step(board, step, pending, evidence)
+            settle = step.config.settle
+            if settle is not None:
+                pending = [i for i in pending if not settle.settles(board.entries[i].score)]
+
+    def _verdict(self, board: _Board, evidence: Evidence) -> Verdict:
+        obstacle = self._obstacle(board, evidence)
+        sentences = self._sentences(board, evidence, decided=obstacle is None)
+        decision: Decision = "inconclusive"
+        reason = obstacle or ""
+        if obstacle is None:
+            decision, reason = self._decide(board, sentences, evidence)
+        return Verdict(
+            decision,
+            board.score,
+            reason,
+            sentences,
+            samples=len(evidence.samples),
+            steps=tuple(board.steps),
+        )
+
+    def _obstacle(self, board: _Board, evidence: Evidence) -> str | None:
+        """Return why no honest decision is possible, or None."""
+        if not board.entries:
+            return "there is no sentence to score in the response"
+        if board.overdue:
+            return (
+                f"the check did not finish within {self._policy.limits.deadline_s:g} s"
+                f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
+            )
+        if self.needing("samples") and (problem := self._samples_problem(evidence)):
+            return problem
+        if board.steps and (note := board.steps[-1].note):
+            return f"{board.steps[-1].method}: {note}"
+        if board.score is None:
+            return "no method of the chain had anything to say"
+        return None
+
+    def _samples_problem(self, evidence: Evidence) -> str | None:
+        samples, least = evidence.samples, self._policy.sampling.min
+        if len(samples) < least:
+            kinds = Counter(type(error).__name__ for error in samples.failures)
+            failed = ", ".join(f"{kind} x{count}" for kind, count in kinds.most_common())
+            return f"{len(samples)} usable samples are fewer than the {least} of `sampling.min`" + (
+                f"; failed: {failed}" if failed else ""
+            )
+        if samples.identical:
+            return (
+                f"all {len(samples)} samples are the same text, as from a cache, a seed or a"
+                " temperature of 0; their agreement means nothing"
+            )
+        return None
+
+    def _sentences(
+        self, board: _Board, evidence: Evidence, *, decided: bool
+    ) -> tuple[SentenceVerdict, ...]:
+        limit = self._policy.threshold.sentence
+        flags = [
+            decided and limit is not None and e.score is not None and e.score > limit
+            for e in board.entries
+        ]
+        found: dict[EvidenceKind, Contradictions] = {}
+        if any(flags):
+            found["sample"] = Contradictions(evidence.samples.landed)
+            found["reference"] = Contradictions(evidence.references.landed, "reference")
+        return tuple(
+            SentenceVerdict(
+                sentence.text,
+                sentence.start,
+                sentence.end,
+                entry.score,
+                flagged,
+                entry.by,
+                entry.why,
+                found[entry.source].of(sentence.text, entry.against) if flagged else None,
+            )
+            for sentence, entry, flagged in zip(
+                board.passage.sentences, board.entries, flags, strict=True
+            )
+        )
+
+    def _decide(
+        self, board: _Board, sentences: Sequence[SentenceVerdict], evidence: Evidence
+    ) -> tuple[Decision, str]:
+        threshold, score = self._policy.threshold, board.score or 0.0
+        basis = f" with {len(evidence.samples)} samples" if self.needing("samples") else ""
+        flagged = sum(s.flagged for s in sentences)
+        reasons: list[str] = []
+        if threshold.passage is not None and score > threshold.passage:
+            reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
+        if flagged:
+            reasons.append(f"{flagged} of {len(sentences)} sentences > {threshold.sentence:.2f}")
+        if reasons:
+            return "flagged", ", ".join(reasons) + basis
+        limits = [
+            f"{name} <= {limit:.2f}"
+            for name, limit in (
+                (f"passage {score:.2f}", threshold.passage),
+                ("every sentence", threshold.sentence),
+            )
+            if limit is not None
+        ]
+        return "consistent", ", ".join(limits) + basis
+
+
+async def _run_step(board: _Board, step: _Step, indices: Sequence[int], evidence: Evidence) -> None:
+    started = time.perf_counter()
+    meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
+    scores, note = Scores(), "it did not finish in time"
+    try:
+        scores, note = await _attempt(
+            step.scorer, board.passage.only(indices), step.view(evidence, meter)
+        )
+        board.write(step, indices, scores)
+    finally:
+        board.steps.append(
+            StepRecord(
+                method=step.scorer.name,
+                sentences=len(indices),
+                score=scores.passage_score,
+                usage=meter.usage if meter else Usage(),
+                elapsed_s=time.perf_counter() - started,
+                failures=dict(Counter(scores.failures)),
+                undetermined=scores.undetermined,
+                note=note,
+            )
+        )
+
+
+async def _attempt(
+    scorer: Scorer, passage: Passage, evidence: Evidence
+) -> tuple[Scores, str | None]:
+    try:
+        scores = await scorer.score(passage, evidence)
+    # A method that breaks must not cost the user the answer, whoever wrote the method.
+    except Exception as error:
+        return Scores(), f"it failed ({_kind(error)})"
+    if scores.sentences and len(scores.sentences) != len(passage.sentences):
+        return Scores(), "it returned the wrong number of scores"
+    return scores, scores.inconclusive
+
+
+def _kind(error: Exception) -> str:
+    # Task groups wrap what happened in them; the first error inside is the telling one.
+    inner: BaseException = error
+    while nested := getattr(inner, "exceptions", ()):
+        inner = nested[0]
+    return type(inner).__name__

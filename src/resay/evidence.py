@@ -1,0 +1,164 @@
+"""Everything a scorer may look at: samples on demand, references, and a judge."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import anyio
+from anyio.abc import TaskGroup
+
+from resay.passage import Passage, Splitter
+from resay.providers.base import Completion, Provider
+from resay.providers.fanout import draw
+from resay.query import Query
+
+__all__ = ["Evidence", "Judge", "Sample", "Samples"]
+
+
+class Sample:
+    """Another response to the same query.
+
+    Attributes:
+        index: Its place among the samples, from 0, in order of arrival.
+        text: What the model wrote this time.
+    """
+
+    def __init__(self, index: int, text: str, splitter: Splitter = "builtin") -> None:
+        self.index = index
+        self.text = text
+        self._splitter: Splitter = splitter
+
+    @cached_property
+    def passage(self) -> Passage:
+        """The sample split into sentences; split once for all scorers."""
+        return Passage.of(self.text, splitter=self._splitter)
+
+
+class Samples:
+    """A growing pool of samples, shared by all scorers of one check.
+
+    Whoever iterates gets every sample from the first on, as they land; each is drawn once.
+
+    Args:
+        texts: Samples that are there from the start.
+        splitter: How samples are split into sentences.
+
+    Attributes:
+        failures: The errors of requests for samples that failed for good.
+    """
+
+    def __init__(self, texts: Sequence[str] = (), *, splitter: Splitter = "builtin") -> None:
+        self._splitter: Splitter = splitter
+        self._items: list[Sample] = []
+        self._changed = anyio.Event()
+        self._drawing = 0
+        self.failures: list[Exception] = []
+        for text in texts:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        # An empty text (a tool call, a filtered answer) says nothing about the passage.
+        if text.strip():
+            self._items.append(Sample(len(self._items), text, self._splitter))
+
+    def start_drawing(self, tasks: TaskGroup, provider: Provider, query: Query, count: int) -> None:
+        """Start to draw samples in the background.
+
+        Args:
+            tasks: The task group the drawing lives in; cancelling it ends the drawing.
+            provider: Who is asked.
+            query: What is asked.
+            count: How many samples to draw.
+        """
+        self._drawing += 1
+        tasks.start_soon(self._draw, provider, query, count)
+
+    async def _draw(self, provider: Provider, query: Query, count: int) -> None:
+        try:
+            await draw(provider, query, count, self._land, self._fail)
+        # A provider that breaks in an unforeseen way costs its samples, not the user's answer.
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._drawing -= 1
+            self._notify()
+
+    def _land(self, completion: Completion) -> None:
+        self._add(completion.text)
+        self._notify()
+
+    def _fail(self, error: Exception) -> None:
+        self.failures.append(error)
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    async def __aiter__(self) -> AsyncIterator[Sample]:
+        position = 0
+        while True:
+            while position < len(self._items):
+                yield self._items[position]
+                position += 1
+            if not self._drawing:
+                return
+            await self._changed.wait()
+
+    @property
+    def landed(self) -> tuple[Sample, ...]:
+        """The samples that are there now."""
+        return tuple(self._items)
+
+    async def all(self) -> tuple[Sample, ...]:
+        """Wait until nothing more is being drawn and return every sample."""
+        return tuple([sample async for sample in self])
+
+    @property
+    def identical(self) -> bool:
+        """Whether there are several samples and every one is the same text.
+
+        Stochastic answers do not repeat byte for byte; a cache, a seed or a temperature of 0 does
+        that, and then agreement between the samples means nothing.
+        """
+        return len(self._items) > 1 and len({s.text for s in self._items}) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The LLM a prompt-based scorer asks."""
+
+    provider: Provider
+    query: Query
+
+    async def ask(self, prompt: str) -> str:
+        """Ask one question and return the answer as text.
+
+        Raises:
+            ProviderError: No answer could be had.
+        """
+        message = {"role": "user", "content": prompt}
+        query = Query((message,), self.query.model, self.query.params)
+        return (await self.provider.complete(query)).first.text
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a check has to go by.
+
+    Attributes:
+        samples: The pool of samples.
+        references: Trusted texts supplied by the user or a retriever, in the form of a pool
+            that methods can compare with as they do with samples.
+        query: The query the response answers, where it is known.
+        judge_provider: Who answers for judges, or None when nobody can be asked.
+    """
+
+    samples: Samples = field(default_factory=Samples)
+    references: Samples = field(default_factory=Samples)
+    query: Query | None = None
+    judge_provider: Provider | None = None

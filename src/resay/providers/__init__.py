@@ -1,0 +1,21 @@
+"""Talking to LLMs: whatever answers queries is a `Provider`, and whatever adds to one wraps it."""
+
+from resay.providers.base import Completion, Completions, Layer, Provider
+from resay.providers.fanout import FanOut
+from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.litellm import LiteLLMProvider
+from resay.providers.replay import ReplayProvider
+
+__all__ = [
+    "Completion",
+    "Completions",
+    "FanOut",
+    "Layer",
+    "Limited",
+    "LiteLLMProvider",
+    "Metered",
+    "Provider",
+    "ReplayProvider",
+    "Retrying",
+    "TimeLimited",
+]

@@ -1,0 +1,178 @@
+"""Any of litellm's hundred providers behind our seam."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import anyio.to_thread
+
+from resay.errors import (
+    MissingDependencyError,
+    ProviderError,
+    ProviderRefusedError,
+    ProviderTimeoutError,
+)
+from resay.providers.base import Completion, Completions
+from resay.query import Query
+from resay.verdict import Usage
+
+__all__ = ["LiteLLMProvider"]
+
+# Retries are `Retrying`'s, and a cached answer is no sample. All of it goes with the call:
+# litellm's module globals belong to the application.
+_PER_CALL: Mapping[str, Any] = {
+    "num_retries": 0,
+    "max_retries": 0,
+    "caching": False,
+    "cache": {"no-cache": True, "no-store": True},
+    "stream": False,
+}
+
+_HINTS = {
+    400: "check the model's name and parameters",
+    401: "check the API key",
+    403: "check what the API key may do",
+    404: "check the model's name and `api_base`",
+    429: "the provider limits the rate; lower `limits.concurrency` or raise `limits.retries`",
+}
+
+
+class LiteLLMProvider:
+    """Asks any model that litellm knows, named in litellm's notation (`openai/gpt-4.1-mini`).
+
+    litellm is imported on the first request, off the event loop, because that takes seconds. When
+    the application has not imported it before, its import is kept quiet: it reads no `.env` file
+    and fetches no price list.
+
+    Args:
+        timeout_s: When litellm itself gives up on a request. The guard's own limits come first.
+
+    Raises:
+        MissingDependencyError: litellm is not installed.
+    """
+
+    def __init__(self, *, timeout_s: float = 600.0) -> None:
+        if find_spec("litellm") is None:
+            raise MissingDependencyError("litellm", "litellm", "calling a model")
+        self._timeout_s = timeout_s
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether litellm forwards `n` to the query's model."""
+        litellm = await _import_litellm()
+        try:
+            known = litellm.get_supported_openai_params(
+                model=query.model,
+                custom_llm_provider=query.params.get("custom_llm_provider"),
+            )
+        # litellm raises bare exceptions for models it cannot place; the request will say more.
+        except Exception:
+            return False
+        return "n" in (known or ())
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Send one request.
+
+        Args:
+            query: What to ask; `model` is required.
+            n: How many answers to ask for in this request.
+
+        Returns:
+            The answers that came back, which may be fewer than n.
+
+        Raises:
+            ProviderRefusedError: The request is wrong and would be refused again.
+            ProviderTimeoutError: There was no answer in time.
+            ProviderError: Anything else that went wrong.
+        """
+        if not query.model:
+            raise ProviderRefusedError(
+                "no model was named; pass model='openai/gpt-4.1-mini' or the like"
+            )
+        litellm = await _import_litellm()
+        kwargs = {"timeout": self._timeout_s, **query.params, **_PER_CALL}
+        if n > 1:
+            kwargs["n"] = n
+        if kwargs.get("tools") and find_spec("mcp") is None:
+            # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
+            kwargs["_skip_mcp_handler"] = True
+        try:
+            response = await litellm.acompletion(
+                model=query.model, messages=[dict(m) for m in query.messages], **kwargs
+            )
+        # litellm maps errors to some twenty types of its own, and lets others slip through.
+        except Exception as error:
+            raise _translate(error, query.model) from error
+        return _read(response, query.model)
+
+
+async def _import_litellm() -> Any:
+    loaded = sys.modules.get("litellm")
+    # A module is in sys.modules while it is still being imported by another thread.
+    if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
+    return await anyio.to_thread.run_sync(_import_quietly)
+
+
+def _import_quietly() -> Any:
+    first = "litellm" not in sys.modules
+    if first:
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    litellm: Any = import_module("litellm")
+    if first:
+        # Nobody else uses it yet, so nobody misses the advertisements it prints to stdout.
+        litellm.suppress_debug_info = True
+    return litellm
+
+
+def _translate(error: Exception, model: str) -> ProviderError:
+    name = type(error).__name__
+    status = getattr(error, "status_code", None)
+    # The provider's own words may repeat the prompt or the key; they stay in `__cause__`.
+    if name == "Timeout" or isinstance(error, TimeoutError):
+        return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
+    if "Missing credentials" in str(error) or "api_key client option" in str(error):
+        return ProviderRefusedError(
+            f"{model!r} needs an API key; set its environment variable or pass `api_key`",
+            status=401,
+        )
+    hint = _HINTS.get(status or 0, "see the error's __cause__")
+    message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
+    if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
+        return ProviderRefusedError(message, status=status)
+    return ProviderError(
+        message, status=status, retry_after_s=_retry_after(error), retryable=status is not None
+    )
+
+
+def _retry_after(error: Exception) -> float | None:
+    headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
+    try:
+        return float(headers["retry-after"])
+    # Absent, or an HTTP date, which providers of language models do not send.
+    except (KeyError, ValueError):
+        return None
+
+
+def _read(response: Any, model: str) -> Completions:
+    items = tuple(
+        Completion(choice.message.content or "", choice.finish_reason, response)
+        for choice in response.choices
+    )
+    if not items:
+        raise ProviderError(f"{model!r} answered without a choice", retryable=True)
+    usage = getattr(response, "usage", None)
+    return Completions(
+        items,
+        Usage(
+            calls=1,
+            prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+            completion_tokens=getattr(usage, "completion_tokens", None) or 0,
+            cost_usd=response._hidden_params.get("response_cost"),  # noqa: SLF001 - documented by litellm
+        ),
+    )

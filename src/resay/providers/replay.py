@@ -1,0 +1,66 @@
+"""Recorded answers in place of a provider, for tests and benches."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+import anyio.lowlevel
+
+from resay.errors import ProviderError
+from resay.providers.base import Completion, Completions
+from resay.query import Query
+from resay.verdict import Usage
+
+__all__ = ["ReplayProvider"]
+
+
+class ReplayProvider:
+    """Answers from a recording, keyed on the text of the last message.
+
+    Each recorded answer is given once, in the order recorded; two requests with the same text get
+    the first and the second recording of it.
+
+    Args:
+        recording: For each prompt its answers, in order. A None stands for a call that failed when
+            it was recorded and fails again here.
+        repeat: Give the last answer of a prompt again when its recordings are used up.
+
+    Example:
+        >>> ReplayProvider({"What is the capital of Australia?": ["Canberra.", "Sydney."]})
+        ReplayProvider(prompts=1)
+    """
+
+    def __init__(
+        self, recording: Mapping[str, Iterable[str | None]], *, repeat: bool = False
+    ) -> None:
+        self._answers = {prompt: deque(answers) for prompt, answers in recording.items()}
+        self._repeat = repeat
+
+    def __repr__(self) -> str:
+        return f"ReplayProvider(prompts={len(self._answers)})"
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say yes: any number of recorded answers can be given at once."""
+        return True
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Give the next n recorded answers to the query's last message, fewer if there are fewer.
+
+        Raises:
+            ProviderError: Nothing (more) was recorded for it, or the recording says it failed.
+        """
+        await anyio.lowlevel.checkpoint()
+        answers = self._answers.get(str(query.messages[-1].get("content")))
+        if not answers:
+            raise ProviderError("nothing (more) was recorded for this prompt; record it first")
+        taken = [self._take(answers) for _ in range(min(n, len(answers)))]
+        texts = [text for text in taken if text is not None]
+        if not texts:
+            raise ProviderError("the recorded call failed")
+        return Completions(tuple(Completion(text) for text in texts), Usage(calls=1, cost_usd=None))
+
+    def _take(self, answers: deque[str | None]) -> str | None:
+        if self._repeat and len(answers) == 1:
+            return answers[0]
+        return answers.popleft()

@@ -1,0 +1,133 @@
+"""The query: the messages, the model and the parameters sent to a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from resay.errors import ConfigurationError
+
+__all__ = ["CONNECTION_PARAMS", "Message", "Query"]
+
+Message = Mapping[str, Any]
+"""One chat message in OpenAI's shape: `{"role": "user", "content": "…"}`."""
+
+CONNECTION_PARAMS = frozenset(
+    {
+        "api_base",
+        "api_key",
+        "api_version",
+        "base_url",
+        "custom_llm_provider",
+        "extra_headers",
+        "headers",
+        "organization",
+    }
+)
+"""Parameters that say where a request goes and who pays. They never follow a query to another
+model, which may live at another provider."""
+
+# A sample is another stochastic answer to the same question. These parameters would make it a copy
+# of the first (`seed`), break it into pieces (`stream`), leave traces at the provider (`store`,
+# `metadata`), or pay for what nobody reads.
+_MAIN_CALL_ONLY = frozenset(
+    {
+        "logprobs",
+        "metadata",
+        "n",
+        "prediction",
+        "seed",
+        "store",
+        "stream",
+        "stream_options",
+        "top_logprobs",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is sent to a provider.
+
+    Attributes:
+        messages: The conversation, oldest first, in OpenAI's message shape.
+        model: The model in litellm's notation, such as `openai/gpt-4.1-mini`. None where the
+            provider already knows it.
+        params: Everything else the provider takes: `temperature`, `max_tokens`, `api_key`,
+            `api_base` and so on. Left out of `repr`, because it may hold a key.
+    """
+
+    messages: tuple[Message, ...]
+    model: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        question: str | Sequence[Message] | Query,
+        /,
+        *,
+        model: str | None = None,
+        **params: Any,
+    ) -> Query:
+        """Make a query from a question, a list of messages, or another query.
+
+        Args:
+            question: A user's question, a conversation, or a query to build on.
+            model: The model to ask.
+            **params: Provider parameters; they win over those of a given query.
+
+        Returns:
+            The query.
+
+        Raises:
+            ConfigurationError: `question` is empty or not one of the three.
+        """
+        if isinstance(question, Query):
+            return replace(
+                question, model=model or question.model, params={**question.params, **params}
+            )
+        if isinstance(question, str):
+            if not question.strip():
+                raise ConfigurationError(f"the question is empty: {question!r}; pass some text")
+            return cls(({"role": "user", "content": question},), model, params)
+        messages = tuple(question)
+        if not messages:
+            raise ConfigurationError("the conversation has no messages; pass at least one")
+        if not all(_is_message(m) for m in messages):
+            raise ConfigurationError("every message must be a mapping with a 'role'")
+        return cls(messages, model, params)
+
+    def for_sampling(
+        self,
+        *,
+        model: str | None = None,
+        temperature: float | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Query:
+        """Return the same question asked for a sample.
+
+        A temperature of 0 set for the main call is left out: at 0 all samples would be the same
+        text, and leaving the parameter out is accepted by every model, while raising it is not.
+
+        Args:
+            model: Ask this model instead; connection parameters are then left behind.
+            temperature: Set this temperature; None keeps the caller's unless that is 0.
+            params: Further parameters for samples; they win over those of the query.
+
+        Returns:
+            A query without the parameters that make no sense for a sample.
+        """
+        elsewhere = model is not None and model != self.model
+        left_out = _MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else _MAIN_CALL_ONLY
+        kept = {k: v for k, v in self.params.items() if k not in left_out}
+        if kept.get("temperature") == 0:
+            del kept["temperature"]
+        if temperature is not None:
+            kept["temperature"] = temperature
+        return Query(self.messages, model or self.model, {**kept, **(params or {})})
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, Mapping) and "role" in value

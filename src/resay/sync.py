@@ -1,0 +1,80 @@
+"""Runs our async code for callers that are not async."""
+
+from __future__ import annotations
+
+import atexit
+import contextvars
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+__all__ = ["run_sync"]
+
+T = TypeVar("T")
+
+
+class _BackgroundLoop:
+    """One event loop in one thread for the life of the process.
+
+    Clients keep their connections, which belong to a loop, from call to call.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._portal: BlockingPortal | None = None
+
+    def portal(self) -> BlockingPortal:
+        with self._lock:
+            # A fork copies this object but not the thread.
+            if self._portal is None or self._pid != os.getpid():
+                self._portal = self._start()
+                self._pid = os.getpid()
+            return self._portal
+
+    def _start(self) -> BlockingPortal:
+        manager = start_blocking_portal("asyncio", name="resay")
+        portal = manager.__enter__()
+        pid = os.getpid()
+        atexit.register(lambda: os.getpid() == pid and manager.__exit__(None, None, None))
+        return portal
+
+
+_loop = _BackgroundLoop()
+
+
+def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+    """Run an async function on the background loop and wait for it.
+
+    Works whether or not the calling thread runs an event loop of its own, which stands still in the
+    meantime. Context variables of the caller are visible inside. When the wait is interrupted, by
+    Ctrl-C for instance, the function is cancelled.
+
+    Args:
+        function: The async function.
+        *args: Its positional arguments.
+        **kwargs: Its keyword arguments.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        BaseException: What the function raises.
+    """
+    context = contextvars.copy_context()
+
+    async def call() -> T:
+        for variable, value in context.items():
+            variable.set(value)
+        return await function(*args, **kwargs)
+
+    future: Future[T] = _loop.portal().start_task_soon(call)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise

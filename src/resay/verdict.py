@@ -1,0 +1,251 @@
+"""What a check found: scores, the decision, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
+from typing import Any, Literal
+
+from resay.errors import ConfigurationError
+
+__all__ = [
+    "Contradiction",
+    "Decision",
+    "EvidenceKind",
+    "Scores",
+    "SentenceVerdict",
+    "StepRecord",
+    "Usage",
+    "Verdict",
+    "mean_score",
+]
+
+
+EvidenceKind = Literal["sample", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What LLM calls cost.
+
+    Attributes:
+        calls: Requests sent, failed and cancelled ones included.
+        prompt_tokens: Tokens read, as reported by the provider.
+        completion_tokens: Tokens written, as reported by the provider.
+        cost_usd: Dollars, or None when the price of any of the calls is unknown.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What one scorer says about a passage.
+
+    A score is in [0, 1], 1 = surely hallucinated; None means the method has nothing to say.
+
+    Attributes:
+        sentences: One score per sentence of the passage; empty when the method only scores
+            passages.
+        passage: The passage score; None means it is the mean of the sentence scores
+            (SelfCheckGPT, Eq. 12).
+        raw: The method's own unbounded sentence values where it has any.
+        raw_passage: The same for the passage.
+        columns: For methods that compare with one sample at a time, one column per sample, each
+            as long as `sentences`.
+        why: Per sentence, one line for a reader, or None. Holds words of the passage.
+        failures: Kinds of calls that failed, such as `ProviderTimeoutError`, one per failed call.
+        undetermined: Judge answers that could not be read.
+        inconclusive: Why these scores support no decision, or None when they do.
+    """
+
+    sentences: tuple[float | None, ...] = ()
+    passage: float | None = None
+    raw: tuple[float, ...] = ()
+    raw_passage: float | None = None
+    columns: tuple[tuple[float | None, ...], ...] = ()
+    why: tuple[str | None, ...] = ()
+    failures: tuple[str, ...] = ()
+    undetermined: int = 0
+    inconclusive: str | None = None
+
+    def __post_init__(self) -> None:
+        for score in (*self.sentences, self.passage):
+            # NaN fails the comparison too
+            if score is not None and not 0.0 <= score <= 1.0:
+                raise ValueError(f"a score must lie in [0, 1] or be None, not {score!r}")
+
+    @property
+    def passage_score(self) -> float | None:
+        """The passage score, by default the mean of the sentence scores that exist (Eq. 12)."""
+        if self.passage is not None:
+            return self.passage
+        return mean_score(self.sentences)
+
+
+def mean_score(scores: Sequence[float | None]) -> float | None:
+    """Return the mean of the scores that exist, or None when there is none."""
+    known = [s for s in scores if s is not None]
+    return fmean(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What a sample or a reference says in place of a flagged sentence.
+
+    Attributes:
+        source: Whether a sample or a reference says it.
+        index: Which one, from 0.
+        text: Its sentence nearest to the flagged one.
+    """
+
+    source: EvidenceKind
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceVerdict:
+    """One sentence of the passage.
+
+    Attributes:
+        text: The sentence, exactly `response[start:end]`.
+        start: Code-point offset of its first character in the response.
+        end: Code-point offset after its last character.
+        score: In [0, 1], 1 = surely hallucinated; None when no scorer had anything to say.
+        flagged: Whether the score is over `threshold.sentence`.
+        by: The method whose score this is.
+        why: One line of explanation from that method.
+        contradicted_by: For a flagged sentence, what a sample says instead.
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float | None = None
+    flagged: bool = False
+    by: str | None = None
+    why: str | None = None
+    contradicted_by: Contradiction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What one step of the chain did.
+
+    Attributes:
+        method: The scorer's name.
+        sentences: How many sentences it was given.
+        score: Its passage score over those sentences.
+        usage: What its own judge calls cost.
+        elapsed_s: Wall-clock seconds, waiting for samples included.
+        failures: Kinds of failed calls, with how often each happened.
+        undetermined: Judge answers that could not be read.
+        note: Why the step's scores were not used, or None.
+    """
+
+    method: str
+    sentences: int
+    score: float | None = None
+    usage: Usage = field(default_factory=Usage)
+    elapsed_s: float = 0.0
+    failures: dict[str, int] = field(default_factory=dict[str, int])
+    undetermined: int = 0
+    note: str | None = None
+
+
+Decision = Literal["consistent", "flagged", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found.
+
+    "Consistent" never means "true": a model that is wrong the same way every time agrees with
+    itself.
+
+    Attributes:
+        decision: `flagged`, `consistent`, or `inconclusive` when no honest decision was possible.
+        score: The passage score in [0, 1], or None.
+        reason: Why, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
+        sentences: The scored sentences in order. Headings, code and tables are not among them.
+        samples: How many samples were compared.
+        steps: What each step of the chain did.
+        usage: What the check cost: samples and judge calls, without the main call.
+        elapsed_s: Wall-clock seconds of the check.
+    """
+
+    decision: Decision
+    score: float | None
+    reason: str
+    sentences: tuple[SentenceVerdict, ...] = ()
+    samples: int = 0
+    steps: tuple[StepRecord, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    elapsed_s: float = 0.0
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the response looks hallucinated."""
+        return self.decision == "flagged"
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether no honest decision was possible. Never the same as fine."""
+        return self.decision == "inconclusive"
+
+    @property
+    def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:
+        """The sentences whose own score is over the threshold."""
+        return tuple(s for s in self.sentences if s.flagged)
+
+    def to_dict(self, *, content: bool = True) -> dict[str, Any]:
+        """Return the verdict as JSON-ready values.
+
+        Args:
+            content: Whether to include the words of the response and the samples. Without them,
+                offsets and scores remain.
+
+        Returns:
+            A dictionary; `Verdict.from_dict` reads it back.
+        """
+        shown = self if content else replace(self, sentences=tuple(map(_bare, self.sentences)))
+        return asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
+        """Read what `to_dict` wrote, after a round trip through JSON if you like.
+
+        Raises:
+            ConfigurationError: It is not a verdict.
+        """
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            return TypeAdapter(cls).validate_python(data)
+        except ValidationError as error:
+            places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
+        # Outside of the handler, whose exception holds the words of the response.
+        raise ConfigurationError(f"this is no verdict; look at {', '.join(places)}")
+
+
+def _bare(sentence: SentenceVerdict) -> SentenceVerdict:
+    return replace(sentence, text="", why=None, contradicted_by=None)

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from resay import ProviderError, ProviderRefusedError, Query
+from resay.providers import Completion, Completions, FanOut
+from resay.verdict import Usage
+
+pytestmark = pytest.mark.anyio
+QUERY = Query.of("Who?", model="m")
+
+
+@dataclass
+class Scripted:
+    """Answers as the test says, by the number of the request and its n."""
+
+    reply: Callable[[int, int], int | Exception]
+    n_allowed: bool = True
+    asked: list[int] = field(default_factory=list)
+
+    async def takes_n(self, query: Query) -> bool:
+        return self.n_allowed
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(n)
+        result = self.reply(len(self.asked), n)
+        if isinstance(result, Exception):
+            raise result
+        number = len(self.asked)
+        texts = [f"{number}.{i}" for i in range(result)]
+        return Completions(tuple(map(Completion, texts)), Usage(1, 10, 5 * result, 0.5))
+
+
+async def test_one_request_where_n_is_taken() -> None:
+    provider = Scripted(lambda _, n: n)
+    got = await FanOut(provider).complete(QUERY, n=5)
+    assert (len(got.items), provider.asked, got.usage) == (5, [5], Usage(1, 10, 25, 0.5))
+
+
+async def test_many_requests_where_it_is_not() -> None:
+    provider = Scripted(lambda _, n: n, n_allowed=False)
+    got = await FanOut(provider).complete(QUERY, n=3)
+    assert (len(got.items), provider.asked, got.usage.calls) == (3, [1, 1, 1], 3)
+
+
+async def test_what_is_left_out_is_topped_up() -> None:
+    provider = Scripted(lambda call, n: 2 if call == 1 else n)
+    got = await FanOut(provider).complete(QUERY, n=5)
+    assert (len(got.items), provider.asked) == (5, [5, 1, 1, 1])
+
+
+async def test_too_many_answers_are_cut() -> None:
+    got = await FanOut(Scripted(lambda _, n: n + 3)).complete(QUERY, n=2)
+    assert [c.text for c in got.items] == ["1.0", "1.1"]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_refused_n_is_asked_for_one_by_one(status: int) -> None:
+    refusal = ProviderRefusedError("no n", status=status)
+    provider = Scripted(lambda call, n: refusal if call == 1 else n)
+    got = await FanOut(provider).complete(QUERY, n=3)
+    assert (len(got.items), provider.asked, got.failures) == (3, [3, 1, 1, 1], ())
+
+
+async def test_a_bad_key_is_not_tried_again_n_times() -> None:
+    provider = Scripted(lambda *_: ProviderRefusedError("bad key", status=401))
+    with pytest.raises(ProviderRefusedError, match="bad key"):
+        await FanOut(provider).complete(QUERY, n=5)
+    assert provider.asked == [5]
+
+
+async def test_a_partial_failure_keeps_what_arrived() -> None:
+    broken = ProviderError("broken")
+    provider = Scripted(lambda call, n: broken if call == 2 else n, n_allowed=False)
+    got = await FanOut(provider).complete(QUERY, n=3)
+    assert (len(got.items), got.failures) == (2, (broken,))
+
+
+async def test_nothing_at_all_raises_the_first_failure() -> None:
+    provider = Scripted(lambda call, _: ProviderError(f"broken {call}"), n_allowed=False)
+    with pytest.raises(ProviderError, match="broken 1"):
+        await FanOut(provider).complete(QUERY, n=2)

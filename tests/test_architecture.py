@@ -1,0 +1,62 @@
+"""Which room may know which."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "resay"
+
+# From the top of the house to the ground floor. A module imports only what stands below it.
+FLOORS = (
+    {"cli"},
+    {"bench"},
+    {"report"},
+    {"guard"},
+    {"sync", "actions", "chain"},
+    {"policy", "contradiction"},
+    {"scorers"},
+    {"evidence"},
+    {"testing"},
+    {"providers"},
+    {"query", "verdict", "passage"},
+    {"segmentation", "tokens"},
+    {"errors", "_version"},
+)
+HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for node in ast.walk(block)
+    }
+    names = [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing_only
+    ]
+    return {name.split(".")[1] for name in names if name.startswith("resay.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
+    room = room_of(path)
+    above = {r for r in imported_rooms(path) - {room} if HEIGHT[r] >= HEIGHT[room]}
+    # One floor may hold rooms that know each other; those are listed from left to right.
+    assert not above, f"{room} must not know {above}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_files_are_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 420

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import pytest
+
+from resay import Passage, Policy
+from resay.chain import Chain
+from resay.evidence import Evidence, Samples
+from resay.providers import ReplayProvider
+from resay.scorers import Need, Ngram, Prompt, ScorerConfig
+from resay.scorers.prompt import render
+from resay.verdict import Scores, Verdict
+
+pytestmark = pytest.mark.anyio
+
+SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
+PASSAGE = Passage.from_sentences(SENTENCES)
+SAMPLES = [
+    "The bridge opened in 1932. Its painter was Mary Doyle.",
+    "The bridge opened in 1932. Its painter was Tom Baker.",
+    "The bridge opened in 1932. Its painter was Ann Lee.",
+]
+
+
+def judge(*answers: str | None) -> ReplayProvider:
+    """A judge that gives one answer per sentence, the same for each sample."""
+    return ReplayProvider(
+        {
+            render(sentence, sample): [answer]
+            for sentence, answer in zip(SENTENCES, answers, strict=True)
+            for sample in SAMPLES
+        }
+    )
+
+
+async def run(
+    *steps: dict[str, object],
+    samples: list[str] = SAMPLES,
+    references: tuple[str, ...] = (),
+    asked: ReplayProvider | None = None,
+    passage: Passage = PASSAGE,
+    **policy: object,
+) -> Verdict:
+    chain = Chain(Policy.of({"chain": list(steps), **policy}))
+    evidence = Evidence(Samples(samples), Samples(references), judge_provider=asked)
+    return await chain.run(passage, evidence, math.inf)
+
+
+async def test_a_made_up_sentence_is_flagged_with_what_contradicts_it() -> None:
+    verdict = await run({"method": "ngram"})
+    assert verdict.decision == "flagged"
+    assert verdict.reason == "1 of 2 sentences > 0.50 with 3 samples"
+    kept, made_up = verdict.sentences
+    assert (kept.score, kept.flagged, kept.contradicted_by) == (0.0, False, None)
+    assert (made_up.score, made_up.flagged, made_up.by) == (1.0, True, "ngram")
+    assert made_up.text == PASSAGE.text[made_up.start : made_up.end]
+    assert made_up.contradicted_by is not None
+    assert made_up.contradicted_by.text.startswith("Its painter was ")
+    assert made_up.contradicted_by.text != made_up.text
+
+
+async def test_a_contradicting_sample_is_one_the_judge_said_no_to() -> None:
+    answers = {render(SENTENCES[0], sample): ["Yes"] for sample in SAMPLES} | {
+        render(SENTENCES[1], s): [a] for s, a in zip(SAMPLES, ["Yes", "No", "No"], strict=True)
+    }
+    verdict = await run({"method": "prompt"}, asked=ReplayProvider(answers))
+    said = verdict.sentences[1].contradicted_by
+    assert said is not None
+    assert said.index in (1, 2)
+
+
+async def test_what_every_sample_repeats_is_consistent() -> None:
+    verdict = await run({"method": "ngram"}, passage=Passage.of(SENTENCES[0]))
+    assert verdict.decision == "consistent"
+    assert verdict.reason == "passage 0.00 <= 0.50, every sentence <= 0.50 with 3 samples"
+
+
+async def test_the_passage_threshold_alone() -> None:
+    only_passage = {"passage": 0.4, "sentence": None}
+    verdict = await run({"method": "ngram"}, threshold=only_passage)
+    assert verdict.reason == "passage 0.50 > 0.40 with 3 samples"
+    assert verdict.flagged_sentences == ()
+    only_passage["passage"] = 0.5
+    assert (await run({"method": "ngram"}, threshold=only_passage)).decision == "consistent"
+
+
+async def test_later_steps_see_what_earlier_ones_did_not_settle() -> None:
+    verdict = await run(
+        {"method": "ngram", "settle": {"below": 0.2}},
+        {"method": "prompt"},
+        asked=judge(None, "Yes"),
+    )
+    assert [(s.score, s.by) for s in verdict.sentences] == [(0.0, "ngram"), (0.0, "prompt")]
+    assert [(s.method, s.sentences, s.usage.calls) for s in verdict.steps] == [
+        ("ngram", 2, 0),
+        ("prompt", 1, 3),
+    ]
+    assert verdict.decision == "consistent"
+
+
+async def test_a_step_with_nothing_left_is_not_run() -> None:
+    verdict = await run(
+        {"method": "ngram", "settle": {"below": 0.2, "above": 0.8}},
+        {"method": "prompt"},
+        asked=judge(None, None),
+    )
+    assert [s.method for s in verdict.steps] == ["ngram"]
+    assert verdict.decision == "flagged"
+
+
+async def test_without_bands_the_last_step_decides() -> None:
+    verdict = await run({"method": "ngram"}, {"method": "prompt"}, asked=judge("Yes", "Yes"))
+    assert [s.by for s in verdict.sentences] == ["prompt", "prompt"]
+    assert verdict.decision == "consistent"
+
+
+async def test_references_take_the_place_of_samples() -> None:
+    verdict = await run(
+        {"method": "ngram", "evidence": "references"},
+        samples=[],
+        references=("The bridge opened in 1932. Its painter was Mary Doyle.",),
+    )
+    assert verdict.decision == "flagged"
+    said = verdict.sentences[1].contradicted_by
+    assert said is not None
+    assert (said.source, said.text) == ("reference", "Its painter was Mary Doyle.")
+
+
+@pytest.mark.parametrize(
+    ("samples", "reason"),
+    [
+        ([], "0 usable samples are fewer than the 3 of `sampling.min`"),
+        (SAMPLES[:2], "2 usable samples are fewer than the 3 of `sampling.min`"),
+        ([SAMPLES[0]] * 3, "all 3 samples are the same text"),
+    ],
+)
+async def test_too_little_to_go_by_is_inconclusive(samples: list[str], reason: str) -> None:
+    verdict = await run({"method": "ngram"}, samples=samples)
+    assert verdict.inconclusive
+    assert verdict.reason.startswith(reason)
+    assert verdict.flagged_sentences == ()
+    assert len(verdict.sentences) == 2
+
+
+async def test_a_failing_judge_is_inconclusive() -> None:
+    verdict = await run({"method": "prompt"}, asked=judge(None, None))
+    assert verdict.inconclusive
+    assert verdict.reason == "prompt: 2 of 2 sentences could not be scored (ProviderError x6)"
+    assert verdict.steps[0].failures == {"ProviderError": 6}
+
+
+async def test_an_undetermined_judge_is_inconclusive() -> None:
+    verdict = await run({"method": "prompt"}, asked=judge("Hm", "Hm"))
+    assert verdict.reason == "prompt: 6 of 6 judge answers were neither yes nor no"
+
+
+async def test_nothing_to_score_is_inconclusive() -> None:
+    verdict = await run({"method": "ngram"}, passage=Passage.of("```\ncode\n```\n"))
+    assert (verdict.decision, verdict.score, verdict.sentences) == ("inconclusive", None, ())
+    assert verdict.reason == "there is no sentence to score in the response"
+
+
+async def test_what_was_found_before_the_deadline_stands() -> None:
+    chain = Chain(Policy.of({"chain": [{"method": "ngram"}, {"method": "prompt"}]}))
+    evidence = Evidence(Samples(SAMPLES), judge_provider=judge("Yes", "Yes"))
+    verdict = await chain.run(PASSAGE, evidence, -math.inf)
+    assert verdict.inconclusive
+    assert verdict.reason.startswith("the check did not finish within 120 s")
+    assert verdict.steps[-1].note == "it did not finish in time"
+
+
+class Odd:
+    """A third party's scorer; `mood` says what is wrong with it."""
+
+    name: ClassVar[str] = "odd"
+    needs: ClassVar[frozenset[Need]] = frozenset()
+
+    class Config(ScorerConfig):
+        method: Literal["odd"] = "odd"
+        mood: str = "fine"
+
+    def __init__(self, config: Config) -> None:
+        self.mood = config.mood
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        if self.mood == "broken":
+            raise ZeroDivisionError("secret words of the passage")
+        if self.mood == "short":
+            return Scores(sentences=(0.1,))
+        if self.mood == "silent":
+            return Scores(sentences=(None, None))
+        return Scores(passage=0.9)
+
+
+@pytest.fixture
+def odd(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resay.policy.model
+    import resay.scorers
+
+    known = {"ngram": Ngram, "prompt": Prompt, "odd": Odd}
+    monkeypatch.setattr(resay.scorers, "registry", lambda: known)
+    monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
+
+
+@pytest.mark.usefixtures("odd")
+@pytest.mark.parametrize(
+    ("mood", "reason"),
+    [
+        ("broken", "odd: it failed (ZeroDivisionError)"),
+        ("short", "odd: it returned the wrong number of scores"),
+        ("silent", "no method of the chain had anything to say"),
+    ],
+)
+async def test_a_scorer_that_breaks_costs_no_answer(mood: str, reason: str) -> None:
+    verdict = await run({"method": "odd", "mood": mood})
+    assert (verdict.decision, verdict.reason) == ("inconclusive", reason)
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_method_may_score_the_passage_alone() -> None:
+    verdict = await run({"method": "odd"})
+    assert (verdict.decision, verdict.score, verdict.reason) == (
+        "flagged",
+        0.9,
+        "passage 0.90 > 0.50",
+    )
+    assert [s.score for s in verdict.sentences] == [None, None]
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_broken_first_step_leaves_its_sentences_to_the_next() -> None:
+    verdict = await run({"method": "odd", "mood": "broken"}, {"method": "ngram"})
+    assert verdict.decision == "flagged"
+    assert verdict.steps[0].note == "it failed (ZeroDivisionError)"

@@ -1,0 +1,96 @@
+"""What the README and the examples say must work."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from resay import Policy
+from resay.testing import SimulatedProvider
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def openai_at_home(
+    simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[SimulatedProvider]:
+    """Send what goes to OpenAI to the simulated provider; run in a folder with the policy."""
+    monkeypatch.setenv("OPENAI_API_KEY", "simulated")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulated.base_url)
+    (tmp_path / "policy.yaml").write_text(blocks("yaml")[0])
+    (tmp_path / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
+    for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
+        (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
+    monkeypatch.chdir(tmp_path)
+    return simulated
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(blocks("python")) >= 3
+    assert len(blocks("yaml")) >= 1
+    assert len(blocks("console")) >= 1
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.usefixtures("openai_at_home")
+@pytest.mark.filterwarnings("default::DeprecationWarning")
+@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.strip().splitlines()[-1])
+def test_python_in_the_readme_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "README.md", "exec"), {"__name__": "__readme__"})
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_policies_in_the_readme_are_valid(text: str) -> None:
+    Policy.parse(text)
+
+
+COMMANDS = [
+    line.removeprefix("$ ")
+    for block in blocks("console")
+    for line in block.splitlines()
+    if line.startswith("$ resay")
+]
+
+
+@pytest.mark.usefixtures("openai_at_home")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_in_the_readme_run(command: str) -> None:
+    words = shlex.split(command)[1:]
+    done = subprocess.run(
+        [sys.executable, "-c", "from resay.cli import main; main()", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.usefixtures("openai_at_home")
+@pytest.mark.filterwarnings("default::DeprecationWarning")
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_example_policy_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JUDGE", raising=False)
+    Policy.load(ROOT / "examples" / "policy.yaml")

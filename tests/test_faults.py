@@ -1,0 +1,199 @@
+"""The guard against a provider that misbehaves, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+
+from resay import Answer, DeadlineExceededError, Guard, ProviderError, ProviderRefusedError
+from resay.testing import (
+    CutConnection,
+    EmptyAnswer,
+    Fault,
+    Hang,
+    IdenticalSamples,
+    IgnoreN,
+    MalformedJson,
+    RateLimited,
+    Refused,
+    ServerError,
+    SimulatedProvider,
+    Slow,
+)
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+DEADLINE_S = 4.0
+# Samples after the main call, so that `after=1` in a fault spares exactly the main call.
+POLICY = {
+    "chain": [{"method": "prompt", "mode": "per_sample"}],
+    "sampling": {"start": "after"},
+    "limits": {"deadline_s": DEADLINE_S, "timeout_s": 0.5, "retries": 1},
+}
+GUARD = Guard(POLICY, model="openai/simulated")
+
+
+async def ask(simulated: SimulatedProvider, *faults: Fault, guard: Guard = GUARD) -> Answer:
+    """Ask with the faults on; afterwards no task of ours and no request may be left."""
+    # litellm's own worker and its connections live on; a first call brings them to life.
+    await Guard({"chain": [{"method": "ngram"}]}, model="openai/simulated").aask(
+        QUESTION, **simulated.params
+    )
+    before = asyncio.all_tasks()
+    simulated.set_faults(*faults)
+    started = time.monotonic()
+    try:
+        return await guard.aask(QUESTION, **simulated.params)
+    finally:
+        assert time.monotonic() - started < DEADLINE_S + 1
+        await anyio.lowlevel.checkpoint()
+        assert asyncio.all_tasks() <= before
+        await anyio.to_thread.run_sync(simulated.wait_idle)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RateLimited(retry_after_s=0, after=1),
+        ServerError(after=1),
+        Refused(after=1),
+        CutConnection(after=1),
+        MalformedJson(after=1),
+        EmptyAnswer(after=1),
+        Hang(after=1),
+        Slow(seconds=2, after=1),
+    ],
+    ids=lambda fault: type(fault).__name__,
+)
+async def test_samples_that_fail_never_cost_the_answer(
+    simulated: SimulatedProvider, fault: Fault
+) -> None:
+    answer = await ask(simulated, fault)
+    assert answer.text
+    assert answer.action == "annotate"
+    assert answer.verdict.inconclusive
+    assert answer.verdict.reason.startswith("0 usable samples are fewer than the 3")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (RateLimited(retry_after_s=0, only="judge"), "ProviderError"),
+        (ServerError(only="judge"), "ProviderError"),
+        (Refused(only="judge"), "ProviderRefusedError"),
+        (CutConnection(only="judge"), "ProviderError"),
+        (MalformedJson(only="judge"), "ProviderError"),
+        (Hang(only="judge"), "ProviderTimeoutError"),
+        (Slow(seconds=2, only="judge"), "ProviderTimeoutError"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Fault) else "",
+)
+async def test_a_judge_that_fails_never_costs_the_answer(
+    simulated: SimulatedProvider, fault: Fault, kind: str
+) -> None:
+    answer = await ask(simulated, fault)
+    assert answer.text
+    assert answer.verdict.inconclusive
+    assert answer.verdict.steps[0].failures == {kind: 5}
+    assert f"({kind} x5)" in answer.verdict.reason
+
+
+async def test_a_judge_that_says_nothing_is_undetermined(simulated: SimulatedProvider) -> None:
+    answer = await ask(simulated, EmptyAnswer(only="judge"))
+    assert answer.verdict.inconclusive
+    assert "neither yes nor no" in answer.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        (RateLimited(retry_after_s=0), ProviderError, "HTTP 429"),
+        (ServerError(), ProviderError, "HTTP 500"),
+        (ServerError(status=503), ProviderError, "HTTP 503"),
+        (Refused(), ProviderRefusedError, "check the API key"),
+        (Refused(status=404), ProviderRefusedError, "check the model's name"),
+        (CutConnection(), ProviderError, "'openai/simulated' failed"),
+        (MalformedJson(), ProviderError, "'openai/simulated' failed"),
+        (Hang(), DeadlineExceededError, "did not answer within 4 s"),
+        (Slow(seconds=9), DeadlineExceededError, "limits.deadline_s"),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, Fault) else "",
+)
+async def test_a_main_call_that_fails_is_a_clear_error(
+    simulated: SimulatedProvider, fault: Fault, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        await ask(simulated, fault)
+    assert "Sydney" not in str(caught.value)
+    assert "simulated-key" not in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", [RateLimited(retry_after_s=0, first=1), ServerError(first=1)])
+async def test_what_passes_is_retried(simulated: SimulatedProvider, fault: Fault) -> None:
+    answer = await ask(simulated, fault)
+    assert not answer.verdict.inconclusive
+    # The failed call is counted: it was sent.
+    assert answer.usage.calls == 8
+
+
+async def test_an_ignored_n_is_topped_up(simulated: SimulatedProvider) -> None:
+    answer = await ask(simulated, IgnoreN())
+    assert answer.verdict.samples == 5
+    assert not answer.verdict.inconclusive
+
+
+async def test_identical_samples_are_inconclusive(simulated: SimulatedProvider) -> None:
+    answer = await ask(simulated, IdenticalSamples())
+    assert answer.verdict.inconclusive
+    assert answer.verdict.reason.startswith("all 5 samples are the same text")
+
+
+async def test_some_lost_samples_are_borne(simulated: SimulatedProvider) -> None:
+    # The request for five samples brings one; of the four that make up the number one is refused.
+    answer = await ask(simulated, IgnoreN(after=1, first=1), Refused(after=1, first=1))
+    assert answer.verdict.samples == 4
+    assert not answer.verdict.inconclusive
+
+
+async def test_the_deadline_keeps_the_answer(simulated: SimulatedProvider) -> None:
+    guard = Guard(
+        {**POLICY, "limits": {"deadline_s": 1.0, "timeout_s": None, "retries": 0}},
+        model="openai/simulated",
+    )
+    answer = await ask(simulated, Hang(only="judge"), guard=guard)
+    assert answer.text
+    assert answer.verdict.inconclusive
+    assert answer.verdict.reason.startswith("the check did not finish within 1 s")
+    assert answer.verdict.steps[0].usage.calls == 5
+
+
+async def test_on_error_block_withholds_what_could_not_be_checked(
+    simulated: SimulatedProvider,
+) -> None:
+    guard = Guard({**POLICY, "on_error": "block"}, model="openai/simulated")
+    answer = await ask(simulated, ServerError(after=1), guard=guard)
+    assert answer.blocked
+    assert answer.text != answer.response
+
+
+async def test_a_caller_who_leaves_takes_everything_along(simulated: SimulatedProvider) -> None:
+    before = asyncio.all_tasks()
+    simulated.set_faults(Hang())
+    asking = asyncio.create_task(
+        Guard({"chain": [{"method": "ngram"}]}, model="openai/simulated").aask(
+            QUESTION, **simulated.params
+        )
+    )
+    # Main call and samples start together.
+    await anyio.to_thread.run_sync(simulated.wait_calls, 2)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await anyio.to_thread.run_sync(simulated.wait_idle)
+    left = {t for t in asyncio.all_tasks() - before if "resay" in repr(t.get_coro())}
+    assert not left

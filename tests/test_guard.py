@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from resay import (
+    ConfigurationError,
+    Guard,
+    HallucinationBlockedError,
+    MissingDependencyError,
+    ProviderRefusedError,
+    Query,
+    Sources,
+)
+from resay.providers import Completion, Completions, ReplayProvider
+from resay.testing import SimulatedProvider
+from resay.verdict import Usage
+
+pytestmark = pytest.mark.anyio
+
+MODEL = "openai/simulated"
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+NGRAM = {"chain": [{"method": "ngram"}]}
+KNOWN_THEN_MADE_UP = "The Sydney Harbour Bridge opened in 1932. It has 31415 lamps."
+
+
+async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> None:
+    answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
+    verdict = answer.verdict
+    assert answer.action == "annotate"
+    assert verdict.flagged
+    assert 0 < len(verdict.flagged_sentences) < len(verdict.sentences)
+    assert verdict.samples == 5
+    assert answer.completion is not None
+    assert answer.text == answer.response == answer.completion.text
+    for sentence in verdict.sentences:
+        assert answer.text[sentence.start : sentence.end] == sentence.text
+        assert (sentence.contradicted_by is not None) <= sentence.flagged
+
+
+async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
+    answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
+    # The main call, one request for five samples, and a judge for each of them.
+    assert simulated.calls == 7
+    assert answer.usage.calls == 7
+    assert answer.verdict.usage.calls == 6
+    assert answer.verdict.steps[0].usage.calls == 5
+    assert answer.usage.prompt_tokens == simulated.prompt_tokens
+    assert answer.usage.completion_tokens == simulated.completion_tokens
+    assert answer.usage.cost_usd is None
+
+
+async def test_block_counts_as_well(simulated: SimulatedProvider) -> None:
+    guard = Guard({**NGRAM, "action": {"do": "block", "message": "Withheld."}}, model=MODEL)
+    answer = await guard.aask(QUESTION, **simulated.params)
+    assert (answer.text, answer.blocked, answer.usage.calls) == ("Withheld.", True, 2)
+    raising = Guard({**NGRAM, "action": {"do": "block", "exit": "raise"}}, model=MODEL)
+    with pytest.raises(HallucinationBlockedError) as caught:
+        await raising.aask(QUESTION, **simulated.params)
+    assert caught.value.verdict.usage.calls == 1
+
+
+async def test_a_known_price_is_told(simulated: SimulatedProvider) -> None:
+    answer = await Guard(NGRAM, model="openai/gpt-4.1-mini").aask(QUESTION, **simulated.params)
+    assert answer.usage.cost_usd is not None
+    assert answer.usage.cost_usd > 0
+
+
+def test_the_sync_twins(simulated: SimulatedProvider) -> None:
+    guard = Guard(NGRAM, model=MODEL)
+    answer = guard.ask(QUESTION, **simulated.params)
+    verdict = guard.check(answer.text, question=QUESTION, **simulated.params)
+    assert verdict.samples == 5
+    assert [s.text for s in verdict.sentences] == [s.text for s in answer.verdict.sentences]
+
+
+async def test_the_sync_twin_inside_a_running_loop(simulated: SimulatedProvider) -> None:
+    assert Guard(NGRAM, model=MODEL).ask(QUESTION, **simulated.params).verdict.samples == 5
+
+
+def test_one_guard_serves_several_loops(simulated: SimulatedProvider) -> None:
+    guard = Guard(NGRAM, model=MODEL)
+    for _ in range(2):
+        answer = asyncio.run(guard.aask(QUESTION, **simulated.params))
+        assert answer.verdict.samples == 5
+
+
+async def test_concurrent_requests_never_mix(simulated: SimulatedProvider) -> None:
+    guard = Guard(model=MODEL)
+    subjects = ["Sydney Harbour Bridge", "Marie Curie"] * 4
+    found: dict[int, str] = {}
+
+    async def ask(i: int) -> None:
+        answer = await guard.aask(f"Tell me about {subjects[i]}.", **simulated.params)
+        said = [
+            s.contradicted_by.text for s in answer.verdict.flagged_sentences if s.contradicted_by
+        ]
+        found[i] = " ".join([answer.text, *said])
+        assert answer.usage.calls == 7
+
+    async with anyio.create_task_group() as tasks:
+        for i in range(len(subjects)):
+            tasks.start_soon(ask, i)
+    for i, text in found.items():
+        assert ("Curie" in text) is (subjects[i] == "Marie Curie")
+
+
+async def test_samples_do_not_inherit_what_makes_copies(simulated: SimulatedProvider) -> None:
+    await Guard(NGRAM, model=MODEL).aask(QUESTION, temperature=0, seed=1, **simulated.params)
+    main, samples = (
+        r.body for r in sorted(simulated.requests, key=lambda r: "n" in (r.body or {}))
+    )
+    assert main is not None
+    assert samples is not None
+    assert (main["temperature"], main["seed"]) == (0, 1)
+    assert samples["n"] == 5
+    assert not {"temperature", "seed"} & samples.keys()
+
+
+async def test_sampling_says_how_samples_are_drawn(simulated: SimulatedProvider) -> None:
+    policy = {
+        **NGRAM,
+        "sampling": {
+            "max": 3,
+            "temperature": 0.9,
+            "model": "openai/other",
+            "start": "after",
+            "params": {"max_tokens": 50, **simulated.params},
+        },
+    }
+    answer = await Guard(policy, model=MODEL).aask(QUESTION, **simulated.params)
+    body = simulated.requests[1].body
+    assert body is not None
+    assert (body["model"], body["n"], body["temperature"], body["max_tokens"]) == (
+        "other",
+        3,
+        0.9,
+        50,
+    )
+    assert answer.verdict.samples == 3
+
+
+async def test_a_tool_call_is_let_through_and_nothing_is_paid_for(
+    simulated: SimulatedProvider,
+) -> None:
+    tool = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
+    answer = await Guard({**NGRAM, "on_error": "block"}, model=MODEL).aask(
+        "[[tool]] Look it up.", tools=[tool], **simulated.params
+    )
+    assert (answer.text, answer.action, simulated.calls) == ("", "allow", 1)
+    assert answer.verdict.reason == "there is no sentence to score in the response"
+    raw: Any = answer.completion and answer.completion.raw
+    assert raw.choices[0].message.tool_calls[0].function.name == "look_up"
+
+
+async def test_check_with_samples_calls_nobody() -> None:
+    samples = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
+    verdict = await Guard(NGRAM).acheck(KNOWN_THEN_MADE_UP, samples=samples)
+    assert verdict.flagged
+    assert verdict.usage == Usage()
+
+
+async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
+    verdict = await Guard().acheck(
+        KNOWN_THEN_MADE_UP, question=QUESTION, model=MODEL, **simulated.params
+    )
+    assert [s.flagged for s in verdict.sentences] == [False, True]
+    assert verdict.usage.calls == 6
+
+
+async def test_a_conversation_is_resampled_whole(simulated: SimulatedProvider) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": QUESTION},
+    ]
+    await Guard(NGRAM, model=MODEL).aask(messages, **simulated.params)
+    assert [r.body and r.body["messages"] for r in simulated.requests] == [messages, messages]
+
+
+async def test_another_judge_is_asked_with_its_own_key(simulated: SimulatedProvider) -> None:
+    judge = {"model": "openai/judge", "params": {"api_base": simulated.base_url, "api_key": "j"}}
+    policy = {"chain": [{"method": "prompt", "mode": "per_sample", "judge": judge}]}
+    answer = await Guard(policy, model=MODEL).aask(QUESTION, **simulated.params)
+    models = [r.body["model"] for r in simulated.requests if r.body]
+    assert sorted(models) == ["judge"] * 5 + ["simulated"] * 2
+    assert not answer.verdict.inconclusive
+
+
+async def test_a_provider_of_ones_own() -> None:
+    provider = ReplayProvider(
+        {"Who?": ["It was Ann. She was six.", *(f"It was Ann. She was {n}." for n in "abc")]}
+    )
+    answer = await Guard(
+        {**NGRAM, "sampling": {"start": "after", "max": 3}}, provider=provider
+    ).aask("Who?")
+    assert [s.flagged for s in answer.verdict.sentences] == [False, True]
+
+
+class Named:
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name = name
+        self.log = log
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.log.append(self.name)
+        return Completions((Completion(f"Yes, {len(self.log)}."),))
+
+
+async def test_each_source_gets_its_own_calls() -> None:
+    log: list[str] = []
+    sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
+    policy = {"chain": [{"method": "prompt"}], "sampling": {"max": 3}}
+    answer = await Guard(policy).arun(Query.of("Who?"), sources)
+    assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
+    assert answer.verdict.decision == "consistent"
+
+
+@pytest.fixture
+def without_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    import resay.providers.litellm as module
+
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    return
+
+
+@pytest.mark.usefixtures("without_litellm")
+async def test_a_missing_litellm_says_what_to_install() -> None:
+    with pytest.raises(MissingDependencyError, match=r"pip install 'resay\[litellm\]'"):
+        await Guard(NGRAM, model=MODEL).aask(QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments", "message"),
+    [
+        (NGRAM, {}, "method 'ngram' needs samples; pass samples="),
+        (NGRAM, {"question": "Who?"}, "needs samples"),
+        (NGRAM, {"samples": "one text"}, "samples must be a list"),
+        (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass model="),
+        (NGRAM, {"samples": ["a"], "references": ["b"]}, "no step of the chain compares with ref"),
+        (NGRAM, {"samples": ["a"], "references": "b"}, "references must be a list"),
+        (
+            {"chain": [{"method": "ngram", "evidence": "references"}]},
+            {},
+            "method 'ngram' compares with references",
+        ),
+    ],
+)
+async def test_what_cannot_work_is_said_before_anything_is_paid_for(
+    policy: Any, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        await Guard(policy).acheck("Some response.", **arguments)
+
+
+@pytest.mark.parametrize("params", [{"stream": True}, {"n": 2}])
+async def test_a_guard_gives_one_whole_answer(params: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="one whole answer"):
+        await Guard(NGRAM, model=MODEL).aask(QUESTION, **params)
+
+
+async def test_without_a_model_it_says_so() -> None:
+    with pytest.raises(ConfigurationError, match="needs a judge"):
+        await Guard().aask(QUESTION)
+    with pytest.raises(ProviderRefusedError, match="no model was named"):
+        await Guard(NGRAM).aask(QUESTION)

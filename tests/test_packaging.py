@@ -1,0 +1,56 @@
+"""The wheel, with its two source roots, in an environment of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("wheel")
+    # The backend comes from the environment the tests run in, so that building needs no network.
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, ROOT],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (built,) = target.glob("*.whl")
+    return built
+
+
+def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+        "resay",
+        "resay_langchain",
+    }
+    assert "resay/py.typed" in names
+    assert "resay_langchain/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_it_imports_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path, with_pip=False, symlinks=True)
+    python = tmp_path / "bin" / "python"
+    site = next((tmp_path / "lib").glob("python*")) / "site-packages"
+    zipfile.ZipFile(wheel).extractall(site)
+    done = subprocess.run(
+        [python, "-c", "import resay; print(resay.__version__, resay.__file__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    version, file = done.stdout.split()
+    assert wheel.name.startswith(f"resay-{version}-")
+    assert Path(file).is_relative_to(tmp_path)

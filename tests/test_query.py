@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from resay import ConfigurationError, Query
+
+
+def test_a_question_becomes_a_user_message() -> None:
+    query = Query.of("Who?", model="openai/x", temperature=0.2)
+    assert query.messages == ({"role": "user", "content": "Who?"},)
+    assert (query.model, query.params) == ("openai/x", {"temperature": 0.2})
+
+
+def test_a_query_is_built_upon() -> None:
+    base = Query.of("Who?", model="a", temperature=0, api_key="k")
+    query = Query.of(base, model="b", temperature=1)
+    assert (query.model, dict(query.params)) == ("b", {"temperature": 1, "api_key": "k"})
+    assert Query.of(base).model == "a"
+
+
+@pytest.mark.parametrize("bad", ["", "  \n", [], [{"content": "no role"}], ["not a mapping"]])
+def test_a_question_that_is_none_is_refused(bad: object) -> None:
+    with pytest.raises(ConfigurationError):
+        Query.of(bad)  # pyright: ignore[reportArgumentType] - what the test is about
+
+
+def test_repr_shows_no_key() -> None:
+    assert "sk-secret" not in repr(Query.of("Who?", model="m", api_key="sk-secret"))
+
+
+def test_a_sample_leaves_out_what_would_make_it_a_copy() -> None:
+    query = Query.of(
+        "Who?", model="m", temperature=0, seed=1, store=True, metadata={}, max_tokens=9, api_key="k"
+    )
+    assert dict(query.for_sampling().params) == {"max_tokens": 9, "api_key": "k"}
+
+
+def test_a_temperature_that_samples_is_kept() -> None:
+    assert Query.of("Who?", temperature=0.7).for_sampling().params == {"temperature": 0.7}
+    assert Query.of("Who?").for_sampling(temperature=1.0).params == {"temperature": 1.0}
+
+
+def test_the_key_does_not_follow_to_another_model() -> None:
+    query = Query.of("Who?", model="a/x", api_key="k", api_base="u", max_tokens=9)
+    elsewhere = query.for_sampling(model="b/y", params={"api_key": "other"})
+    assert (elsewhere.model, dict(elsewhere.params)) == (
+        "b/y",
+        {"max_tokens": 9, "api_key": "other"},
+    )
+    assert query.for_sampling(model="a/x").params["api_key"] == "k"

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import multiprocessing
+import threading
+
+import anyio.lowlevel
+import pytest
+
+from resay.sync import run_sync
+
+CURRENT = contextvars.ContextVar("CURRENT", default="nobody")
+
+
+async def double(value: int) -> int:
+    await anyio.lowlevel.checkpoint()
+    return 2 * value
+
+
+async def loop_id() -> int:
+    return id(asyncio.get_running_loop())
+
+
+def test_it_returns_what_the_function_returns() -> None:
+    assert run_sync(double, 21) == 42
+
+
+def test_every_call_runs_on_the_same_loop() -> None:
+    assert run_sync(loop_id) == run_sync(loop_id)
+
+
+def test_it_works_inside_a_running_loop() -> None:
+    async def main() -> int:
+        return run_sync(double, 21)
+
+    assert asyncio.run(main()) == 42
+
+
+def test_exceptions_come_as_they_are() -> None:
+    async def fail() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        run_sync(fail)
+
+
+def test_context_variables_are_seen() -> None:
+    async def read() -> str:
+        return CURRENT.get()
+
+    token = CURRENT.set("caller")
+    try:
+        assert run_sync(read) == "caller"
+    finally:
+        CURRENT.reset(token)
+
+
+def test_many_threads_at_once() -> None:
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda i=i: results.append(run_sync(double, i))) for i in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [2 * i for i in range(20)]
+
+
+def _in_child(queue: multiprocessing.Queue[int]) -> None:
+    queue.put(run_sync(double, 21))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_it_works_after_a_fork() -> None:
+    run_sync(double, 1)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=10) == 42
+    child.join()
