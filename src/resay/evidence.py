@@ -9,6 +9,7 @@ from functools import cached_property
 import anyio
 from anyio.abc import TaskGroup
 
+from resay.errors import ProviderError
 from resay.passage import Passage, Splitter
 from resay.providers.base import Completion, Provider
 from resay.providers.fanout import draw
@@ -143,7 +144,13 @@ class Judge:
         """
         message = {"role": "user", "content": prompt}
         query = Query((message,), self.query.model, self.query.params)
-        return (await self.provider.complete(query)).first.text
+        try:
+            return (await self.provider.complete(query)).first.text
+        except ProviderError:
+            raise
+        # Providers written elsewhere raise what they like; it costs this one answer.
+        except Exception as error:
+            raise ProviderError(f"the judge failed with {type(error).__name__}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,8 +279,8 @@ class Guard:
         with anyio.CancelScope(deadline=deadline):
             return (await Retrying(main, self.policy.limits.retries).complete(query)).first
         raise DeadlineExceededError(
-            f"{query.model!r} did not answer within {self.policy.limits.deadline_s:g} s; raise"
-            " `limits.deadline_s`"
+            f"{query.model or 'the model'} did not answer within"
+            f" {self.policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
         )
 
     async def _check(

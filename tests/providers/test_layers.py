@@ -46,6 +46,13 @@ async def test_the_meter_counts_failed_calls_too() -> None:
     assert meter.usage == Usage(2, 10, 5, 0.25)
 
 
+async def test_the_meter_believes_a_provider_that_made_several_calls() -> None:
+    several = Completions((Completion("fine"),), Usage(3, 10, 5, None))
+    meter = Metered(Scripted(lambda _: several))
+    await meter.complete(QUERY)
+    assert meter.usage == Usage(3, 10, 5, None)
+
+
 async def test_what_may_help_is_tried_again() -> None:
     failure = ProviderError("busy", status=429, retry_after_s=0.0, retryable=True)
     provider = Scripted(lambda call: failure if call < 3 else FINE)

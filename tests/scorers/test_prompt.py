@@ -125,6 +125,19 @@ async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
     assert scores.inconclusive is not None
 
 
+async def test_whatever_a_judge_raises_costs_that_answer_only() -> None:
+    class Odd(Recorder):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if "six lanes" in query.messages[-1]["content"]:
+                raise KeyError("a bug")
+            return Completions((Completion("Yes"),))
+
+    evidence = Evidence(Samples(SAMPLES), judge_provider=Odd("", together=0))
+    scores = await Prompt().score(Passage.from_sentences(SENTENCES), evidence)
+    assert scores.sentences == (0.0, None)
+    assert scores.failures == ("ProviderError",) * 2
+
+
 def test_only_a_named_judge_is_somebody_else() -> None:
     assert Prompt.Config().asks_response_model
     assert Prompt.Config.model_validate({"judge": {"params": {"a": 1}}}).asks_response_model

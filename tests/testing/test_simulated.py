@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -181,11 +181,15 @@ async def test_a_tool_is_called_once(provider: SimulatedProvider, stream: bool) 
 
 
 @pytest.fixture
-def litellm(monkeypatch: pytest.MonkeyPatch) -> Any:
+async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     monkeypatch.setitem(os.environ, "LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
-    return litellm
+    # litellm keeps its clients open in a cache of the process; one of the test's own can be closed.
+    cache = type(litellm.in_memory_llm_clients_cache)()
+    monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
+    yield litellm
+    await litellm.close_litellm_async_clients()
 
 
 @pytest.mark.anyio

@@ -39,7 +39,9 @@ class Metered(Layer):
         self.usage += Usage(calls=1)
         completions = await self.inner.complete(query, n=n)
         spent = completions.usage
-        self.usage += Usage(0, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
+        # One request to us may be several to the provider: a chain with two models in it.
+        more = max(spent.calls - 1, 0)
+        self.usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
         return completions
 
 

@@ -61,6 +61,11 @@ class ScorerConfig(BaseModel):
     )
 
     @property
+    def name(self) -> str:
+        """The method's name, as in the policy."""
+        return type(self).model_fields["method"].default
+
+    @property
     def asks_response_model(self) -> bool:
         """Whether the step's judge is the model that wrote the response."""
         return False

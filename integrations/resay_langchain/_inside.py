@@ -1,0 +1,255 @@
+"""Looking inside a runnable: which language model writes its response, and copies for samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import (
+    Runnable,
+    RunnableAssign,
+    RunnableBranch,
+    RunnableParallel,
+    RunnableSequence,
+    RunnableSerializable,
+    RunnableWithFallbacks,
+)
+from langchain_core.runnables.base import RunnableBindingBase, RunnableEachBase
+from langchain_core.runnables.configurable import DynamicRunnable
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_core.runnables.router import RouterRunnable
+
+from resay.errors import ConfigurationError
+from resay.policy import Sampling
+from resay.query import Query
+from resay_langchain._wrapper import Wrapper
+
+__all__ = [
+    "Model",
+    "Speaker",
+    "for_judging",
+    "for_sampling",
+    "sampling_kwargs",
+    "speaker_of",
+    "surely_text",
+    "unstreamed",
+]
+
+AnyRunnable = Runnable[Any, Any]
+Model = BaseLanguageModel[Any]
+
+# The runnables that LangChain composes others with. Functions cannot be looked into; retrievers,
+# tools and parsers have models of their own, which do not write the response.
+_CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
+    RouterRunnable,
+    RunnableAssign,
+    RunnableBindingBase,
+    RunnableBranch,
+    RunnableEachBase,
+    RunnableParallel,
+    RunnableSequence,
+    RunnableWithFallbacks,
+    DynamicRunnable,
+    Wrapper,
+)
+
+# The same parameters that `Query.for_sampling` leaves out, as fields of a model. `metadata` is not
+# among them: as a field it is LangChain's own and goes to traces, not to the provider.
+_ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
+_FRESH_ANSWER = ("seed", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The language model that writes a runnable's response.
+
+    Attributes:
+        model: The model.
+        tools: Whether tools are bound to it.
+    """
+
+    model: Model
+    tools: bool = False
+
+
+def speaker_of(runnable: AnyRunnable) -> Speaker | None:
+    """Return the model that writes the response, None where that cannot be seen."""
+    if isinstance(runnable, BaseLanguageModel):
+        return Speaker(runnable)
+    if isinstance(runnable, RunnableSequence):
+        steps = runnable.steps
+        return next((s for step in reversed(steps) if (s := speaker_of(step))), None)
+    if isinstance(runnable, RunnableParallel):
+        branches = runnable.steps__.values()
+        found = [s for branch in branches if (s := speaker_of(branch))]
+        # Of several, none is the one whose words are in question.
+        return found[0] if len(found) == 1 else None
+    if isinstance(runnable, RunnableAssign):
+        return speaker_of(cast("AnyRunnable", runnable.mapper))
+    inner = _step_into(runnable, 0)
+    speaker = speaker_of(inner) if inner is not None else None
+    if speaker and isinstance(runnable, RunnableBindingBase) and runnable.kwargs.get("tools"):
+        return Speaker(speaker.model, tools=True)
+    return speaker
+
+
+def surely_text(runnable: AnyRunnable) -> bool:
+    """Return whether the output is known, before there is one, to be a message or a text."""
+    return isinstance(_innermost(runnable, -1), (BaseLanguageModel, StrOutputParser))
+
+
+def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
+    """Return a copy whose models give their answer in one piece, whoever listens."""
+
+    def change(inside: AnyRunnable) -> AnyRunnable | None:
+        return _quiet(inside) if isinstance(inside, BaseLanguageModel) else None
+
+    return _rebuilt(runnable, change)
+
+
+def for_judging(model: Model) -> Model:
+    """Return a copy of a model that gives one answer, in one piece."""
+    return _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER)
+
+
+def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
+    """Return a copy whose models give another answer each time.
+
+    Their cache, zero temperature and seed are left out, and the policy's temperature and
+    parameters put in.
+
+    Args:
+        runnable: What to ask again.
+        sampling: How the policy says to sample.
+
+    Returns:
+        The copy. It shares the clients of the original.
+
+    Raises:
+        ConfigurationError: Running it again would change a stored conversation.
+    """
+    extra = _extra(sampling)
+
+    def change(inside: AnyRunnable) -> AnyRunnable | None:
+        if isinstance(inside, RunnableWithMessageHistory):
+            raise ConfigurationError(
+                "samples would be written to the history of RunnableWithMessageHistory; guard the"
+                " runnable inside it instead"
+            )
+        if isinstance(inside, BaseLanguageModel):
+            model = _fresh(inside)
+            return model.bind(**extra) if extra else model
+        if isinstance(inside, RunnableBindingBase) and inside.kwargs:
+            kwargs = sampling_kwargs(inside, inside.kwargs, sampling)
+            bound = _rebuilt(inside.bound, change)
+            return inside.model_copy(update={"bound": bound, "kwargs": kwargs})
+        return None
+
+    return _rebuilt(runnable, change)
+
+
+def sampling_kwargs(
+    runnable: AnyRunnable, kwargs: Mapping[str, Any], sampling: Sampling
+) -> dict[str, Any]:
+    """Return the keyword arguments of a call as they are for a sample."""
+    if not kwargs or not _takes_model_kwargs(runnable):
+        return dict(kwargs)
+    asked = Query((), None, kwargs)
+    return dict(asked.for_sampling(temperature=sampling.temperature, params=sampling.params).params)
+
+
+def _extra(sampling: Sampling) -> dict[str, Any]:
+    asked = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
+    return dict(asked.params)
+
+
+def _takes_model_kwargs(runnable: AnyRunnable) -> bool:
+    """Return whether keyword arguments of a call end up at a language model."""
+    return isinstance(_innermost(runnable, 0), BaseLanguageModel)
+
+
+def _innermost(runnable: AnyRunnable, step: int) -> AnyRunnable:
+    while (inner := _step_into(runnable, step)) is not None:
+        runnable = inner
+    return runnable
+
+
+def _step_into(runnable: AnyRunnable, step: int) -> AnyRunnable | None:
+    """Return what does the work inside: of a sequence, the step with this index."""
+    if isinstance(runnable, RunnableSequence):
+        return runnable.steps[step]
+    if isinstance(runnable, RunnableBindingBase):
+        return runnable.bound
+    if isinstance(runnable, (RunnableWithFallbacks, Wrapper)):
+        return runnable.runnable
+    if isinstance(runnable, DynamicRunnable):
+        return runnable.default
+    return None
+
+
+def _rebuilt(
+    runnable: AnyRunnable, change: Callable[[AnyRunnable], AnyRunnable | None]
+) -> AnyRunnable:
+    """Return a copy with some of the runnables inside replaced.
+
+    Args:
+        runnable: What to copy; not changed.
+        change: Given a runnable, returns what stands in its place, or None to look further inside.
+
+    Returns:
+        The copy.
+    """
+
+    def visit(value: object) -> Any:
+        if isinstance(value, Runnable):
+            return _rebuilt(cast("AnyRunnable", value), change)
+        if type(value) in (list, tuple):
+            items = cast("list[object] | tuple[object, ...]", value)
+            return type(items)(visit(item) for item in items)
+        if type(value) is dict:
+            return {key: visit(item) for key, item in cast("dict[object, object]", value).items()}
+        return value
+
+    replacement = change(runnable)
+    if replacement is not None:
+        return replacement
+    if not isinstance(runnable, _CONTAINERS):
+        return runnable
+    # What is bound to a runnable is data for it; none of its parts are in there.
+    parts = type(runnable).model_fields.keys() - {"config", "kwargs"}
+    return runnable.model_copy(update={name: visit(getattr(runnable, name)) for name in parts})
+
+
+def _quiet(model: Model) -> Model:
+    # `streaming` overrules `disable_streaming` in some models: it goes into the request itself.
+    return _with_fields(model, {"disable_streaming": True, "streaming": False})
+
+
+def _fresh(model: Model) -> Model:
+    model = _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER + _FRESH_ANSWER)
+    changes: dict[str, Any] = {"cache": False}
+    if getattr(model, "temperature", None) == 0:
+        # A default of 0 is of no use either; None leaves the parameter out of the request.
+        changes["temperature"] = _default(model, "temperature") or None
+    if kwargs := getattr(model, "model_kwargs", None):
+        changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
+    return _with_fields(model, changes)
+
+
+def _with_defaults(model: Model, names: Sequence[str]) -> Model:
+    return _with_fields(model, {name: _default(model, name) for name in names})
+
+
+def _with_fields(model: Model, changes: Mapping[str, Any]) -> Model:
+    fields = type(model).model_fields
+    return model.model_copy(update={k: v for k, v in changes.items() if k in fields})
+
+
+def _default(model: Model, name: str) -> Any:
+    field = type(model).model_fields.get(name)
+    if field is None or field.is_required():
+        return None
+    return field.get_default(call_default_factory=True, validated_data={})

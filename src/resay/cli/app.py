@@ -1,0 +1,201 @@
+"""The commands `resay ask`, `check`, `demo`, `policy` and `bench`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from resay import __version__
+from resay.actions import Answer
+from resay.bench.cli import app as bench_app
+from resay.cli.demo import run_demo
+from resay.cli.files import SeveralValues, read_text, read_texts
+from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
+from resay.guard import Guard
+from resay.policy import Policy, policy_schema
+from resay.report import print_answer, print_verdict
+from resay.verdict import Verdict
+
+__all__ = ["app", "main"]
+
+FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER = 1, 2, 3, 4
+
+app = typer.Typer(
+    name="resay",
+    help="A hallucination guard for LLM applications.\n\n"
+    "Exit codes: 0 fine, 1 flagged, 2 bad input, 3 inconclusive, 4 the model gave no answer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
+app.add_typer(policy_app, name="policy")
+app.add_typer(bench_app, name="bench", help="Published benchmarks, and speed.")
+
+PolicyOption = Annotated[
+    Path | None, typer.Option("--policy", "-p", help="A policy file.", show_default=False)
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", help="A chain of this method, in place of a policy file; repeatable."),
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="In litellm's notation: openai/gpt-4.1-mini.")
+]
+ApiBaseOption = Annotated[
+    str | None, typer.Option("--api-base", help="The provider's address, if not its usual one.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    del version
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What to ask the model.")],
+    model: ModelOption = None,
+    policy: PolicyOption = None,
+    method: MethodOption = None,
+    api_base: ApiBaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a model, check its answer, and act as the policy says."""
+    guard = Guard(_policy(policy, method))
+    answer = guard.ask(question, model=model, **_params(api_base))
+    if as_json:
+        _print_json(_answer_dict(answer))
+    else:
+        print_answer(answer, Console())
+    raise typer.Exit(_exit_code(answer.verdict))
+
+
+@app.command(cls=SeveralValues)
+def check(
+    response: Annotated[
+        str, typer.Option("--response", "-r", help="A file with the response; - reads stdin.")
+    ],
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", help="What the response answers; to draw samples.")
+    ] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option("--samples", help="Files with other responses; .json and .jsonl hold many."),
+    ] = None,
+    references: Annotated[
+        list[Path] | None, typer.Option("--references", help="Files with trusted texts.")
+    ] = None,
+    model: ModelOption = None,
+    policy: PolicyOption = None,
+    method: MethodOption = None,
+    api_base: ApiBaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a response that is there already."""
+    text = read_text(response)
+    trusted = [t for path in references or () for t in read_texts(path)]
+    drawn = [t for path in samples or () for t in read_texts(path)]
+    guard = Guard(_policy(policy, method, against_references=bool(trusted and not drawn)))
+    verdict = guard.check(
+        text,
+        question=prompt,
+        samples=drawn or None,
+        references=trusted,
+        model=model,
+        **_params(api_base),
+    )
+    if as_json:
+        _print_json(verdict.to_dict())
+    else:
+        print_verdict(verdict, text, Console())
+    raise typer.Exit(_exit_code(verdict))
+
+
+@app.command()
+def demo(
+    question: Annotated[str | None, typer.Argument(help="Ask the simulated model this.")] = None,
+) -> None:
+    """Catch a hallucinated sentence, with a simulated provider on this machine."""
+    run_demo(question, Console())
+
+
+@policy_app.command("schema")
+def show_schema() -> None:
+    """Print the JSON Schema of policy files, for editors."""
+    _print_json(policy_schema())
+
+
+@policy_app.command("check")
+def check_policy(
+    file: Annotated[Path, typer.Argument(help="The policy file.")],
+) -> None:
+    """Say whether a policy file is valid, and where it is not."""
+    loaded = Policy.load(file)
+    steps = " -> ".join(step.name for step in loaded.chain)
+    typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
+
+
+def _policy(
+    path: Path | None, methods: list[str] | None, *, against_references: bool = False
+) -> Policy:
+    if path and methods:
+        raise ConfigurationError("--policy and --method exclude each other; pass one of them")
+    if path:
+        return Policy.load(path)
+    steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
+    steps = steps or Policy.default().model_dump(mode="json")["chain"]
+    if against_references:
+        steps = [step | {"evidence": "references"} for step in steps]
+    return Policy.of({"chain": steps})
+
+
+def _params(api_base: str | None) -> dict[str, Any]:
+    return {} if api_base is None else {"api_base": api_base}
+
+
+def _answer_dict(answer: Answer) -> dict[str, Any]:
+    usage = {name: getattr(answer.usage, name) for name in answer.usage.__slots__}
+    verdict = answer.verdict.to_dict(content=not answer.blocked)
+    return {"text": answer.text, "action": answer.action, "verdict": verdict, "usage": usage}
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    typer.echo(json.dumps(document, indent=2))
+
+
+def _exit_code(verdict: Verdict) -> int:
+    return {"consistent": 0, "flagged": FLAGGED, "inconclusive": INCONCLUSIVE}[verdict.decision]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        app()
+    except ConfigurationError as error:
+        _fail(str(error), BAD_INPUT)
+    except (ProviderError, DeadlineExceededError) as error:
+        _fail(str(error), NO_ANSWER)
+    except ResayError as error:
+        _fail(str(error), FLAGGED)
+
+
+def _fail(message: str, code: int) -> None:
+    Console(stderr=True).print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)

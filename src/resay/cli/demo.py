@@ -1,0 +1,79 @@
+"""`resay demo`: the main job, from end to end, on this machine alone.
+
+The provider is simulated and says so; everything between it and the verdict is real: the OpenAI
+SDK and litellm over HTTP, samples, the judge, the policy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from resay.errors import MissingDependencyError
+from resay.guard import Guard
+from resay.policy import Policy
+from resay.report import print_answer
+from resay.testing import SimulatedProvider
+
+__all__ = ["run_demo"]
+
+_QUESTION = "Tell me about the Sydney Harbour Bridge."
+_MODEL = "simulated"
+
+_POLICY = """\
+version: 1
+sampling: {max: 5}
+chain:
+  - method: prompt
+    mode: per_sample
+action: {do: annotate}
+"""
+
+
+def run_demo(question: str | None, console: Console) -> None:
+    """Ask a simulated model twice without a guard, then once with one.
+
+    Args:
+        question: What to ask; by default something the simulated model half knows.
+        console: Where to print.
+
+    Raises:
+        MissingDependencyError: An extra of `resay[demo]` is not installed.
+    """
+    for package in ("openai", "litellm"):
+        if find_spec(package) is None:
+            raise MissingDependencyError(package, "demo", "the demo")
+    question = question or _QUESTION
+    with SimulatedProvider(seed=7) as provider:
+        console.rule("Without a guard: the OpenAI SDK, asked twice")
+        console.print(Text(f"> {question}", "bold"))
+        for _ in range(2):
+            console.print()
+            console.print(Text(_ask_openai(provider.base_url, question)))
+        console.print()
+        console.rule("With Resay: asked once, resampled, judged")
+        guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
+        print_answer(guard.ask(question, **provider.params), console)
+        console.print()
+        console.rule("The policy that did it")
+        console.print(Text(_POLICY))
+        console.print(
+            Text(
+                f"The model is a simulation on {provider.base_url}; it was asked"
+                f" {provider.calls} times. Try your own: resay ask '…' --model openai/gpt-4.1-mini",
+                "dim",
+            )
+        )
+
+
+def _ask_openai(base_url: str, question: str) -> str:
+    openai: Any = import_module("openai")
+    with openai.OpenAI(base_url=base_url, api_key="simulated") as client:
+        response = client.chat.completions.create(
+            model=_MODEL, messages=[{"role": "user", "content": question}]
+        )
+    return response.choices[0].message.content

@@ -1,0 +1,122 @@
+"""A verdict on the terminal: sentences coloured by score, and what a sample says instead.
+
+Without a terminal, or with `NO_COLOR` set, the same text comes without colours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from resay.actions import Answer
+from resay.verdict import SentenceVerdict, Usage, Verdict
+
+__all__ = ["print_answer", "print_verdict"]
+
+_LABELS = {
+    "consistent": ("CONSISTENT", "bold green"),
+    "flagged": ("FLAGGED", "bold red"),
+    "inconclusive": ("INCONCLUSIVE", "bold yellow"),
+}
+_Row = tuple[Text, Text, RenderableType]
+# A model's words must not move the cursor or recolour the reader's terminal.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print an answer with its verdict.
+
+    Args:
+        answer: The answer.
+        console: Where to.
+    """
+    if answer.blocked:
+        console.print(Text(_clean(answer.text)))
+        console.print()
+        console.print(_headline(answer.verdict))
+    else:
+        print_verdict(answer.verdict, answer.response, console)
+    console.print(Text(f"All together: {_cost(answer.usage)}", "dim"))
+
+
+def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
+    """Print the response sentence by sentence with its verdict.
+
+    Args:
+        verdict: What the check found.
+        response: The text that was checked.
+        console: Where to.
+    """
+    console.print(_headline(verdict))
+    console.print()
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", width=5)
+    table.add_column(width=1)
+    table.add_column()
+    for row in _rows(verdict, response):
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+    seconds = f"{verdict.elapsed_s:.1f} s"
+    console.print(Text(f"The check: {_cost(verdict.usage)}, {seconds}", "dim"))
+
+
+def _headline(verdict: Verdict) -> Text:
+    label, style = _LABELS[verdict.decision]
+    return Text.assemble((label, style), "  ", verdict.reason)
+
+
+def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
+    position = 0
+    for sentence in verdict.sentences:
+        yield from _unscored(response[position : sentence.start])
+        yield from _scored(sentence)
+        position = sentence.end
+    yield from _unscored(response[position:])
+
+
+def _unscored(text: str) -> Iterator[_Row]:
+    # Between sentences lie spaces and list markers; only code, tables and headings are worth a row.
+    if re.search(r"\w{2}", text):
+        yield Text("-", "dim"), Text(""), Text(_clean(text.strip("\n")), "dim")
+
+
+def _scored(sentence: SentenceVerdict) -> Iterator[_Row]:
+    style = _style(sentence.score)
+    score = "?" if sentence.score is None else f"{sentence.score:.2f}"
+    mark = "!" if sentence.flagged else ""
+    yield Text(score, style), Text(mark, "bold red"), Text(_clean(sentence.text), style)
+    if not sentence.flagged:
+        return
+    if sentence.why:
+        yield _below(Text(f"{sentence.by}: {_clean(sentence.why)}", "dim"))
+    if sentence.contradicted_by:
+        said = sentence.contradicted_by
+        quote = f"{said.source} {said.index + 1} says: {_clean(said.text)}"
+        yield _below(Text(quote, "italic"))
+
+
+def _below(text: Text) -> _Row:
+    return Text(), Text(), Padding(text, (0, 0, 0, 4))
+
+
+def _style(score: float | None) -> str:
+    if score is None:
+        return "dim"
+    if score > 0.5:
+        return "red"
+    return "yellow" if score > 0.25 else "green"
+
+
+def _cost(usage: Usage) -> str:
+    price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{usage.calls} calls, {usage.tokens:,} tokens, {price}"
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

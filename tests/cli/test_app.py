@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import resay
+from resay.testing import Refused, SimulatedProvider
+
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+RESPONSE = "The bridge opened in 1932. It has 31 lamps."
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "response.txt").write_text(RESPONSE)
+    for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
+        (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
+    return tmp_path
+
+
+@pytest.fixture
+def environment(
+    simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SimulatedProvider]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("NO_COLOR", "1")
+    return simulated
+
+
+def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    code = "from resay.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_check_flags(files: Path) -> None:
+    words = ("check", "--response", "response.txt", "--method", "ngram")
+    done = resay_cli(*words, "--samples", "a.txt", "b.txt", "c.txt", cwd=files)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FLAGGED  1 of 2 sentences > 0.50 with 3 samples\n")
+    assert "sample 1 says: It has 11 lamps." in done.stdout
+    again = resay_cli(
+        *words, "--samples", "a.txt", "--samples", "b.txt", "--samples", "c.txt", cwd=files
+    )
+    assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
+
+
+def test_check_prints_one_json_document(files: Path) -> None:
+    done = resay_cli(
+        "check", "-r", "response.txt", "--method", "ngram", "--json", "--samples",
+        "a.txt", "b.txt", "c.txt", cwd=files,
+    )  # fmt: skip
+    assert done.returncode == 1
+    verdict = resay.Verdict.from_dict(json.loads(done.stdout))
+    assert verdict.flagged
+    assert done.stderr == ""
+
+
+def test_check_is_fine_or_inconclusive(files: Path) -> None:
+    (files / "short.txt").write_text("The bridge opened in 1932.")
+    words = ("check", "-r", "short.txt", "--method", "ngram", "--samples")
+    assert resay_cli(*words, "a.txt", "b.txt", "c.txt", cwd=files).returncode == 0
+    done = resay_cli(*words, "a.txt", cwd=files)
+    assert done.returncode == 3
+    assert done.stdout.startswith("INCONCLUSIVE  1 usable samples are fewer than the 3")
+
+
+def test_check_against_references(files: Path, environment: SimulatedProvider) -> None:
+    done = resay_cli(
+        "check", "-r", "response.txt", "--references", "a.txt", "--model", "openai/simulated",
+        "--api-base", environment.base_url, cwd=files,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "reference 1 says: It has 11 lamps." in done.stdout
+    assert environment.calls == 1
+
+
+def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> None:
+    done = resay_cli(
+        "check", "-r", "response.txt", "--prompt", QUESTION, "--model", "openai/simulated",
+        "--api-base", environment.base_url, cwd=files,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert environment.calls == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["check", "-r", "nowhere.txt"], "cannot read 'nowhere.txt'"),
+        (["check", "-r", "response.txt"], "needs samples"),
+        (["check", "-r", "response.txt", "--samples", "a.txt"], "needs a judge"),
+        (["check", "-r", "response.txt", "--method", "ngarm"], "did you mean 'ngram'"),
+        (["check"], "Missing option '--response'"),
+        (
+            ["check", "-r", "response.txt", "-p", "p.yaml", "--method", "ngram"],
+            "exclude each other",
+        ),
+        (["policy", "check", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
+        (["ask"], "Missing argument"),
+        (["bench", "wikibio", "--data", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_input_exits_with_two_and_says_why(files: Path, words: list[str], message: str) -> None:
+    done = resay_cli(*words, cwd=files)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_ask(environment: SimulatedProvider) -> None:
+    words = ("ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url)
+    done = resay_cli(*words)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FLAGGED")
+    done = resay_cli(*words, "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["action"]) == (1, "annotate")
+    assert answer["verdict"]["flagged"] is True
+    assert answer["usage"]["calls"] == 7
+
+
+def test_ask_prints_a_withheld_answer_nowhere(
+    environment: SimulatedProvider, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("chain: [{method: ngram}]\naction: {do: block, message: Withheld.}\n")
+    words = ("ask", QUESTION, "-m", "openai/simulated", "--api-base", environment.base_url)
+    for extra in ((), ("--json",)):
+        done = resay_cli(*words, "-p", policy, *extra)
+        assert done.returncode == 1
+        assert "Withheld." in done.stdout
+        assert "Bradfield" not in done.stdout
+
+
+def test_ask_without_an_answer(environment: SimulatedProvider) -> None:
+    environment.set_faults(Refused())
+    done = resay_cli(
+        "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url, "--json"
+    )
+    assert done.returncode == 4
+    assert "check the API key" in done.stderr
+    assert "sk-test" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_policy_check(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("chain: [{method: ngram}, {method: prompt}]\naction: {do: block}\n")
+    done = resay_cli("policy", "check", policy)
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"{policy}: valid; ngram -> prompt; action: block\n",
+    )
+    policy.write_text("chain:\n  - method: ngram\ntreshold: {}\n")
+    done = resay_cli("policy", "check", policy)
+    assert done.returncode == 2
+    assert f"{policy}:3: treshold: unknown key 'treshold'; did you mean 'threshold'?" in done.stderr
+
+
+def test_policy_schema() -> None:
+    done = resay_cli("policy", "schema")
+    assert json.loads(done.stdout)["$schema"].endswith("2020-12/schema")
+
+
+def test_demo_catches_a_made_up_sentence() -> None:
+    done = resay_cli("demo")
+    assert done.returncode == 0, done.stderr
+    assert "FLAGGED" in done.stdout
+    assert "sample 1 says:" in done.stdout
+    assert "chain:" in done.stdout
+
+
+def test_version() -> None:
+    assert resay_cli("--version").stdout.strip() == resay.__version__

@@ -1,0 +1,583 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
+from itertools import cycle
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import httpx
+import openai
+import pytest
+from langchain_core.caches import InMemoryCache
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.globals import set_llm_cache
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_openai import ChatOpenAI
+
+from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlockedError
+from resay.testing import (
+    Hang,
+    Invention,
+    RateLimited,
+    Refused,
+    ServerError,
+    SimulatedProvider,
+    Subject,
+    World,
+)
+from resay_langchain import GuardedRunnable, guard
+
+pytestmark = pytest.mark.anyio
+
+N = 3
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
+PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
+UNJUDGED = {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+MESSAGE = "No answer today."
+REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
+RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}
+
+MADE_UP, KNOWN = "What is the Zorblatt?", "What is Canberra?"
+WORLD = World(
+    [
+        Subject(
+            "Zorblatt",
+            inventions=[
+                Invention("The Zorblatt was built in {year} by {person}."),
+                Invention("Every year {number:1000-90000} people visit it."),
+                Invention("A copy of it stands in {place}, made by {person}."),
+            ],
+        ),
+        Subject(
+            "Canberra",
+            facts=[
+                ["Canberra is the capital of Australia.", "The capital of Australia is Canberra."],
+                ["The city was founded in 1913.", "In 1913 the city was founded."],
+                ["Its lake was made in 1963.", "In 1963 its lake was made."],
+                ["Parliament sits in Canberra.", "In Canberra sits Parliament."],
+            ],
+        ),
+    ]
+)
+PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{question}")])
+
+
+class Start(NamedTuple):
+    name: str
+    parent: UUID | None
+    tags: list[str]
+    metadata: dict[str, Any]
+
+
+class Recorder(BaseCallbackHandler):
+    """Remembers the runs and the verdicts it is told of."""
+
+    run_inline = True
+
+    def __init__(self):
+        self.runs: dict[UUID, Start] = {}
+        self.messages: dict[UUID, AIMessage] = {}
+        self.verdicts: list[dict[str, Any]] = []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"])
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"] or serialized["name"])
+
+    def _add(self, run_id, kwargs, name):
+        self.runs[run_id] = Start(name, kwargs["parent_run_id"], kwargs["tags"], kwargs["metadata"])
+
+    def on_llm_end(self, response, *, run_id, **kwargs):
+        self.messages[run_id] = response.generations[0][0].message
+
+    def on_custom_event(self, name, data, **kwargs):
+        assert name == "resay_verdict"
+        self.verdicts.append(data)
+
+    def named(self, name: str) -> dict[UUID, Start]:
+        return {run_id: run for run_id, run in self.runs.items() if run.name == name}
+
+
+@pytest.fixture
+def provider() -> Iterator[SimulatedProvider]:
+    with SimulatedProvider(seed=5, world=WORLD) as provider:
+        yield provider
+
+
+MakeModel = Callable[..., ChatOpenAI]
+
+
+@pytest.fixture
+async def make_model(provider: SimulatedProvider) -> AsyncIterator[MakeModel]:
+    # Clients of its own, so that no connection outlives the test's event loop.
+    with httpx.Client() as client:
+        async with httpx.AsyncClient() as async_client:
+
+            def make(**kwargs: Any) -> ChatOpenAI:
+                return ChatOpenAI(
+                    model="simulated",
+                    base_url=provider.base_url,
+                    api_key="simulated",
+                    max_retries=0,
+                    http_client=client,
+                    http_async_client=async_client,
+                    **kwargs,
+                )
+
+            yield make
+
+
+@pytest.fixture
+async def model(make_model: MakeModel) -> ChatOpenAI:
+    return make_model()
+
+
+Ask = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(params=["invoke", "ainvoke"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Both ways to ask. The synchronous one runs inside a running event loop, as in a notebook."""
+
+    async def ask(runnable: Runnable[Any, Any], value: Any, config: Any = None, **kwargs: Any):
+        if request.param == "invoke":
+            return runnable.invoke(value, config, **kwargs)
+        return await runnable.ainvoke(value, config, **kwargs)
+
+    return ask
+
+
+@pytest.fixture
+def llm_cache() -> Iterator[None]:
+    set_llm_cache(InMemoryCache())
+    yield
+    set_llm_cache(None)
+
+
+def verdict_of(message: AIMessage) -> dict[str, Any]:
+    return message.response_metadata["hallucination"]
+
+
+def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
+    """What was sent, main call and samples alone or what the judge was asked alone."""
+    sent = [dict(request.body or {}) for request in provider.requests]
+    return [b for b in sent if b["messages"][-1]["content"].startswith("Context:") is judged]
+
+
+async def test_gives_the_message_with_its_verdict(ask, model, provider):
+    message = await ask(guard(model, JUDGED), MADE_UP)
+    verdict = verdict_of(message)
+    assert isinstance(message, AIMessage)
+    assert (verdict["decision"], verdict["action"], verdict["samples"]) == (
+        "flagged",
+        "annotate",
+        N,
+    )
+    assert [s["text"] in message.text for s in verdict["sentences"]] == [True] * len(
+        verdict["sentences"]
+    )
+    assert provider.calls == 1 + N + N
+
+
+async def test_an_answer_that_repeats_is_consistent(ask, model):
+    verdict = verdict_of(await ask(guard(model, JUDGED), KNOWN))
+    assert (verdict["decision"], verdict["action"]) == ("consistent", "allow")
+
+
+def test_works_where_no_event_loop_runs(provider):
+    with httpx.Client() as client:
+        model = ChatOpenAI(
+            model="simulated", base_url=provider.base_url, api_key="x", http_client=client
+        )
+        assert verdict_of(guard(model, JUDGED).invoke(MADE_UP))["flagged"]
+
+
+async def test_counts_the_tokens_of_the_check(ask, model, provider):
+    message = await ask(guard(model, JUDGED), MADE_UP)
+    used, usage = message.usage_metadata, verdict_of(message)["usage"]
+    assert usage["calls"] == N + N
+    assert usage["cost_usd"] is None
+    assert usage["prompt_tokens"] == provider.prompt_tokens - used["input_tokens"]
+    assert usage["completion_tokens"] == provider.completion_tokens - used["output_tokens"]
+
+
+async def test_guards_a_prompt_with_a_model(ask, model, provider):
+    message = await ask(guard(PROMPT | model, JUDGED), {"question": MADE_UP})
+    assert verdict_of(message)["flagged"]
+    asked = [body["messages"] for body in bodies(provider)]
+    assert asked == [asked[0]] * (1 + N)
+    assert asked[0][0]["content"] == "Be brief."
+
+
+async def test_a_plain_text_has_its_verdict_in_an_event(ask, model, provider):
+    recorder = Recorder()
+    chain = guard(PROMPT | model | StrOutputParser(), JUDGED)
+    text = await ask(chain, {"question": MADE_UP}, {"callbacks": [recorder]})
+    assert isinstance(text, str)
+    (verdict,) = recorder.verdicts
+    assert verdict["flagged"]
+    assert all(text[s["start"] : s["end"]] == s["text"] for s in verdict["sentences"])
+    assert 0 < verdict["usage"]["prompt_tokens"] < provider.prompt_tokens
+
+
+@pytest.mark.parametrize("way", ["batch", "abatch"])
+async def test_a_batch_does_not_mix_up_verdicts(way, model):
+    guarded = guard(PROMPT | model, JUDGED)
+    questions = [{"question": q} for q in (MADE_UP, KNOWN, f"{MADE_UP} Tell me more.")]
+    if way == "batch":
+        messages = guarded.batch(questions)
+    else:
+        messages = await guarded.abatch(questions, {"max_concurrency": 2})
+    assert [verdict_of(m)["flagged"] for m in messages] == [True, False, True]
+    for message in messages:
+        sentences = verdict_of(message)["sentences"]
+        assert [message.text[s["start"] : s["end"]] for s in sentences] == [
+            s["text"] for s in sentences
+        ]
+
+
+async def test_a_batch_may_return_exceptions(model):
+    results = guard(model, RAISE).batch([MADE_UP, KNOWN], return_exceptions=True)
+    assert isinstance(results[0], HallucinationBlockedError)
+    assert isinstance(results[1], AIMessage)
+
+
+async def test_a_withheld_message_keeps_nothing_of_its_words(ask, make_model):
+    recorder = Recorder()
+    guarded = guard(make_model(logprobs=True), REPLACE)
+    message = await ask(guarded, MADE_UP, {"callbacks": [recorder]})
+    (draft,) = (recorder.messages[run] for run in recorder.named("ChatOpenAI"))
+    assert "Zorblatt" in draft.text
+    assert (message.content, message.id) == (MESSAGE, draft.id)
+    assert message.usage_metadata == draft.usage_metadata
+    assert message.response_metadata["model_name"] == "simulated"
+    assert verdict_of(message)["action"] == "block"
+    words = {w for w in draft.text.replace(".", " ").split() if len(w) > 5}
+    assert words
+    assert not [w for w in words if w in repr(message) or w in repr(recorder.verdicts)]
+
+
+async def test_a_withheld_text_is_replaced(ask, model):
+    chain = guard(model | StrOutputParser(), REPLACE)
+    assert await ask(chain, MADE_UP) == MESSAGE
+    assert await ask(chain, KNOWN) != MESSAGE
+
+
+async def test_blocking_may_raise(ask, model):
+    recorder = Recorder()
+    with pytest.raises(HallucinationBlockedError) as caught:
+        await ask(guard(model, RAISE), MADE_UP, {"callbacks": [recorder]})
+    assert caught.value.verdict.flagged
+    (verdict,) = recorder.verdicts
+    assert verdict["action"] == "block"
+    assert {s["text"] for s in verdict["sentences"]} == {""}
+
+
+def weather(city: str) -> str:
+    """Say what the weather is like."""
+    return f"Sunny in {city}."
+
+
+async def test_a_tool_call_passes_and_no_sample_is_paid_for(ask, model, provider):
+    for guarded in (guard(model.bind_tools([weather])), guard(model).bind_tools([weather])):
+        assert isinstance(guarded, GuardedRunnable)
+        before = provider.calls
+        message = await ask(guarded, "[[tool]] weather in Paris")
+        assert message.tool_calls[0]["name"] == "weather"
+        assert verdict_of(message)["inconclusive"]
+        assert verdict_of(message)["action"] == "allow"
+        assert provider.calls == before + 1
+
+
+async def test_tools_given_with_the_call_make_samples_wait(ask, model, provider):
+    tools = model.bind_tools([weather]).kwargs["tools"]
+    message = await ask(guard(model, JUDGED), "[[tool]] weather in Paris", tools=tools)
+    assert message.tool_calls
+    assert provider.calls == 1
+
+
+async def test_what_is_no_text_passes_and_no_sample_is_paid_for(ask, model, provider):
+    recorder = Recorder()
+    chain = model | RunnableLambda(lambda message: {"answer": message.text})
+    output = await ask(guard(chain, REPLACE), MADE_UP, {"callbacks": [recorder]})
+    assert "Zorblatt" in output["answer"]
+    (verdict,) = recorder.verdicts
+    assert verdict["decision"] == "inconclusive"
+    assert verdict["reason"] == "the output is of type 'dict', not text"
+    assert provider.calls == 1
+
+
+async def test_structured_output_stays_guarded_and_unchanged(model):
+    person = {"title": "Person", "type": "object", "properties": {"name": {"type": "string"}}}
+    structured = guard(model, JUDGED).with_structured_output(person)
+    assert isinstance(structured, GuardedRunnable)
+    assert structured.guard.policy.sampling.start == "after"
+
+
+@pytest.mark.usefixtures("llm_cache")
+async def test_samples_do_not_come_from_the_global_cache(ask, model, provider):
+    guarded = guard(PROMPT | model, JUDGED)
+    first = await ask(guarded, {"question": MADE_UP})
+    again = await ask(guarded, {"question": MADE_UP})
+    assert again.text == first.text
+    assert verdict_of(again)["decision"] == "flagged"
+    # The second main call is the application's own, and its cache answers it.
+    assert len(bodies(provider)) == 1 + N + N
+
+
+def frozen_field(make_model):
+    return make_model(temperature=0, seed=1, store=True, model_kwargs={"prediction": {}})
+
+
+def frozen_binding(make_model):
+    return make_model().bind(temperature=0, seed=1, store=True, prediction={})
+
+
+def frozen_fallback(make_model):
+    return frozen_field(make_model).with_fallbacks([make_model()]).with_retry()
+
+
+@pytest.mark.parametrize("frozen", [frozen_field, frozen_binding, frozen_fallback])
+async def test_samples_are_free_where_the_main_call_is_not(ask, make_model, provider, frozen):
+    policy = PATIENT | {"chain": [{"method": "ngram"}]}
+    message = await ask(guard(PROMPT | frozen(make_model), policy), {"question": MADE_UP})
+    assert "same text" not in verdict_of(message)["reason"]
+    main, *samples = bodies(provider)
+    only_main = {"temperature", "seed", "store", "prediction"}
+    assert only_main <= main.keys()
+    assert len(samples) == N
+    for body in samples:
+        assert not only_main & body.keys()
+
+
+async def test_samples_are_free_of_the_calls_own_arguments(ask, model, provider):
+    await ask(guard(model, PATIENT), MADE_UP, temperature=0, max_tokens=40)
+    main, *samples = bodies(provider)
+    assert (main["temperature"], main["max_completion_tokens"]) == (0, 40)
+    for body in samples:
+        assert "temperature" not in body
+        assert body["max_completion_tokens"] == 40
+
+
+@pytest.mark.parametrize("bound", [{}, {"temperature": 0.2, "top_p": 0.1}])
+async def test_the_policys_parameters_reach_the_samples(ask, model, provider, bound):
+    sampling = {"max": N, "start": "after", "temperature": 0.9, "params": {"top_p": 0.5}}
+    await ask(guard(model.bind(**bound), UNJUDGED | {"sampling": sampling}), MADE_UP)
+    main, *samples = bodies(provider)
+    assert main.get("temperature") == bound.get("temperature")
+    assert [(b["temperature"], b["top_p"]) for b in samples] == [(0.9, 0.5)] * N
+
+
+async def test_a_frozen_model_that_cannot_be_reached_is_inconclusive(ask, make_model):
+    frozen = make_model(temperature=0)
+    hidden = RunnableLambda(lambda question: frozen.invoke(question))
+    verdict = verdict_of(await ask(guard(hidden, UNJUDGED), MADE_UP))
+    assert verdict["inconclusive"]
+    assert "same text" in verdict["reason"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"streaming": True}])
+async def test_nothing_of_a_check_is_streamed(make_model, provider, fields):
+    guarded = guard(PROMPT | make_model(**fields), JUDGED)
+    events = [e async for e in guarded.astream_events({"question": MADE_UP}, version="v2")]
+    started = [e for e in events if e["event"] == "on_chat_model_start"]
+    (main,) = (e["run_id"] for e in started if "nostream" not in e["tags"])
+    assert {e["run_id"] for e in events if e["event"] == "on_chat_model_stream"} == {main}
+    assert [bool(body.get("stream")) for body in bodies(provider)].count(True) == 1
+    assert not any(body.get("stream") for body in bodies(provider, judged=True))
+    (verdict,) = (e for e in events if e["event"] == "on_custom_event")
+    assert (verdict["name"], verdict["data"]["flagged"]) == ("resay_verdict", True)
+
+
+async def test_samples_of_any_model_are_not_streamed():
+    fake = GenericFakeChatModel(messages=cycle([AIMessage("It was opened in 1932.")]))
+    events = [e async for e in guard(fake, UNJUDGED).astream_events(MADE_UP, version="v2")]
+    streamed = [e for e in events if e["event"] == "on_chat_model_stream"]
+    assert streamed
+    assert not [e for e in streamed if "nostream" in e["tags"]]
+
+
+async def test_a_draft_that_may_be_withheld_is_not_streamed(make_model, provider):
+    guarded = guard(PROMPT | make_model(streaming=True) | StrOutputParser(), REPLACE)
+    events = [e async for e in guarded.astream_events({"question": MADE_UP}, version="v2")]
+    assert not [e for e in events if e["event"] == "on_chat_model_stream"]
+    started = [e for e in events if e["event"] == "on_chat_model_start"]
+    assert all("nostream" in e["tags"] for e in started)
+    assert events[-1]["data"]["output"] == MESSAGE
+    assert not any(body.get("stream") for body in bodies(provider))
+
+
+async def test_a_stream_is_one_piece(make_model):
+    guarded = guard(make_model(streaming=True), JUDGED)
+    (chunk,) = guarded.stream(MADE_UP)
+    assert verdict_of(chunk)["flagged"]
+    (chunk,) = [chunk async for chunk in guarded.astream(MADE_UP)]
+    assert verdict_of(chunk)["flagged"]
+    pieces = [piece async for piece in (guarded | StrOutputParser()).astream(MADE_UP)]
+    assert len(pieces) == 1
+
+
+async def test_every_call_is_a_child_run(ask, model):
+    recorder = Recorder()
+    config = {
+        "callbacks": [recorder],
+        "run_name": "mine",
+        "tags": ["app"],
+        "metadata": {"user": "u1"},
+    }
+    await ask(guard(model, JUDGED), MADE_UP, config)
+    ((guarded, top),) = recorder.named("mine").items()
+    assert top.parent is None
+    ((_, main),) = recorder.named("ChatOpenAI").items()
+    assert (main.parent, main.tags, main.metadata["user"]) == (guarded, ["app"], "u1")
+    for name in ("resay:sample", "resay:judge"):
+        runs = recorder.named(name).values()
+        assert len(runs) == N
+        for run in runs:
+            assert run.parent == guarded
+            assert {"app", "nostream", name} <= set(run.tags)
+            assert run.metadata["resay_call"] == name
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (Refused(), openai.AuthenticationError),
+        (RateLimited(), openai.RateLimitError),
+        (ServerError(), openai.InternalServerError),
+    ],
+)
+async def test_an_exception_of_the_main_call_is_the_providers_own(
+    ask, model, provider, fault, error
+):
+    provider.set_faults(fault)
+    with pytest.raises(error):
+        await ask(guard(PROMPT | model, PATIENT), {"question": MADE_UP})
+    assert provider.calls == 1
+
+
+async def test_samples_that_fail_do_not_cost_the_answer(ask, model, provider):
+    provider.set_faults(ServerError(after=1))
+    message = await ask(guard(model, PATIENT), MADE_UP)
+    assert "Zorblatt" in message.text
+    verdict = verdict_of(message)
+    assert (verdict["decision"], verdict["action"]) == ("inconclusive", "annotate")
+    assert f"Error x{N}" in verdict["reason"]
+
+
+async def test_one_judgement_that_fails_does_not_cost_the_verdict(ask, model, provider):
+    provider.set_faults(ServerError(only="judge", first=1))
+    verdict = verdict_of(await ask(guard(model, JUDGED), MADE_UP))
+    assert verdict["flagged"]
+    assert verdict["steps"][0]["failures"] == {"ProviderError": 1}
+
+
+async def test_the_deadline_does_not_wait_for_what_hangs(ask, model, provider):
+    provider.set_faults(Hang())
+    guarded = guard(model, PATIENT | {"limits": {"deadline_s": 0.05}})
+    with pytest.raises(DeadlineExceededError):
+        await ask(guarded, MADE_UP)
+    provider.release()
+    provider.wait_idle()
+
+
+async def test_guards_inside_a_guard_do_nothing(ask, model, provider):
+    inner = guard(model, JUDGED)
+    parallel = PROMPT | {"answer": inner} | RunnableLambda(lambda outputs: outputs["answer"])
+    for chain in (PROMPT | inner, parallel, RunnableLambda(lambda x: (PROMPT | inner).invoke(x))):
+        before = provider.calls
+        message = await ask(guard(chain, UNJUDGED), {"question": MADE_UP})
+        assert verdict_of(message)["samples"] == N
+        assert provider.calls == before + 1 + N
+    # The mark is gone with the guard that set it.
+    before = provider.calls
+    await ask(inner, MADE_UP)
+    assert provider.calls == before + 1 + N + N
+
+
+async def test_the_judge_is_found_inside_an_inner_guard(ask, model, provider):
+    await ask(guard(PROMPT | guard(model, UNJUDGED), JUDGED), {"question": MADE_UP})
+    assert provider.calls == 1 + N + N
+
+
+async def test_a_judge_named_in_the_policy_is_asked_through_litellm(ask, model, provider):
+    judge = {"model": "openai/judge", "params": provider.params}
+    chain = [{"method": "prompt", "mode": "per_sample", "judge": judge}]
+    function = RunnableLambda(lambda question: model.invoke(question).text)
+    recorder = Recorder()
+    await ask(guard(function, JUDGED | {"chain": chain}), MADE_UP, {"callbacks": [recorder]})
+    assert recorder.verdicts[0]["flagged"]
+    assert [body["model"] for body in bodies(provider, judged=True)] == ["judge"] * N
+
+
+request_id: ContextVar[str] = ContextVar("request_id")
+
+
+async def test_samples_run_at_once_and_see_the_callers_context():
+    many, seen = 60, list[str]()
+    together = threading.Barrier(many, timeout=5)
+
+    def answer(question: str) -> str:
+        seen.append(request_id.get())
+        if len(seen) > 1:
+            together.wait()
+        return f"This is answer number {len(seen)}."
+
+    policy = UNJUDGED | {"sampling": {"max": many}, "limits": {"concurrency": many}}
+    request_id.set("r1")
+    # More threads than an event loop's own pool has; `ainvoke` of a function would use that.
+    recorder = Recorder()
+    guard(RunnableLambda(answer), policy).invoke("What?", {"callbacks": [recorder]})
+    assert recorder.verdicts[0]["samples"] == many
+    assert seen == ["r1"] * (1 + many)
+
+
+async def test_the_message_of_the_model_is_not_changed(ask):
+    original = AIMessage("The bridge was opened in 1932.", id="m1")
+    fake = GenericFakeChatModel(messages=cycle([original]))
+    message = await ask(guard(fake, UNJUDGED), MADE_UP)
+    assert verdict_of(message)["inconclusive"]
+    assert "hallucination" not in original.response_metadata
+    assert (message.id, message.text) == (original.id, original.text)
+
+
+async def test_attributes_of_the_runnable_inside_are_there(model):
+    guarded = guard(model, Guard(JUDGED))
+    assert guarded.model_name == "simulated"
+    assert guarded.get_input_schema() == model.get_input_schema()
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = guarded.nonsense
+
+
+def history(_session: str) -> InMemoryChatMessageHistory:
+    return InMemoryChatMessageHistory()
+
+
+REFERENCES = {"chain": [{"method": "ngram", "evidence": "references"}]}
+ELSEWHERE = UNJUDGED | {"sampling": {"model": "openai/other"}}
+
+
+# Deprecated in favour of LangGraph's, but there until langchain-core 2.
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
+@pytest.mark.parametrize(
+    ("wrap", "policy", "problem"),
+    [
+        (lambda m: RunnableLambda(lambda x: m.invoke(x)), None, "name a judge .* `judge:`"),
+        (lambda m: m, ELSEWHERE, "`sampling.model` is 'openai/other'"),
+        (lambda m: m, REFERENCES, "compares with references"),
+        (lambda m: RunnableWithMessageHistory(m, history), UNJUDGED, "inside it instead"),
+        (lambda m: "a model", UNJUDGED, "not 'str'"),
+    ],
+)
+async def test_what_cannot_work_is_refused_at_once(model, wrap, policy, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        guard(wrap(model), policy)

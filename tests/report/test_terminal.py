@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from resay import Answer, Contradiction, SentenceVerdict, Usage, Verdict
+from resay.report import print_answer, print_verdict
+
+RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
+KEPT = SentenceVerdict("It opened in 1932.", 10, 28, 0.0, by="prompt")
+MADE_UP = SentenceVerdict(
+    "It has [red]six[/red] lanes.",
+    29,
+    57,
+    0.8,
+    True,
+    "prompt",
+    "not supported by 4 of 5 texts compared",
+    Contradiction("sample", 2, "It has nine lanes."),
+)
+VERDICT = Verdict(
+    "flagged",
+    0.4,
+    "1 of 2 sentences > 0.50 with 5 samples",
+    (KEPT, MADE_UP),
+    samples=5,
+    usage=Usage(6, 1000, 200, 0.0123),
+    elapsed_s=1.26,
+)
+
+
+def shown(verdict: Verdict = VERDICT, response: str = RESPONSE, *, terminal: bool = False) -> str:
+    file = io.StringIO()
+    print_verdict(verdict, response, Console(file=file, force_terminal=terminal, width=80))
+    return file.getvalue()
+
+
+def test_it_shows_every_sentence_with_its_score_and_what_contradicts_it() -> None:
+    lines = [line.rstrip() for line in shown().splitlines()]
+    assert lines == [
+        "FLAGGED  1 of 2 sentences > 0.50 with 5 samples",
+        "",
+        "    -   # Bridge",
+        " 0.00   It opened in 1932.",
+        " 0.80 ! It has [red]six[/red] lanes.",
+        "            prompt: not supported by 4 of 5 texts compared",
+        "            sample 3 says: It has nine lanes.",
+        "    -   ```",
+        "        code",
+        "        ```",
+        "",
+        "The check: 6 calls, 1,200 tokens, $0.0123, 1.3 s",
+    ]
+
+
+def test_without_a_terminal_there_is_no_colour() -> None:
+    assert "\x1b" not in shown()
+
+
+def test_on_a_terminal_there_is() -> None:
+    assert "\x1b[31m" in shown(terminal=True)
+
+
+def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in shown(terminal=True)
+
+
+def test_a_models_control_characters_do_not_reach_the_terminal() -> None:
+    text = "It is \x1b]0;owned\x07 \x1b[31mred\u202e."
+    verdict = Verdict("consistent", 0.0, "fine", (SentenceVerdict(text, 0, len(text), 0.0),))
+    out = shown(verdict, text)
+    assert not {"\x1b", "\x07", "\u202e"} & set(out)
+    assert "\N{REPLACEMENT CHARACTER}[31mred" in out
+
+
+def test_an_unscored_sentence_shows_a_question_mark() -> None:
+    verdict = Verdict("inconclusive", None, "why", (SentenceVerdict("It is.", 0, 6),))
+    assert "    ?   It is." in shown(verdict, "It is.")
+
+
+def test_a_withheld_answer_is_not_shown() -> None:
+    file = io.StringIO()
+    answer = Answer("Withheld.", RESPONSE, "block", VERDICT, Usage(7, 1, 1, None))
+    print_answer(answer, Console(file=file, width=80))
+    assert "Withheld." in file.getvalue()
+    assert "price unknown" in file.getvalue()
+    assert "lanes" not in file.getvalue()
