@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.tokens import tokenize
+from resay.tokens import count_tokens, tokenize
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,7 @@ from resay.tokens import tokenize
         ("1,000 at 3.5%", ["1,000", "at", "3.5", "%"]),
         ("U.S. AT&T Pac-10 well-known", ["u.s.", "at&t", "pac-10", "well", "-", "known"]),
         ("O'Riordan’s", ["o'riordan", "’s"]),
+        ("The band's 他", ["the", "band", "'s", "他"]),
         ("1946-1952", ["1946", "-", "1952"]),
         ("他在1932年。Bridge", ["他", "在", "1932", "年", "。", "bridge"]),
         ("", []),
@@ -27,3 +30,11 @@ def test_tokens(text: str, tokens: list[str]) -> None:
 @given(st.text())
 def test_nothing_but_space_is_lost(text: str) -> None:
     assert "".join(tokenize(text)) == "".join(c for c in text.lower() if not c.isspace())
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["Band's", "U.S.", "他在1932年", "a", "A-1"])).map(" ".join)
+)
+def test_counting_is_splitting(text: str) -> None:
+    assert count_tokens(text) == Counter(tokenize(text))

@@ -25,7 +25,7 @@ texts of rare words; of all methods it needs the most samples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import fmean
@@ -37,7 +37,7 @@ from pydantic import Field
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need, SampleConfig
-from resay.tokens import tokenize
+from resay.tokens import count_tokens, tokenize
 from resay.verdict import Scores
 
 __all__ = ["Ngram"]
@@ -54,10 +54,18 @@ class _Model:
     total: int
 
     @classmethod
-    def over(cls, n: int, passage: Passage, samples: Iterable[Sample]) -> _Model:
-        counts: Counter[str] = Counter()
-        for text in _units(n, passage, samples):
-            counts.update(_grams(tokenize(text), n))
+    def over(cls, n: int, passage: Passage, samples: Sequence[Sample]) -> _Model:
+        if n == 1:
+            # Only the padding of longer n-grams depends on where sentences begin.
+            counts = count_tokens("\n".join((passage.text, *(s.text for s in samples))))
+        else:
+            passages = (passage, *(s.passage for s in samples))
+            counts = Counter(
+                gram
+                for p in passages
+                for piece in p.pieces
+                for gram in _grams(tokenize(piece.text), n)
+            )
         return cls(n, counts, sum(counts.values()))
 
     def surprise(self, tokens: Sequence[str]) -> list[float]:
@@ -65,14 +73,6 @@ class _Model:
         bound = log(self.total)
         # A sentence split elsewhere can begin with an n-gram that was never counted.
         return [bound - log(self.counts[gram] or 1) for gram in _grams(tokens, self.n)]
-
-
-def _units(n: int, passage: Passage, samples: Iterable[Sample]) -> Iterable[str]:
-    # Only the padding of longer n-grams depends on where sentences begin.
-    if n == 1:
-        return (passage.text, *(sample.text for sample in samples))
-    passages = (passage, *(sample.passage for sample in samples))
-    return (piece.text for p in passages for piece in p.pieces)
 
 
 def _grams(tokens: Sequence[str], n: int) -> Sequence[str]:

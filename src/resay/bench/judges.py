@@ -1,0 +1,119 @@
+"""Who answers for judges in a benchmark: a recording, or a live model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from resay.evidence import Judge
+from resay.providers.base import Provider
+from resay.providers.layers import Limited, Retrying
+from resay.providers.litellm import LiteLLMProvider
+from resay.providers.replay import ReplayProvider
+from resay.query import Query
+from resay.scorers.judging import JudgeConfig
+
+__all__ = ["RECORDED", "BenchJudge", "LiveJudge", "RecordedJudge", "Recording"]
+
+RECORDED = "recorded:"
+"""What a judge's name begins with when its answers come from a recording."""
+
+Recording = Mapping[str, Sequence[str | None]]
+"""For each prompt the answers given to it, in order; None for a call that failed."""
+
+_RETRIES = 4
+_TIMEOUT_S = 120.0
+
+
+class BenchJudge(Protocol):
+    """A judge as a benchmark needs it.
+
+    Attributes:
+        name: As named on the command line.
+        config: What a scorer is told.
+        reports_tokens: Whether its calls say how many tokens they took.
+    """
+
+    name: str
+    config: JudgeConfig
+    reports_tokens: bool
+
+    async def prepare(self) -> None:
+        """Make sure that it can be asked, before a long run."""
+        ...
+
+    def answering(self, item: int) -> Provider:
+        """Return who answers about one item of the benchmark, without limits or retries."""
+        ...
+
+    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+        """Return a provider with the limits and retries this judge needs."""
+        ...
+
+
+class RecordedJudge:
+    """Answers recorded earlier.
+
+    Args:
+        name: As named on the command line.
+        recordings: One for each item of the benchmark.
+    """
+
+    reports_tokens = False
+
+    def __init__(self, name: str, recordings: Mapping[int, Recording]) -> None:
+        self.name = name
+        self.config = JudgeConfig(model=name)
+        self._recordings = recordings
+
+    async def prepare(self) -> None:
+        """Do nothing: a recording is always there."""
+
+    def answering(self, item: int) -> Provider:
+        """Return a provider that gives this item's answers, each once."""
+        return ReplayProvider(self._recordings[item])
+
+    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+        """Return the provider itself: a failure that was recorded would fail again."""
+        del limiter
+        return provider
+
+
+class LiveJudge:
+    """A model that is asked now.
+
+    Args:
+        model: In litellm's notation.
+        params: What the provider takes, such as `api_base`.
+
+    Raises:
+        MissingDependencyError: litellm is not installed.
+    """
+
+    reports_tokens = True
+
+    def __init__(self, model: str, params: Mapping[str, str]) -> None:
+        self.name = model
+        self.config = JudgeConfig(model=model, params=dict(params))
+        self._provider = LiteLLMProvider(timeout_s=_TIMEOUT_S)
+
+    async def prepare(self) -> None:
+        """Ask one question.
+
+        Scorers leave out calls that fail, so a wrong key would come to light only at the end.
+
+        Raises:
+            ProviderError: There was no answer.
+        """
+        query = Query((), self.config.model, self.config.params)
+        await Judge(Retrying(self._provider, _RETRIES), query).ask("Answer Yes or No: is ice cold?")
+
+    def answering(self, item: int) -> Provider:
+        """Return the model, whichever item it is about."""
+        del item
+        return self._provider
+
+    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+        """Return the provider with retries, and with so many requests at once."""
+        return Retrying(Limited(provider, limiter), _RETRIES)

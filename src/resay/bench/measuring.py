@@ -1,0 +1,94 @@
+"""Runs a scorer over the items of a benchmark, with a meter and a clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from resay.bench.judges import BenchJudge
+from resay.evidence import Evidence, Samples
+from resay.passage import Passage
+from resay.providers.layers import Metered
+from resay.scorers import ScorerConfig, build
+from resay.verdict import Scores, Usage
+
+__all__ = ["Item", "Measured", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A passage of a benchmark with its samples.
+
+    Attributes:
+        index: Its row in the data, from 0.
+        passage: The passage with the sentences that were labelled.
+        samples: Other responses to the same query.
+    """
+
+    index: int
+    passage: Passage
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a scorer said about one item, and what it took.
+
+    Attributes:
+        scores: The scores.
+        usage: Its judge calls, each request counted.
+        seconds: Wall-clock time, splitting the samples included.
+    """
+
+    scores: Scores
+    usage: Usage
+    seconds: float
+
+    @property
+    def sentences(self) -> Sequence[float | None]:
+        """The sentence scores: the method's own unbounded values where it has any."""
+        return self.scores.raw or self.scores.sentences
+
+    @property
+    def passage(self) -> float | None:
+        """The passage score: the method's own unbounded value where it has one."""
+        raw = self.scores.raw_passage
+        return self.scores.passage_score if raw is None else raw
+
+
+async def measure(
+    config: ScorerConfig,
+    items: Iterable[Item],
+    judge: BenchJudge | None,
+    *,
+    concurrency: int,
+    done: Callable[[], object],
+) -> list[Measured]:
+    """Score items one after the other.
+
+    Args:
+        config: The scorer's configuration.
+        items: What to score.
+        judge: Who answers for the scorer's judge, if it has one.
+        concurrency: How many requests a live judge gets at once.
+        done: Called after each item.
+
+    Returns:
+        One result per item.
+    """
+    scorer = build(config)
+    limiter = anyio.Semaphore(concurrency)
+    results: list[Measured] = []
+    for item in items:
+        meter = Metered(judge.answering(item.index)) if judge else None
+        provider = judge.guarded(meter, limiter) if judge and meter else None
+        evidence = Evidence(samples=Samples(item.samples), judge_provider=provider)
+        started = time.perf_counter()
+        scores = await scorer.score(item.passage, evidence)
+        seconds = time.perf_counter() - started
+        results.append(Measured(scores, meter.usage if meter else Usage(), seconds))
+        done()
+    return results

@@ -1,0 +1,122 @@
+"""The figures benchmarks report, in percent.
+
+A figure that does not exist for the given data (a single class, a constant, too few values) is
+None, never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from resay.errors import MissingDependencyError
+
+__all__ = ["auc_pr", "average_precision", "pearson", "require", "roc_auc", "spearman"]
+
+
+def require() -> None:
+    """Import what the figures are computed with, so that a long run does not end without them.
+
+    Raises:
+        MissingDependencyError: scikit-learn or scipy is not installed.
+    """
+    _load("sklearn.metrics", "scikit-learn")
+    _load("scipy.stats", "scipy")
+
+
+def auc_pr(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
+    """Return the area under the precision-recall curve by the trapezoidal rule.
+
+    The papers' figure. It interpolates between the points of the curve, which flatters scores with
+    many ties; `average_precision` does not.
+
+    Args:
+        positive: Which items are to be found.
+        scores: Greater means more likely to be one of them.
+
+    Returns:
+        Percent, or None unless both classes are there.
+    """
+    if not _has_both(positive):
+        return None
+    sklearn = _load("sklearn.metrics", "scikit-learn")
+    precision, recall, _ = sklearn.precision_recall_curve(positive, scores)
+    return 100.0 * float(sklearn.auc(recall, precision))
+
+
+def average_precision(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
+    """Return the area under the precision-recall curve as a step function.
+
+    Args:
+        positive: Which items are to be found.
+        scores: Greater means more likely to be one of them.
+
+    Returns:
+        Percent, or None unless both classes are there.
+    """
+    if not _has_both(positive):
+        return None
+    sklearn = _load("sklearn.metrics", "scikit-learn")
+    return 100.0 * float(sklearn.average_precision_score(positive, scores))
+
+
+def roc_auc(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
+    """Return how often a positive item has a greater score than another, ties counting half.
+
+    Args:
+        positive: Which items are to be found.
+        scores: Greater means more likely to be one of them.
+
+    Returns:
+        Percent, or None unless both classes are there.
+    """
+    if not _has_both(positive):
+        return None
+    sklearn = _load("sklearn.metrics", "scikit-learn")
+    return 100.0 * float(sklearn.roc_auc_score(positive, scores))
+
+
+def pearson(scores: Sequence[float], truth: Sequence[float]) -> float | None:
+    """Return the linear correlation of scores with the truth.
+
+    Args:
+        scores: One score per item.
+        truth: What people said, one value per item.
+
+    Returns:
+        Percent, or None when either is constant.
+    """
+    if not _both_vary(scores, truth):
+        return None
+    return 100.0 * float(_load("scipy.stats", "scipy").pearsonr(scores, truth).statistic)
+
+
+def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
+    """Return the rank correlation of scores with the truth.
+
+    Args:
+        scores: One score per item.
+        truth: What people said, one value per item.
+
+    Returns:
+        Percent, or None when either is constant.
+    """
+    if not _both_vary(scores, truth):
+        return None
+    return 100.0 * float(_load("scipy.stats", "scipy").spearmanr(scores, truth).statistic)
+
+
+def _load(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(package, "bench", "a benchmark") from error
+
+
+def _has_both(positive: Sequence[bool]) -> bool:
+    return len(set(positive)) == 2
+
+
+def _both_vary(scores: Sequence[float], truth: Sequence[float]) -> bool:
+    return len(set(scores)) > 1 and len(set(truth)) > 1

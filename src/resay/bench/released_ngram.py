@@ -1,0 +1,99 @@
+"""SelfCheckGPT's n-gram model the plain way, to measure ours against.
+
+Written from the published description, with the libraries the authors used: for each check a spaCy
+pipeline is built; each text is split into sentences and each sentence tokenized by it, lower-cased
+and counted; each sentence under examination is tokenized again. Nothing is smoothed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from math import inf, log
+from statistics import fmean
+from typing import Any
+
+from resay.errors import MissingDependencyError
+
+__all__ = ["ReferenceScores", "build_pipeline", "score_plainly", "tokenize_plainly"]
+
+_START = "<s>"
+
+ReferenceScores = tuple[list[float], list[float]]
+"""Per sentence the average (Eq. 7) and the maximum (Eq. 8) of -log p."""
+
+
+def tokenize_plainly(text: str) -> list[str]:
+    """Return spaCy's English tokens, lower-cased.
+
+    Raises:
+        MissingDependencyError: spaCy is not installed.
+    """
+    return _tokens(_kept_pipeline(), text)
+
+
+def build_pipeline() -> Any:
+    """Return a new spaCy pipeline that tokenizes English and splits sentences at their marks.
+
+    Raises:
+        MissingDependencyError: spaCy is not installed.
+    """
+    nlp = _load("spacy").blank("en")
+    nlp.add_pipe("sentencizer")
+    return nlp
+
+
+_kept_pipeline = cache(build_pipeline)
+
+
+def score_plainly(
+    sentences: Sequence[str], passage: str, samples: Iterable[str], n: int = 1
+) -> ReferenceScores:
+    """Score sentences as the published procedure does, everything made anew.
+
+    Args:
+        sentences: The sentences of the passage.
+        passage: The passage, which is counted too.
+        samples: Other responses to the same query.
+        n: Tokens in an n-gram.
+
+    Returns:
+        Averages and maxima, in nats; infinite where an n-gram was never counted.
+
+    Raises:
+        MissingDependencyError: spaCy, or NLTK for n > 1, is not installed.
+    """
+    nlp = build_pipeline()
+    counts: dict[tuple[str, ...], int] = {}
+    for text in (passage, *samples):
+        for sentence in nlp(text).sents:
+            for gram in _grams(_tokens(nlp, sentence.text.strip()), n):
+                counts[gram] = counts.get(gram, 0) + 1
+    total = sum(counts.values())
+    surprises = [
+        [
+            -log(counts[gram] / total) if gram in counts else inf
+            for gram in _grams(_tokens(nlp, sentence), n)
+        ]
+        for sentence in sentences
+    ]
+    return [fmean(values) for values in surprises], [max(values) for values in surprises]
+
+
+def _tokens(nlp: Any, text: str) -> list[str]:
+    return [token.text.lower() for token in nlp(text)]
+
+
+def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    if n == 1:
+        return [(token,) for token in tokens]
+    ngrams = _load("nltk.util").ngrams
+    return list(ngrams(tokens, n, pad_left=True, left_pad_symbol=_START))
+
+
+def _load(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(module.partition(".")[0], "dev", "the speed bench") from error
