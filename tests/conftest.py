@@ -5,8 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from resay.testing import SimulatedProvider
+
+# How long an example takes says more about the machine than about the code. In CI the examples are
+# the same each time, so that a red run is about the change.
+settings.register_profile(
+    "resay",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
+settings.load_profile("resay")
 
 
 @pytest.fixture
