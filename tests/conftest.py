@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,3 +41,18 @@ def simulated() -> Iterator[SimulatedProvider]:
     """A provider on loopback that knows a little and makes up the rest."""
     with SimulatedProvider(seed=7) as provider:
         yield provider
+
+
+@pytest.fixture
+async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
+    """litellm with clients of the test's own, closed at the end.
+
+    Those of the process stay open until it ends, and so do their connections.
+    """
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
+
+    cache = type(litellm.in_memory_llm_clients_cache)()
+    monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
+    yield litellm
+    await litellm.close_litellm_async_clients()

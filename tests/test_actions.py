@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from resay import Guard, HallucinationBlockedError, SentenceVerdict, Verdict
+from resay import Guard, HallucinationBlocked, SentenceVerdict, Verdict
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
 LANES = SentenceVerdict("It has six lanes.", 19, 36, 0.9, flagged=True)
@@ -30,8 +32,16 @@ def test_block_replaces_the_text() -> None:
     assert "lanes" not in repr(answer).replace(repr(FLAGGED), "")
 
 
+def test_a_withheld_response_is_in_no_dictionary() -> None:
+    shown = guard().apply(RESPONSE, FLAGGED).to_dict()
+    assert (shown["text"], shown["action"]) == (RESPONSE, "annotate")
+    assert shown["verdict"]["sentences"][0]["text"] == "It has six lanes."
+    withheld = guard(action={"do": "block", "message": "No."}).apply(RESPONSE, FLAGGED).to_dict()
+    assert "lanes" not in json.dumps(withheld)
+
+
 def test_block_raises_where_the_policy_says_so() -> None:
-    with pytest.raises(HallucinationBlockedError) as caught:
+    with pytest.raises(HallucinationBlocked) as caught:
         guard(action={"do": "block", "exit": "raise"}).apply(RESPONSE, FLAGGED)
     assert caught.value.verdict is FLAGGED
     assert "lanes" not in str(caught.value)

@@ -147,8 +147,33 @@ async def test_too_little_to_go_by_is_inconclusive(samples: list[str], reason: s
 async def test_a_failing_judge_is_inconclusive() -> None:
     verdict = await run({"method": "prompt"}, asked=judge(None, None))
     assert verdict.inconclusive
-    assert verdict.reason == "prompt: 2 of 2 sentences could not be scored (ProviderError x6)"
+    assert verdict.reason == "prompt: 6 of 6 comparisons failed (ProviderError x6)"
     assert verdict.steps[0].failures == {"ProviderError": 6}
+
+
+async def test_a_sentence_that_could_not_be_scored_leaves_the_rest_undecided() -> None:
+    verdict = await run({"method": "prompt"}, asked=judge("Yes", None))
+    assert verdict.inconclusive
+    assert verdict.reason == "1 of 2 sentences could not be scored (ProviderError x3)"
+
+
+async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
+    verdict = await run({"method": "prompt"}, asked=judge(None, "No"))
+    assert verdict.decision == "flagged"
+    assert verdict.reason == (
+        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
+    )
+
+
+async def test_what_was_lost_counts_as_supported_in_the_passage_score() -> None:
+    # The one sentence with a score has 1.0; with the lost one at 0 the passage has 0.5.
+    kept = {"passage": 0.5, "sentence": None}
+    verdict = await run({"method": "prompt"}, asked=judge(None, "No"), threshold=kept)
+    assert verdict.inconclusive
+    kept["passage"] = 0.4
+    verdict = await run({"method": "prompt"}, asked=judge(None, "No"), threshold=kept)
+    assert verdict.flagged
+    assert verdict.reason.startswith("passage 0.50 > 0.40")
 
 
 async def test_an_undetermined_judge_is_inconclusive() -> None:

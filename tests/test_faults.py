@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio.lowlevel
 import anyio.to_thread
@@ -36,6 +38,16 @@ POLICY = {
     "limits": {"deadline_s": DEADLINE_S, "timeout_s": 0.5, "retries": 1},
 }
 GUARD = Guard(POLICY, model="openai/simulated")
+
+
+@pytest.fixture(autouse=True)
+async def no_connection_is_left(simulated: SimulatedProvider, litellm: Any) -> AsyncIterator[None]:
+    """With litellm's pool closed, nobody else holds a connection."""
+    yield
+    await litellm.close_litellm_async_clients()
+    with anyio.fail_after(5):
+        while simulated.open_connections:  # noqa: ASYNC110 - the server has no event for it
+            await anyio.sleep(0.01)
 
 
 async def ask(simulated: SimulatedProvider, *faults: Fault, guard: Guard = GUARD) -> Answer:

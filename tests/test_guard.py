@@ -10,7 +10,7 @@ import pytest
 from resay import (
     ConfigurationError,
     Guard,
-    HallucinationBlockedError,
+    HallucinationBlocked,
     MissingDependencyError,
     ProviderRefusedError,
     Query,
@@ -59,7 +59,7 @@ async def test_block_counts_as_well(simulated: SimulatedProvider) -> None:
     answer = await guard.aask(QUESTION, **simulated.params)
     assert (answer.text, answer.blocked, answer.usage.calls) == ("Withheld.", True, 2)
     raising = Guard({**NGRAM, "action": {"do": "block", "exit": "raise"}}, model=MODEL)
-    with pytest.raises(HallucinationBlockedError) as caught:
+    with pytest.raises(HallucinationBlocked) as caught:
         await raising.aask(QUESTION, **simulated.params)
     assert caught.value.verdict.usage.calls == 1
 

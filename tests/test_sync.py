@@ -3,6 +3,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import multiprocessing
+import signal
+import subprocess
+import sys
 import threading
 
 import anyio.lowlevel
@@ -54,6 +57,35 @@ def test_context_variables_are_seen() -> None:
         assert run_sync(read) == "caller"
     finally:
         CURRENT.reset(token)
+
+
+_WAITING = """
+import anyio
+from resay.sync import run_sync
+
+async def wait():
+    print("waiting", flush=True)
+    try:
+        await anyio.sleep_forever()
+    finally:
+        print("cancelled", flush=True)
+
+try:
+    run_sync(wait)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupt_cancels_what_is_waited_for() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _WAITING], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert sorted(out.split()) == ["cancelled", "interrupted"]
 
 
 def test_many_threads_at_once() -> None:

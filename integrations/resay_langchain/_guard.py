@@ -19,7 +19,7 @@ from langchain_core.callbacks import (
 from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from pydantic import model_validator
 
-from resay.errors import ConfigurationError, HallucinationBlockedError
+from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard, Sources
 from resay.policy import Policy
 from resay.query import Query
@@ -138,7 +138,7 @@ class GuardedRunnable(Wrapper):
             The output; the policy's message in its place when it is withheld.
 
         Raises:
-            HallucinationBlockedError: The answer was withheld and the policy says `exit: raise`.
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             Exception: Whatever the runnable inside raises.
         """
@@ -163,7 +163,7 @@ class GuardedRunnable(Wrapper):
         try:
             with _marked():
                 answer = run_sync(self.guard.arun, call.query, call.sources(in_thread))
-        except HallucinationBlockedError as error:
+        except HallucinationBlocked as error:
             data = verdict_data(error.verdict, "block")
             dispatch_custom_event(VERDICT_EVENT, data, config=call.config())
             raise
@@ -182,7 +182,7 @@ class GuardedRunnable(Wrapper):
         try:
             with _marked():
                 answer = await self.guard.arun(call.query, call.sources(in_loop))
-        except HallucinationBlockedError as error:
+        except HallucinationBlocked as error:
             data = verdict_data(error.verdict, "block")
             await adispatch_custom_event(VERDICT_EVENT, data, config=call.config())
             raise
@@ -267,7 +267,7 @@ def _check_policy(runnable: Runnable[Any, Any], policy: Policy) -> None:
             " is; leave `sampling.model` out"
         )
     for step in policy.chain:
-        method = step.name
+        method = step.method_name
         if step.asks_response_model and speaker_of(runnable) is None:
             raise ConfigurationError(
                 f"method {method!r} asks the model that wrote the response, which cannot be found"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from resay.errors import (
         ConfigurationError,
         DeadlineExceededError,
-        HallucinationBlockedError,
+        HallucinationBlocked,
         MissingDependencyError,
         PolicyError,
         ProviderError,
@@ -35,7 +35,7 @@ __all__ = [
     "Contradiction",
     "DeadlineExceededError",
     "Guard",
-    "HallucinationBlockedError",
+    "HallucinationBlocked",
     "MissingDependencyError",
     "Passage",
     "Policy",

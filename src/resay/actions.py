@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from resay.errors import HallucinationBlockedError
+from resay.errors import HallucinationBlocked
 from resay.policy import Block, Policy
 from resay.providers.base import Completion
 from resay.verdict import Usage, Verdict
@@ -48,6 +48,15 @@ class Answer:
         """Whether the response looks hallucinated."""
         return self.verdict.flagged
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what happened as JSON-ready values, without the words of a withheld response."""
+        return {
+            "text": self.text,
+            "action": self.action,
+            "verdict": self.verdict.to_dict(content=not self.blocked),
+            "usage": asdict(self.usage),
+        }
+
     def annotated(self, marker: str = " [unsupported]") -> str:
         """Return the text with a marker behind each flagged sentence.
 
@@ -88,14 +97,14 @@ def act(
         The answer to give.
 
     Raises:
-        HallucinationBlockedError: The answer is to be withheld, with an exception.
+        HallucinationBlocked: The answer is to be withheld, with an exception.
     """
     action = _choose(policy, response, verdict)
     text = response
     if action == "block":
         block = policy.action if isinstance(policy.action, Block) else Block()
         if block.exit == "raise":
-            raise HallucinationBlockedError(verdict)
+            raise HallucinationBlocked(verdict)
         text = block.message
     return Answer(text, response, action, verdict, usage or verdict.usage, completion)
 

@@ -84,6 +84,25 @@ class _Board:
     steps: list[StepRecord] = field(default_factory=list[StepRecord])
     overdue: bool = False
 
+    @property
+    def lost(self) -> int:
+        """How many sentences have no score because calls failed, not because none applies."""
+        if not self.steps[-1].failures:
+            return 0
+        return sum(entry.score is None for entry in self.entries)
+
+    @property
+    def lowest_score(self) -> float:
+        """The passage score, with what was lost counted as supported."""
+        score = self.score or 0.0
+        return score * (1 - self.lost / len(self.entries))
+
+    @property
+    def failures(self) -> str:
+        """The failed calls of the last step, by kind."""
+        kinds = self.steps[-1].failures.items()
+        return f" ({', '.join(f'{kind} x{count}' for kind, count in kinds)})" if kinds else ""
+
     def write(self, step: _Step, indices: Sequence[int], scores: Scores) -> None:
         for place, i in enumerate(indices if scores.sentences else ()):
             if scores.sentences[place] is not None:
@@ -166,7 +185,7 @@ class Chain:
         decision: Decision = "inconclusive"
         reason = obstacle or ""
         if obstacle is None:
-            decision, reason = self._decide(board, sentences, evidence)
+            decision, reason = self._decide(board, evidence, sum(s.flagged for s in sentences))
         return Verdict(
             decision,
             board.score,
@@ -236,19 +255,20 @@ class Chain:
             )
         )
 
-    def _decide(
-        self, board: _Board, sentences: Sequence[SentenceVerdict], evidence: Evidence
-    ) -> tuple[Decision, str]:
-        threshold, score = self._policy.threshold, board.score or 0.0
+    def _decide(self, board: _Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
         basis = f" with {len(evidence.samples)} samples" if self.needing("samples") else ""
-        flagged = sum(s.flagged for s in sentences)
+        count, lost = len(board.entries), board.lost
+        gap = f"; {lost} of {count} sentences could not be scored" if lost else ""
+        threshold, score = self._policy.threshold, board.lowest_score
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged:
-            reasons.append(f"{flagged} of {len(sentences)} sentences > {threshold.sentence:.2f}")
+            reasons.append(f"{flagged} of {count} sentences > {threshold.sentence:.2f}")
         if reasons:
-            return "flagged", ", ".join(reasons) + basis
+            return "flagged", ", ".join(reasons) + basis + gap
+        if lost:
+            return "inconclusive", gap.removeprefix("; ") + board.failures
         limits = [
             f"{name} <= {limit:.2f}"
             for name, limit in (

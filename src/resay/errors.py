@@ -9,7 +9,7 @@ ResayError
 │   └── ProviderTimeoutError   it did not answer in time
 ├── DeadlineExceededError      no answer at all within `limits.deadline_s`
 ├── ScorerError                a scorer could not do its work
-└── HallucinationBlockedError  the policy withheld the answer and asked for an exception
+└── HallucinationBlocked       the policy withheld the answer and asked for an exception
 
 Messages name the offending value with `repr` and say what to do next. They never hold a key,
 a prompt or a response.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigurationError",
     "DeadlineExceededError",
-    "HallucinationBlockedError",
+    "HallucinationBlocked",
     "MissingDependencyError",
     "PolicyError",
     "ProviderError",
@@ -106,7 +106,7 @@ class ScorerError(ResayError):
     """A scorer could not do its work."""
 
 
-class HallucinationBlockedError(ResayError):
+class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy asks for, no error
     """The policy withheld the answer and says `exit: raise`.
 
     Attributes:

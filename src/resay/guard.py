@@ -109,7 +109,7 @@ class Guard:
             ConfigurationError: What the chain needs is not there.
             ProviderError: The model gave no answer.
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
-            HallucinationBlockedError: The answer was withheld and the policy says `exit: raise`.
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         query = Query.of(question, model=model or self._model, **params)
         return await self.arun(query, self._sources(query), references=references)
@@ -171,7 +171,7 @@ class Guard:
         Raises:
             ProviderError: The model gave no answer.
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
-            HallucinationBlockedError: The answer was withheld and the policy says `exit: raise`.
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         self._check_references(references)
         if query.params.get("stream") or query.params.get("n", 1) != 1:
@@ -214,7 +214,7 @@ class Guard:
         """Act on a verdict as the policy says.
 
         Raises:
-            HallucinationBlockedError: The answer is withheld and the policy says `exit: raise`.
+            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
         """
         return act(self.policy, response, verdict)
 

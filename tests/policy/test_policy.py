@@ -62,7 +62,7 @@ def test_a_short_policy_is_complete():
     )
     assert policy.threshold == Threshold(passage=0.5, sentence=0.5)
     assert policy.action == Annotate()
-    assert policy.limits == Limits(deadline_s=120, timeout_s=30, concurrency=16, retries=2)
+    assert policy.limits == Limits(deadline_s=120, timeout_s=60, concurrency=16, retries=2)
     assert (policy.version, policy.splitter, policy.on_error) == (1, "builtin", "annotate")
 
 

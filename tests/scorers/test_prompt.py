@@ -55,10 +55,15 @@ async def test_a_failed_call_is_left_out_of_the_mean() -> None:
     assert scores.inconclusive is None
 
 
-async def test_a_sentence_without_any_answer_leaves_the_passage_undecided() -> None:
+async def test_a_sentence_without_any_answer_has_no_score() -> None:
     scores = await judged([["Yes", "Yes"], [None, None]])
     assert scores.sentences == (0.0, None)
-    assert scores.inconclusive == "1 of 2 sentences could not be scored (ProviderError x2)"
+    assert scores.failures == ("ProviderError",) * 2
+
+
+async def test_with_most_answers_lost_the_scores_decide_nothing() -> None:
+    scores = await judged([["Yes", None], [None, None]])
+    assert scores.inconclusive == "3 of 4 comparisons failed (ProviderError x3)"
 
 
 async def test_a_judge_that_never_says_yes_or_no_decides_nothing() -> None:

@@ -3,13 +3,12 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import os
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -178,18 +177,6 @@ async def test_a_tool_is_called_once(provider: SimulatedProvider, stream: bool) 
     assert "Canberra is the capital" in after.choices[0].message.content or (
         "The capital of Australia is Canberra" in after.choices[0].message.content
     )
-
-
-@pytest.fixture
-async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
-    monkeypatch.setitem(os.environ, "LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm
-
-    # litellm keeps its clients open in a cache of the process; one of the test's own can be closed.
-    cache = type(litellm.in_memory_llm_clients_cache)()
-    monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
-    yield litellm
-    await litellm.close_litellm_async_clients()
 
 
 @pytest.mark.anyio

@@ -11,7 +11,6 @@ import typer
 from rich.console import Console
 
 from resay import __version__
-from resay.actions import Answer
 from resay.bench.cli import app as bench_app
 from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_text, read_texts
@@ -81,7 +80,7 @@ def ask(
     guard = Guard(_policy(policy, method))
     answer = guard.ask(question, model=model, **_params(api_base))
     if as_json:
-        _print_json(_answer_dict(answer))
+        _print_json(answer.to_dict())
     else:
         print_answer(answer, Console())
     raise typer.Exit(_exit_code(answer.verdict))
@@ -148,7 +147,7 @@ def check_policy(
 ) -> None:
     """Say whether a policy file is valid, and where it is not."""
     loaded = Policy.load(file)
-    steps = " -> ".join(step.name for step in loaded.chain)
+    steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
 
 
@@ -168,12 +167,6 @@ def _policy(
 
 def _params(api_base: str | None) -> dict[str, Any]:
     return {} if api_base is None else {"api_base": api_base}
-
-
-def _answer_dict(answer: Answer) -> dict[str, Any]:
-    usage = {name: getattr(answer.usage, name) for name in answer.usage.__slots__}
-    verdict = answer.verdict.to_dict(content=not answer.blocked)
-    return {"text": answer.text, "action": answer.action, "verdict": verdict, "usage": usage}
 
 
 def _print_json(document: dict[str, Any]) -> None:

@@ -159,7 +159,7 @@ class Block(_Strict):
     do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
     exit: Literal["replace", "raise"] = Field(
         default="replace",
-        description="Return the message in its place, or raise HallucinationBlockedError.",
+        description="Return the message in its place, or raise HallucinationBlocked.",
     )
     message: str = Field(
         default=_WITHHELD, min_length=1, description="What is said in place of a withheld response."
@@ -181,7 +181,7 @@ class Limits(_Strict):
         default=120.0, description="Seconds a whole guarded request may take; null = no limit."
     )
     timeout_s: Seconds | None = Field(
-        default=30.0,
+        default=60.0,
         description="Seconds one call of the check, a sample or a judge's answer, may take; "
         "null = no limit.",
     )

@@ -61,7 +61,7 @@ class ScorerConfig(BaseModel):
     )
 
     @property
-    def name(self) -> str:
+    def method_name(self) -> str:
         """The method's name, as in the policy."""
         return type(self).model_fields["method"].default
 
@@ -191,11 +191,8 @@ def _why(row: list[float | None]) -> str | None:
 def _why_inconclusive(
     rows: list[list[float | None]], failures: tuple[str, ...], undetermined: int
 ) -> str | None:
-    # Without failures a missing entry means that the method has nothing to say there.
-    lost = sum(mean_score(row) is None for row in rows) if failures else 0
-    if lost:
-        return f"{lost} of {len(rows)} sentences could not be scored ({_kinds(failures)})"
     cells = [score for row in rows for score in row]
+    # Without failures a missing entry means that the method has nothing to say there.
     missing = sum(score is None for score in cells) if failures else 0
     # With half of the comparisons gone, the mean of the rest is not the score of the method.
     if missing * 2 > len(cells):

@@ -22,7 +22,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
-from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlockedError
+from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
 from resay.testing import (
     Hang,
     Invention,
@@ -247,7 +247,7 @@ async def test_a_batch_does_not_mix_up_verdicts(way, model):
 
 async def test_a_batch_may_return_exceptions(model):
     results = guard(model, RAISE).batch([MADE_UP, KNOWN], return_exceptions=True)
-    assert isinstance(results[0], HallucinationBlockedError)
+    assert isinstance(results[0], HallucinationBlocked)
     assert isinstance(results[1], AIMessage)
 
 
@@ -274,7 +274,7 @@ async def test_a_withheld_text_is_replaced(ask, model):
 
 async def test_blocking_may_raise(ask, model):
     recorder = Recorder()
-    with pytest.raises(HallucinationBlockedError) as caught:
+    with pytest.raises(HallucinationBlocked) as caught:
         await ask(guard(model, RAISE), MADE_UP, {"callbacks": [recorder]})
     assert caught.value.verdict.flagged
     (verdict,) = recorder.verdicts
