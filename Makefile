@@ -42,9 +42,11 @@ format: $(VENV)/.dev
 
 RESAY_DATA ?= ../shared/data
 bench: $(VENV)/.dev
-	$(BIN)/resay bench wikibio --data $(RESAY_DATA) --methods ngram
-	$(BIN)/resay bench wikibio --data $(RESAY_DATA) --methods prompt --judge recorded:gemma4-31b
-	$(BIN)/resay bench speed --data $(RESAY_DATA)
+	@if [ -d "$(RESAY_DATA)" ]; then \
+		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt \
+			--judge recorded:gemma4-31b; \
+	else echo "wikibio skipped: no data in '$(RESAY_DATA)'; set RESAY_DATA"; fi
+	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

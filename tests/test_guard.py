@@ -239,10 +239,10 @@ async def test_a_missing_litellm_says_what_to_install() -> None:
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [
-        (NGRAM, {}, "method 'ngram' needs samples; pass samples="),
+        (NGRAM, {}, "method 'ngram' needs samples; pass `samples`"),
         (NGRAM, {"question": "Who?"}, "needs samples"),
         (NGRAM, {"samples": "one text"}, "samples must be a list"),
-        (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass model="),
+        (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
         (NGRAM, {"samples": ["a"], "references": ["b"]}, "no step of the chain compares with ref"),
         (NGRAM, {"samples": ["a"], "references": "b"}, "references must be a list"),
         (

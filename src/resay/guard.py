@@ -224,7 +224,7 @@ class Guard:
         asking = self._chain.asking_response_model
         if asking and (query is None or query.model is None):
             raise ConfigurationError(
-                f"method {asking!r} needs a judge; pass model=… to ask the model that wrote the"
+                f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
                 " response, or name another in the policy with `judge:`"
             )
         return Sources.all(LiteLLMProvider())
@@ -235,7 +235,7 @@ class Guard:
         asking = self._chain.needing("references")
         if asking and not references:
             raise ConfigurationError(
-                f"method {asking!r} compares with references; pass references=[…]"
+                f"method {asking!r} compares with references; pass `references`"
             )
         if references and not asking:
             raise ConfigurationError(
@@ -249,8 +249,8 @@ class Guard:
         can_draw = query is not None and query.messages and (query.model or self._provider)
         if asking and samples is None and not can_draw:
             raise ConfigurationError(
-                f"method {asking!r} needs samples; pass samples=[…], or question=… and model=… to"
-                " draw them"
+                f"method {asking!r} needs samples; pass `samples`, or the question and the `model`"
+                " to draw them from"
             )
 
     async def _run(

@@ -155,7 +155,8 @@ class StepRecord:
         method: The scorer's name.
         sentences: How many sentences it was given.
         score: Its passage score over those sentences.
-        usage: What its own judge calls cost.
+        usage: What its judge's answers cost. A call that was tried again counts once here, and
+            each time in the verdict's usage.
         elapsed_s: Wall-clock seconds, waiting for samples included.
         failures: Kinds of failed calls, with how often each happened.
         undetermined: Judge answers that could not be read.

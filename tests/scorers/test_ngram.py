@@ -87,7 +87,7 @@ async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> N
 
 async def test_why_names_the_rarest_word() -> None:
     scores = await score(RESPONSE, SAMPLES)
-    assert scores.why[1] == "'harold' stands 0 more times in the response and 2 texts compared"
+    assert scores.why[1] == "'harold' stands nowhere else in the response and 2 texts compared"
 
 
 async def test_only_the_sentences_asked_for_are_scored() -> None:

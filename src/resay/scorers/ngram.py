@@ -158,4 +158,5 @@ def _why(grams: Sequence[str], model: _Model, samples: int) -> str | None:
     rarest = min(grams, key=lambda gram: model.counts[gram])
     words = rarest.replace(_START, "").strip()
     times = max(model.counts[rarest] - 1, 0)
-    return f"{words!r} stands {times} more times in the response and {samples} texts compared"
+    again = "nowhere else" if times == 0 else f"only {times} more times"
+    return f"{words!r} stands {again} in the response and {samples} texts compared"
