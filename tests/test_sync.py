@@ -60,8 +60,12 @@ def test_context_variables_are_seen() -> None:
 
 
 _WAITING = """
+import signal
 import anyio
 from resay.sync import run_sync
+
+# A shell may start what runs in its background with the interrupt ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def wait():
     print("waiting", flush=True)
@@ -82,9 +86,12 @@ def test_an_interrupt_cancels_what_is_waited_for() -> None:
         [sys.executable, "-c", _WAITING], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "waiting\n"
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        try:
+            assert process.stdout.readline() == "waiting\n"
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert sorted(out.split()) == ["cancelled", "interrupted"]
 
 
