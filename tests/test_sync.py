@@ -60,7 +60,7 @@ def test_context_variables_are_seen() -> None:
 
 
 _WAITING = """
-import signal
+import os, signal
 import anyio
 from resay.sync import run_sync
 
@@ -68,16 +68,16 @@ from resay.sync import run_sync
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def wait():
-    print("waiting", flush=True)
+    os.write(1, b"waiting\\n")
     try:
         await anyio.sleep_forever()
     finally:
-        print("cancelled", flush=True)
+        os.write(1, b"cancelled\\n")
 
 try:
     run_sync(wait)
 except KeyboardInterrupt:
-    print("interrupted", flush=True)
+    os.write(1, b"interrupted\\n")
 """
 
 

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+import anyio
+from anyio.from_thread import BlockingPortal
 
 __all__ = ["run_sync"]
 
@@ -32,16 +33,32 @@ class _BackgroundLoop:
         with self._lock:
             # A fork copies this object but not the thread.
             if self._portal is None or self._pid != os.getpid():
-                self._portal = self._start()
+                self._portal = _start()
                 self._pid = os.getpid()
             return self._portal
 
-    def _start(self) -> BlockingPortal:
-        manager = start_blocking_portal("asyncio", name="resay")
-        portal = manager.__enter__()
-        pid = os.getpid()
-        atexit.register(lambda: os.getpid() == pid and manager.__exit__(None, None, None))
-        return portal
+
+# anyio's `start_blocking_portal` would do, but for its way to stop: in a forked child, where the
+# thread is missing, it waits for that thread for ever as soon as the copy is collected.
+def _start() -> BlockingPortal:
+    started: Future[BlockingPortal] = Future()
+    thread = threading.Thread(target=anyio.run, args=(_serve, started), name="resay", daemon=True)
+    thread.start()
+    portal = started.result()
+    atexit.register(_stop, portal, thread, os.getpid())
+    return portal
+
+
+async def _serve(started: Future[BlockingPortal]) -> None:
+    async with BlockingPortal() as portal:
+        started.set_result(portal)
+        await portal.sleep_until_stopped()
+
+
+def _stop(portal: BlockingPortal, thread: threading.Thread, pid: int) -> None:
+    if pid == os.getpid():
+        portal.call(portal.stop, True)
+        thread.join()
 
 
 _loop = _BackgroundLoop()
