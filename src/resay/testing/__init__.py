@@ -18,10 +18,9 @@ from resay.testing.faults import (
     Slow,
 )
 from resay.testing.simulated import RequestRecord, SimulatedProvider
-from resay.testing.world import Answer, Invention, Statement, Subject, World
+from resay.testing.world import Invention, Reply, Statement, Subject, World
 
 __all__ = [
-    "Answer",
     "CutConnection",
     "EmptyAnswer",
     "Fault",
@@ -32,6 +31,7 @@ __all__ = [
     "MalformedJson",
     "RateLimited",
     "Refused",
+    "Reply",
     "RequestRecord",
     "ServerError",
     "SimulatedProvider",

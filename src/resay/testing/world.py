@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["Answer", "Invention", "Statement", "Subject", "World"]
+__all__ = ["Invention", "Reply", "Statement", "Subject", "World"]
 
 _LONGEST_ANSWER = 6
 _SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
@@ -63,7 +63,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """What the simulated model says, and what of it is made up.
 
     Attributes:
@@ -158,7 +158,7 @@ class Subject:
         if not self.facts and not self.inventions:
             raise ConfigurationError(f"there is nothing to say about {self.name!r}; give it facts")
 
-    def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Answer:
+    def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
         """Say what is known, in one of its wordings, and make up the rest.
 
         Args:
@@ -177,7 +177,7 @@ class Subject:
             said = Statement(evidence or invention.say(rng), invented=evidence is None)
             # The first fact names the subject; the pronouns of the others need it before them.
             statements.insert(rng.randint(min(1, len(known)), len(statements)), said)
-        return Answer(tuple(statements))
+        return Reply(tuple(statements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class World:
 
     def answer(
         self, question: str, rng: random.Random, *, before: Sequence[str] = (), told: str = ""
-    ) -> Answer:
+    ) -> Reply:
         """Answer as a language model would: some of it known, some of it made up.
 
         Args:
