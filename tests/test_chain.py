@@ -154,7 +154,8 @@ async def test_a_failing_judge_is_inconclusive() -> None:
 async def test_a_sentence_that_could_not_be_scored_leaves_the_rest_undecided() -> None:
     verdict = await run({"method": "prompt"}, asked=judge("Yes", None))
     assert verdict.inconclusive
-    assert verdict.reason == "1 of 2 sentences could not be scored (ProviderError x3)"
+    assert verdict.reason == "1 of 2 sentences could not be scored"
+    assert verdict.steps[0].failures == {"ProviderError": 3}
 
 
 async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
@@ -163,6 +164,20 @@ async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
     assert verdict.reason == (
         "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
     )
+
+
+async def test_what_an_earlier_step_settled_stays_flagged_when_a_later_one_fails() -> None:
+    steps = [{"method": "ngram", "settle": {"above": 0.9}}, {"method": "prompt"}]
+    verdict = await run(*steps, asked=judge(None, None))
+    assert verdict.decision == "flagged"
+    assert [s.flagged for s in verdict.sentences] == [False, True]
+    assert verdict.reason == (
+        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
+    )
+    steps[0]["settle"] = {"below": 0.1}
+    verdict = await run(*steps, asked=judge(None, None))
+    assert verdict.inconclusive
+    assert verdict.reason == "prompt: 3 of 3 comparisons failed (ProviderError x3)"
 
 
 async def test_what_was_lost_counts_as_supported_in_the_passage_score() -> None:
@@ -194,6 +209,16 @@ async def test_what_was_found_before_the_deadline_stands() -> None:
     assert verdict.inconclusive
     assert verdict.reason.startswith("the check did not finish within 120 s")
     assert verdict.steps[-1].note == "it did not finish in time"
+
+
+async def test_a_deadline_with_too_few_samples_flags_nothing() -> None:
+    chain = Chain(Policy.of({"chain": [{"method": "prompt"}]}))
+    evidence = Evidence(Samples(SAMPLES[:1]), judge_provider=judge("No", "No"))
+    verdict = await chain.run(PASSAGE, evidence, -math.inf)
+    assert verdict.inconclusive
+    assert verdict.reason == (
+        "the check did not finish within 120 s (`limits.deadline_s`); 1 samples had arrived"
+    )
 
 
 class Odd:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -29,6 +29,8 @@ from resay.verdict import (
 )
 
 __all__ = ["Chain"]
+
+_OVERDUE = "it did not finish in time"
 
 
 @dataclass(slots=True)
@@ -82,26 +84,22 @@ class _Board:
     entries: list[_Entry]
     score: float | None = None
     steps: list[StepRecord] = field(default_factory=list[StepRecord])
-    overdue: bool = False
+    last: Sequence[int] = ()
 
-    @property
-    def lost(self) -> int:
-        """How many sentences have no score because calls failed, not because none applies."""
+    def doubtful(self) -> frozenset[int]:
+        """Return the sentences without a score to rely on, because calls failed or time was up."""
+        if self.steps[-1].note is not None:
+            return frozenset(self.last)
         if not self.steps[-1].failures:
-            return 0
-        return sum(entry.score is None for entry in self.entries)
+            return frozenset()
+        return frozenset(i for i, entry in enumerate(self.entries) if entry.score is None)
 
-    @property
-    def lowest_score(self) -> float:
-        """The passage score, with what was lost counted as supported."""
-        score = self.score or 0.0
-        return score * (1 - self.lost / len(self.entries))
-
-    @property
-    def failures(self) -> str:
-        """The failed calls of the last step, by kind."""
-        kinds = self.steps[-1].failures.items()
-        return f" ({', '.join(f'{kind} x{count}' for kind, count in kinds)})" if kinds else ""
+    def lowest_score(self, doubtful: Collection[int]) -> float:
+        """Return the passage score with doubtful sentences counted as supported."""
+        if not doubtful:
+            return self.score or 0.0
+        sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
+        return sum(sure) / len(self.entries)
 
     def write(self, step: _Step, indices: Sequence[int], scores: Scores) -> None:
         for place, i in enumerate(indices if scores.sentences else ()):
@@ -164,9 +162,8 @@ class Chain:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
         board = _Board(passage, [_Entry() for _ in passage.sentences])
-        with anyio.CancelScope(deadline=deadline) as scope:
+        with anyio.CancelScope(deadline=deadline):
             await self._run_steps(board, evidence)
-        board.overdue = scope.cancelled_caught
         return await anyio.to_thread.run_sync(self._verdict, board, evidence)
 
     async def _run_steps(self, board: _Board, evidence: Evidence) -> None:
@@ -181,11 +178,14 @@ class Chain:
 
     def _verdict(self, board: _Board, evidence: Evidence) -> Verdict:
         obstacle = self._obstacle(board, evidence)
-        sentences = self._sentences(board, evidence, decided=obstacle is None)
+        everything = frozenset(range(len(board.entries)))
+        doubtful = everything if obstacle else board.doubtful()
+        sentences = self._sentences(board, evidence, doubtful)
         decision: Decision = "inconclusive"
         reason = obstacle or ""
-        if obstacle is None:
-            decision, reason = self._decide(board, evidence, sum(s.flagged for s in sentences))
+        if not obstacle:
+            flagged = sum(s.flagged for s in sentences)
+            decision, reason = self._decide(board, evidence, doubtful, flagged)
         return Verdict(
             decision,
             board.score,
@@ -196,21 +196,14 @@ class Chain:
         )
 
     def _obstacle(self, board: _Board, evidence: Evidence) -> str | None:
-        """Return why no honest decision is possible, or None."""
+        """Return why nothing at all can be decided, or None."""
         if not board.entries:
             return "there is no sentence to score in the response"
-        if board.overdue:
-            return (
-                f"the check did not finish within {self._policy.limits.deadline_s:g} s"
-                f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
-            )
-        if self.needing("samples") and (problem := self._samples_problem(evidence)):
-            return problem
-        if board.steps and (note := board.steps[-1].note):
-            return f"{board.steps[-1].method}: {note}"
-        if board.score is None:
-            return "no method of the chain had anything to say"
-        return None
+        problem = self._samples_problem(evidence) if self.needing("samples") else None
+        # Samples that are missing because time was up are reported as that.
+        if problem and board.steps[-1].note == _OVERDUE:
+            return self._overdue(evidence)
+        return problem
 
     def _samples_problem(self, evidence: Evidence) -> str | None:
         samples, least = evidence.samples, self._policy.sampling.min
@@ -228,12 +221,12 @@ class Chain:
         return None
 
     def _sentences(
-        self, board: _Board, evidence: Evidence, *, decided: bool
+        self, board: _Board, evidence: Evidence, doubtful: Collection[int]
     ) -> tuple[SentenceVerdict, ...]:
         limit = self._policy.threshold.sentence
         flags = [
-            decided and limit is not None and e.score is not None and e.score > limit
-            for e in board.entries
+            limit is not None and e.score is not None and e.score > limit and i not in doubtful
+            for i, e in enumerate(board.entries)
         ]
         found: dict[EvidenceKind, Contradictions] = {}
         if any(flags):
@@ -255,20 +248,24 @@ class Chain:
             )
         )
 
-    def _decide(self, board: _Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
+    def _decide(
+        self, board: _Board, evidence: Evidence, doubtful: Collection[int], flagged: int
+    ) -> tuple[Decision, str]:
+        count, score = len(board.entries), board.lowest_score(doubtful)
+        threshold = self._policy.threshold
         basis = f" with {len(evidence.samples)} samples" if self.needing("samples") else ""
-        count, lost = len(board.entries), board.lost
-        gap = f"; {lost} of {count} sentences could not be scored" if lost else ""
-        threshold, score = self._policy.threshold, board.lowest_score
+        gap = f"{len(doubtful)} of {count} sentences could not be scored"
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged:
             reasons.append(f"{flagged} of {count} sentences > {threshold.sentence:.2f}")
         if reasons:
-            return "flagged", ", ".join(reasons) + basis + gap
-        if lost:
-            return "inconclusive", gap.removeprefix("; ") + board.failures
+            return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if doubtful else "")
+        if doubtful:
+            return "inconclusive", self._why_doubtful(board.steps[-1], evidence) or gap
+        if board.score is None:
+            return "inconclusive", "no method of the chain had anything to say"
         limits = [
             f"{name} <= {limit:.2f}"
             for name, limit in (
@@ -279,11 +276,23 @@ class Chain:
         ]
         return "consistent", ", ".join(limits) + basis
 
+    def _why_doubtful(self, last: StepRecord, evidence: Evidence) -> str | None:
+        if last.note == _OVERDUE:
+            return self._overdue(evidence)
+        return f"{last.method}: {last.note}" if last.note else None
+
+    def _overdue(self, evidence: Evidence) -> str:
+        return (
+            f"the check did not finish within {self._policy.limits.deadline_s:g} s"
+            f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
+        )
+
 
 async def _run_step(board: _Board, step: _Step, indices: Sequence[int], evidence: Evidence) -> None:
     started = time.perf_counter()
     meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
-    scores, note = Scores(), "it did not finish in time"
+    board.last = indices
+    scores, note = Scores(), _OVERDUE
     try:
         scores, note = await _attempt(
             step.scorer, board.passage.only(indices), step.view(evidence, meter)
