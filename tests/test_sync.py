@@ -95,6 +95,24 @@ def test_an_interrupt_cancels_what_is_waited_for() -> None:
     assert sorted(out.split()) == ["cancelled", "interrupted"]
 
 
+_LEAVING = """
+import asyncio
+from resay.sync import run_sync
+
+async def use_a_thread():
+    await asyncio.to_thread(str)
+
+run_sync(use_a_thread)
+"""
+
+
+def test_a_process_ends_quietly() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LEAVING], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_many_threads_at_once() -> None:
     results: list[int] = []
     threads = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import fsum, log
 
 from resay.evidence import Sample
 from resay.tokens import tokenize
@@ -74,4 +74,5 @@ class Contradictions:
         return self._weight(a & b) / (self._weight(a | b) or 1.0)
 
     def _weight(self, words: frozenset[str]) -> float:
-        return sum(self._weights.get(word, self._rarest) for word in words)
+        # Exact, so that the order in which a set gives its words decides no tie.
+        return fsum(self._weights.get(word, self._rarest) for word in words)

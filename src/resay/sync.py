@@ -42,23 +42,29 @@ class _BackgroundLoop:
 # thread is missing, it waits for that thread for ever as soon as the copy is collected.
 def _start() -> BlockingPortal:
     started: Future[BlockingPortal] = Future()
-    thread = threading.Thread(target=anyio.run, args=(_serve, started), name="resay", daemon=True)
+    stopped = threading.Event()
+    thread = threading.Thread(
+        target=anyio.run, args=(_serve, started, stopped), name="resay", daemon=True
+    )
     thread.start()
     portal = started.result()
-    atexit.register(_stop, portal, thread, os.getpid())
+    atexit.register(_stop, portal, stopped, os.getpid())
     return portal
 
 
-async def _serve(started: Future[BlockingPortal]) -> None:
+async def _serve(started: Future[BlockingPortal], stopped: threading.Event) -> None:
     async with BlockingPortal() as portal:
         started.set_result(portal)
         await portal.sleep_until_stopped()
+    stopped.set()
+    # The process ends now. Closing the loop would start a thread, which Python no longer allows.
+    await anyio.sleep_forever()
 
 
-def _stop(portal: BlockingPortal, thread: threading.Thread, pid: int) -> None:
+def _stop(portal: BlockingPortal, stopped: threading.Event, pid: int) -> None:
     if pid == os.getpid():
         portal.call(portal.stop, True)
-        thread.join()
+        stopped.wait()
 
 
 _loop = _BackgroundLoop()
