@@ -99,10 +99,13 @@ _LEAVING = """
 import asyncio
 from resay.sync import run_sync
 
-async def use_a_thread():
-    await asyncio.to_thread(str)
+left_behind = []
 
-run_sync(use_a_thread)
+async def use_a_thread_and_leave_a_task():
+    await asyncio.to_thread(str)
+    left_behind.append(asyncio.ensure_future(asyncio.sleep(999)))
+
+run_sync(use_a_thread_and_leave_a_task)
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextvars
 import os
@@ -56,9 +57,18 @@ async def _serve(started: Future[BlockingPortal], stopped: threading.Event) -> N
     async with BlockingPortal() as portal:
         started.set_result(portal)
         await portal.sleep_until_stopped()
+    await _cancel_others()
     stopped.set()
     # The process ends now. Closing the loop would start a thread, which Python no longer allows.
     await anyio.sleep_forever()
+
+
+async def _cancel_others() -> None:
+    # Libraries leave tasks of their own behind, litellm its logger.
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _stop(portal: BlockingPortal, stopped: threading.Event, pid: int) -> None:
