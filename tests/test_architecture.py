@@ -23,6 +23,7 @@ FLOORS = (
     {"providers"},
     {"query", "verdict", "passage"},
     {"segmentation", "tokens"},
+    {"optional"},
     {"errors", "_version"},
 )
 HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -26,6 +26,7 @@ from resay.verdict import (
     Usage,
     Verdict,
     mean_score,
+    tally,
 )
 
 __all__ = ["Chain"]
@@ -181,9 +182,10 @@ class Chain:
         everything = frozenset(range(len(board.entries)))
         doubtful = everything if obstacle else board.doubtful()
         sentences = self._sentences(board, evidence, doubtful)
-        decision: Decision = "inconclusive"
-        reason = obstacle or ""
-        if not obstacle:
+        decision: Decision
+        if obstacle:
+            decision, reason = "inconclusive", obstacle
+        else:
             flagged = sum(s.flagged for s in sentences)
             decision, reason = self._decide(board, evidence, doubtful, flagged)
         return Verdict(
@@ -208,8 +210,7 @@ class Chain:
     def _samples_problem(self, evidence: Evidence) -> str | None:
         samples, least = evidence.samples, self._policy.sampling.min
         if len(samples) < least:
-            kinds = Counter(type(error).__name__ for error in samples.failures)
-            failed = ", ".join(f"{kind} x{count}" for kind, count in kinds.most_common())
+            failed = tally(type(error).__name__ for error in samples.failures)
             return f"{len(samples)} usable samples are fewer than the {least} of `sampling.min`" + (
                 f"; failed: {failed}" if failed else ""
             )

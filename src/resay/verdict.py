@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal
@@ -19,6 +20,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "mean_score",
+    "tally",
 ]
 
 
@@ -105,6 +107,11 @@ def mean_score(scores: Sequence[float | None]) -> float | None:
     """Return the mean of the scores that exist, or None when there is none."""
     known = [s for s in scores if s is not None]
     return fmean(known) if known else None
+
+
+def tally(kinds: Iterable[str]) -> str:
+    """Return how often each kind occurs, most frequent first: `TimeoutError x3, KeyError x1`."""
+    return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ None, never NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
-from resay.errors import MissingDependencyError
+from resay.optional import load_optional
 
 __all__ = ["auc_pr", "average_precision", "pearson", "require", "roc_auc", "spearman"]
 
@@ -21,8 +20,8 @@ def require() -> None:
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
     """
-    _load("sklearn.metrics", "scikit-learn")
-    _load("scipy.stats", "scipy")
+    _sklearn()
+    _scipy()
 
 
 def auc_pr(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
@@ -40,7 +39,7 @@ def auc_pr(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
     """
     if not _has_both(positive):
         return None
-    sklearn = _load("sklearn.metrics", "scikit-learn")
+    sklearn = _sklearn()
     precision, recall, _ = sklearn.precision_recall_curve(positive, scores)
     return 100.0 * float(sklearn.auc(recall, precision))
 
@@ -57,7 +56,7 @@ def average_precision(positive: Sequence[bool], scores: Sequence[float]) -> floa
     """
     if not _has_both(positive):
         return None
-    sklearn = _load("sklearn.metrics", "scikit-learn")
+    sklearn = _sklearn()
     return 100.0 * float(sklearn.average_precision_score(positive, scores))
 
 
@@ -73,7 +72,7 @@ def roc_auc(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
     """
     if not _has_both(positive):
         return None
-    sklearn = _load("sklearn.metrics", "scikit-learn")
+    sklearn = _sklearn()
     return 100.0 * float(sklearn.roc_auc_score(positive, scores))
 
 
@@ -89,7 +88,7 @@ def pearson(scores: Sequence[float], truth: Sequence[float]) -> float | None:
     """
     if not _both_vary(scores, truth):
         return None
-    return 100.0 * float(_load("scipy.stats", "scipy").pearsonr(scores, truth).statistic)
+    return 100.0 * float(_scipy().pearsonr(scores, truth).statistic)
 
 
 def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
@@ -104,14 +103,17 @@ def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
     """
     if not _both_vary(scores, truth):
         return None
-    return 100.0 * float(_load("scipy.stats", "scipy").spearmanr(scores, truth).statistic)
+    return 100.0 * float(_scipy().spearmanr(scores, truth).statistic)
 
 
-def _load(module: str, package: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingDependencyError(package, "bench", "a benchmark") from error
+def _sklearn() -> Any:
+    return load_optional(
+        "sklearn.metrics", package="scikit-learn", extra="bench", purpose="a benchmark"
+    )
+
+
+def _scipy() -> Any:
+    return load_optional("scipy.stats", package="scipy", extra="bench", purpose="a benchmark")
 
 
 def _has_both(positive: Sequence[bool]) -> bool:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import import_module
 from math import inf, log
 from statistics import fmean
 from typing import Any
 
-from resay.errors import MissingDependencyError
+from resay.optional import load_optional
 
 __all__ = ["ReferenceScores", "build_pipeline", "score_plainly", "tokenize_plainly"]
 
@@ -93,7 +92,5 @@ def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
 
 
 def _load(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingDependencyError(module.partition(".")[0], "dev", "the speed bench") from error
+    package = module.partition(".")[0]
+    return load_optional(module, package=package, extra="dev", purpose="the speed bench")

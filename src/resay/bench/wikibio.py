@@ -11,7 +11,6 @@ be ranked by the mean of their labels, with accurate 0, minor inaccurate 0.5, ma
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from resay.bench.table import Column, ResultTable, Row
 from resay.errors import ConfigurationError
 from resay.passage import Passage
 from resay.scorers.prompt import render
+from resay.verdict import tally
 
 __all__ = ["COLUMNS", "ENTRIES", "Corpus", "load", "recorded_judge", "run"]
 
@@ -350,11 +350,11 @@ def _notes(corpus: Corpus, entries: Sequence[Entry]) -> Iterator[str]:
 def _notes_on(entry: Entry, results: Sequence[Measured]) -> Iterator[str]:
     scores = [result.scores for result in results]
     calls = sum(result.usage.calls for result in results)
-    failures = Counter(failure for s in scores for failure in s.failures)
-    kinds = ", ".join(f"{kind} x{count}" for kind, count in failures.most_common())
+    failures = [failure for s in scores for failure in s.failures]
     if failures:
         yield (
-            f"{entry.name}: {failures.total()} of {calls} calls failed and are left out ({kinds})."
+            f"{entry.name}: {len(failures)} of {calls} calls failed and are left out"
+            f" ({tally(failures)})."
         )
     if unread := sum(s.undetermined for s in scores):
         yield f"{entry.name}: {unread} answers were neither yes nor no and count 0.5."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
-from resay.verdict import Scores, mean_score
+from resay.verdict import Scores, mean_score, tally
 
 __all__ = ["Column", "Need", "SampleConfig", "SampleScorer", "Scorer", "ScorerConfig", "Settle"]
 
@@ -196,11 +195,7 @@ def _why_inconclusive(
     missing = sum(score is None for score in cells) if failures else 0
     # With half of the comparisons gone, the mean of the rest is not the score of the method.
     if missing * 2 > len(cells):
-        return f"{missing} of {len(cells)} comparisons failed ({_kinds(failures)})"
+        return f"{missing} of {len(cells)} comparisons failed ({tally(failures)})"
     if undetermined * 2 > len(cells):
         return f"{undetermined} of {len(cells)} judge answers were neither yes nor no"
     return None
-
-
-def _kinds(failures: tuple[str, ...]) -> str:
-    return ", ".join(f"{kind} x{count}" for kind, count in Counter(failures).most_common())

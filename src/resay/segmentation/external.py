@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from typing import Protocol, TypedDict, cast
+from typing import Protocol, TypedDict
 
-from resay.errors import MissingDependencyError
+from resay.optional import load_optional
 from resay.segmentation.sentences import sentence_ends
 
 __all__ = ["load_sentencex"]
@@ -36,11 +35,9 @@ def load_sentencex() -> Callable[[str], Iterator[int]]:
     Raises:
         MissingDependencyError: It is not installed.
     """
-    try:
-        module = import_module("sentencex")
-    except ImportError as error:
-        raise MissingDependencyError("sentencex", "sentencex", "splitter 'sentencex'") from error
-    sentencex = cast("_Sentencex", module)
+    sentencex: _Sentencex = load_optional(
+        "sentencex", package="sentencex", extra="sentencex", purpose="splitter 'sentencex'"
+    )
 
     def ends(text: str) -> Iterator[int]:
         start = 0
