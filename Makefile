@@ -43,9 +43,14 @@ format: $(VENV)/.dev
 RESAY_DATA ?= ../shared/data
 bench: $(VENV)/.dev
 	@if [ -d "$(RESAY_DATA)" ]; then \
-		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt \
-			--judge recorded:gemma4-31b; \
+		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt,snowballing \
+			--judge recorded:gemma4-31b && \
+		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b; \
 	else echo "wikibio skipped: no data in '$(RESAY_DATA)'; set RESAY_DATA"; fi
+	@if [ -f "$(RESAY_DATA)/phd_recorded.jsonl" ]; then \
+		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
+		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
+	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
 
 clean:

@@ -23,7 +23,7 @@ FLOORS = (
     {"providers"},
     {"query", "verdict", "passage"},
     {"segmentation", "tokens"},
-    {"optional"},
+    {"one_of", "optional"},
     {"errors", "_version"},
 )
 HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -9,7 +9,7 @@ from resay import Passage, Policy
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.providers import ReplayProvider
-from resay.scorers import Need, Ngram, Prompt, ScorerConfig
+from resay.scorers import Need, ScorerConfig, registry
 from resay.scorers.prompt import render
 from resay.verdict import Scores, Verdict
 
@@ -239,6 +239,9 @@ class Odd:
             raise ZeroDivisionError("secret words of the passage")
         if self.mood == "short":
             return Scores(sentences=(0.1,))
+        if self.mood in ("partial", "lossy"):
+            lost = (1,) if self.mood == "lossy" else ()
+            return Scores(sentences=(0.1, None), failures=("ProviderError",), lost=lost)
         if self.mood == "silent":
             return Scores(sentences=(None, None))
         return Scores(passage=0.9)
@@ -247,10 +250,10 @@ class Odd:
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> None:
     import resay.policy.model
-    import resay.scorers
+    import resay.scorers.lookup
 
-    known = {"ngram": Ngram, "prompt": Prompt, "odd": Odd}
-    monkeypatch.setattr(resay.scorers, "registry", lambda: known)
+    known = {**registry(), "odd": Odd}
+    monkeypatch.setattr(resay.scorers.lookup, "registry", lambda: known)
     monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
 
 
@@ -280,7 +283,40 @@ async def test_a_method_may_score_the_passage_alone() -> None:
 
 
 @pytest.mark.usefixtures("odd")
+async def test_a_passage_score_stands_beside_sentence_scores_whatever_was_settled() -> None:
+    settled = {"method": "ngram", "settle": {"below": 0.5}}
+    verdict = await run(settled, {"method": "odd"})
+    assert (verdict.score, [s.score for s in verdict.sentences]) == (0.9, [0.0, 1.0])
+    verdict = await run({"method": "odd"}, {"method": "ngram"})
+    assert verdict.score == 0.5
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_method_that_says_nothing_takes_nothing_away() -> None:
+    verdict = await run({"method": "odd"}, {"method": "odd", "mood": "silent"})
+    assert (verdict.decision, verdict.score) == ("flagged", 0.9)
+    verdict = await run({"method": "ngram"}, {"method": "odd", "mood": "silent"})
+    assert (verdict.decision, verdict.score) == ("flagged", 0.5)
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_passage_score_without_a_threshold_for_it_decides_nothing() -> None:
+    verdict = await run({"method": "odd"}, threshold={"passage": None, "sentence": 0.5})
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == "the chain scored only the passage, and `threshold.passage` is null"
+
+
+@pytest.mark.usefixtures("odd")
 async def test_a_broken_first_step_leaves_its_sentences_to_the_next() -> None:
     verdict = await run({"method": "odd", "mood": "broken"}, {"method": "ngram"})
     assert verdict.decision == "flagged"
     assert verdict.steps[0].note == "it failed (ZeroDivisionError)"
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_sentence_there_is_nothing_to_say_about_is_no_lost_one() -> None:
+    verdict = await run({"method": "odd", "mood": "partial"})
+    assert verdict.decision == "consistent"
+    assert verdict.steps[0].failures == {"ProviderError": 1}
+    verdict = await run({"method": "odd", "mood": "lossy"})
+    assert verdict.reason == "1 of 2 sentences could not be scored"

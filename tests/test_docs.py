@@ -1,4 +1,4 @@
-"""What the README and the examples say must work."""
+"""What the README, the pages and the examples say must work."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from resay import Policy
 from resay.testing import SimulatedProvider
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = "\n".join(p.read_text() for p in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def openai_at_home(
 
 def test_there_is_something_to_test() -> None:
     assert len(blocks("python")) >= 3
-    assert len(blocks("yaml")) >= 1
+    assert len(blocks("yaml")) >= 5
     assert len(blocks("console")) >= 1
     assert len(EXAMPLES) >= 5
 
@@ -49,13 +49,13 @@ def test_there_is_something_to_test() -> None:
 @pytest.mark.usefixtures("openai_at_home")
 @pytest.mark.filterwarnings("default::DeprecationWarning")
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.strip().splitlines()[-1])
-def test_python_in_the_readme_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_in_the_pages_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, "README.md", "exec"), {"__name__": "__readme__"})
     assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))
-def test_policies_in_the_readme_are_valid(text: str) -> None:
+def test_policies_in_the_pages_are_valid(text: str) -> None:
     Policy.parse(text)
 
 
@@ -69,7 +69,7 @@ COMMANDS = [
 
 @pytest.mark.usefixtures("openai_at_home")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_in_the_readme_run(command: str) -> None:
+def test_commands_in_the_pages_run(command: str) -> None:
     words = shlex.split(command)[1:]
     done = subprocess.run(
         [sys.executable, "-c", "from resay.cli import main; main()", *words],
@@ -91,6 +91,13 @@ def test_examples_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip()
 
 
-def test_the_example_policy_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.yaml")), ids=lambda path: path.name)
+def test_the_example_policies_are_valid(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUDGE", raising=False)
-    Policy.load(ROOT / "examples" / "policy.yaml")
+    Policy.load(path)
+
+
+def test_links_between_the_pages_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

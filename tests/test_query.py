@@ -48,3 +48,25 @@ def test_the_key_does_not_follow_to_another_model() -> None:
         {"max_tokens": 9, "api_key": "other"},
     )
     assert query.for_sampling(model="a/x").params["api_key"] == "k"
+
+
+def test_the_question_is_the_text_of_the_users_last_message() -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who?"},
+        {"role": "assistant", "content": "Whom do you mean?"},
+        {"role": "user", "content": [{"type": "text", "text": " Ada. "}, {"type": "image_url"}]},
+        {"role": "assistant", "content": None, "tool_calls": []},
+    ]
+    assert Query.of(messages).question == "Ada."
+    assert Query.of("  Who? ").question == "Who?"
+    assert Query.of(messages[:1]).question == ""
+    assert Query(()).question == ""
+
+
+def test_the_entity_stays_with_the_question_and_is_not_sent() -> None:
+    query = Query.of("Who?", entity="Ada Lovelace", temperature=0.5)
+    assert (query.entity, dict(query.params)) == ("Ada Lovelace", {"temperature": 0.5})
+    assert Query.of(query).entity == "Ada Lovelace"
+    assert Query.of(query, entity="Marie Curie").entity == "Marie Curie"
+    assert query.for_sampling(model="b/y").entity == "Ada Lovelace"

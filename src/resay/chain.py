@@ -14,9 +14,8 @@ from resay.contradiction import Contradictions
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.policy import Policy
-from resay.providers.base import Provider
 from resay.providers.layers import Metered
-from resay.scorers import Need, SampleConfig, Scorer, ScorerConfig, build
+from resay.scorers import Need, Step
 from resay.verdict import (
     Decision,
     EvidenceKind,
@@ -45,55 +44,38 @@ class _Entry:
     source: EvidenceKind = "sample"
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A scorer with its place in the policy."""
-
-    config: ScorerConfig
-    scorer: Scorer
-
-    @property
-    def source(self) -> EvidenceKind:
-        """What the passage is compared with."""
-        uses_references = (
-            isinstance(self.config, SampleConfig) and self.config.evidence == "references"
-        )
-        return "reference" if uses_references else "sample"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """What the scorer needs, references in place of samples where the policy says so."""
-        needs = set(self.scorer.needs)
-        if self.source == "reference":
-            needs.discard("samples")
-            needs.add("references")
-        return frozenset(needs)
-
-    def view(self, evidence: Evidence, judge: Provider | None) -> Evidence:
-        """Return the evidence as this step sees it."""
-        samples = evidence.samples
-        if self.source == "reference":
-            samples = evidence.references
-        return replace(evidence, samples=samples, judge_provider=judge)
-
-
 @dataclass(slots=True)
 class _Board:
-    """The state of one run."""
+    """The state of one run.
+
+    Attributes:
+        passage: What is scored.
+        entries: One for each sentence.
+        score: The passage score.
+        steps: What the steps did.
+        decisive: The last step that was to decide.
+        doubtful: The sentences without a score to rely on, because calls failed or time was up.
+    """
 
     passage: Passage
     entries: list[_Entry]
     score: float | None = None
     steps: list[StepRecord] = field(default_factory=list[StepRecord])
-    last: Sequence[int] = ()
+    decisive: StepRecord | None = None
+    doubtful: frozenset[int] = frozenset()
 
-    def doubtful(self) -> frozenset[int]:
-        """Return the sentences without a score to rely on, because calls failed or time was up."""
-        if self.steps[-1].note is not None:
-            return frozenset(self.last)
-        if not self.steps[-1].failures:
-            return frozenset()
-        return frozenset(i for i, entry in enumerate(self.entries) if entry.score is None)
+    def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
+        """Keep what a step did. A correction hides nothing that went wrong before it."""
+        self.steps.append(done)
+        if step.corrects and done.note is None:
+            return
+        self.decisive = done
+        lost = range(len(indices)) if done.note is not None else scores.doubtful
+        # A sentence may have kept the score of an earlier step; only a step without usable scores
+        # puts that in doubt.
+        self.doubtful = frozenset(
+            indices[i] for i in lost if done.note or self.entries[indices[i]].score is None
+        )
 
     def lowest_score(self, doubtful: Collection[int]) -> float:
         """Return the passage score with doubtful sentences counted as supported."""
@@ -102,20 +84,28 @@ class _Board:
         sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
         return sum(sure) / len(self.entries)
 
-    def write(self, step: _Step, indices: Sequence[int], scores: Scores) -> None:
+    def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         for place, i in enumerate(indices if scores.sentences else ()):
-            if scores.sentences[place] is not None:
-                self.entries[i] = _Entry(
-                    scores.sentences[place],
-                    step.scorer.name,
-                    scores.why[place] if scores.why else None,
-                    _against(scores, place),
-                    step.source,
-                )
-        # A method's own passage score is about the sentences it saw. Once some were settled
-        # before it, only the mean over all of them (Eq. 12) speaks for the passage.
-        whole = scores.passage if len(indices) == len(self.entries) else None
-        self.score = mean_score([e.score for e in self.entries]) if whole is None else whole
+            self.entries[i] = _entry(self.entries[i], step, scores, place)
+        # A sentence method's own passage score is about the sentences it saw. Once some were
+        # settled before it, only the mean over all of them (Eq. 12) speaks for the passage.
+        if scores.passage is not None and (
+            not scores.sentences or len(indices) == len(self.entries)
+        ):
+            self.score = scores.passage
+        elif any(score is not None for score in scores.sentences):
+            self.score = mean_score([e.score for e in self.entries])
+
+
+def _entry(before: _Entry, step: Step, scores: Scores, place: int) -> _Entry:
+    score = scores.sentences[place]
+    if score is None or (step.corrects and score == before.score):
+        return before
+    why = scores.why[place] if scores.why else None
+    if not step.corrects:
+        return _Entry(score, step.name, why, _against(scores, place), step.source)
+    reasons = "; ".join(reason for reason in (before.why, why) if reason)
+    return replace(before, score=score, by=step.name, why=reasons or None)
 
 
 def _against(scores: Scores, sentence: int) -> frozenset[int] | None:
@@ -128,7 +118,7 @@ class Chain:
     """The scorers of a policy, in order.
 
     Each step scores the sentences that no step before it settled; its scores replace theirs. A
-    chain keeps no state between runs.
+    step that corrects scores sees those of all sentences. A chain keeps no state between runs.
 
     Args:
         policy: The policy.
@@ -139,7 +129,7 @@ class Chain:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._steps = tuple(_Step(config, build(config)) for config in policy.chain)
+        self._steps = tuple(Step.of(config) for config in policy.chain)
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""
@@ -168,11 +158,13 @@ class Chain:
         return await anyio.to_thread.run_sync(self._verdict, board, evidence)
 
     async def _run_steps(self, board: _Board, evidence: Evidence) -> None:
-        pending = list(range(len(board.entries)))
+        everything = list(range(len(board.entries)))
+        pending = everything
         for step in self._steps:
-            if not pending:
-                return
-            await _run_step(board, step, pending, evidence)
+            seen = everything if step.corrects else pending
+            if not seen:
+                continue
+            await _run_step(board, step, seen, evidence)
             settle = step.config.settle
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(board.entries[i].score)]
@@ -180,7 +172,7 @@ class Chain:
     def _verdict(self, board: _Board, evidence: Evidence) -> Verdict:
         obstacle = self._obstacle(board, evidence)
         everything = frozenset(range(len(board.entries)))
-        doubtful = everything if obstacle else board.doubtful()
+        doubtful = everything if obstacle else board.doubtful
         sentences = self._sentences(board, evidence, doubtful)
         decision: Decision
         if obstacle:
@@ -264,23 +256,30 @@ class Chain:
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if doubtful else "")
         if doubtful:
-            return "inconclusive", self._why_doubtful(board.steps[-1], evidence) or gap
+            return "inconclusive", self._why_doubtful(board.decisive, evidence) or gap
         if board.score is None:
             return "inconclusive", "no method of the chain had anything to say"
+        scored = any(entry.score is not None for entry in board.entries)
         limits = [
             f"{name} <= {limit:.2f}"
             for name, limit in (
                 (f"passage {score:.2f}", threshold.passage),
-                ("every sentence", threshold.sentence),
+                ("every sentence", threshold.sentence if scored else None),
             )
             if limit is not None
         ]
+        if not limits:
+            return "inconclusive", (
+                "the chain scored only the passage, and `threshold.passage` is null"
+            )
         return "consistent", ", ".join(limits) + basis
 
-    def _why_doubtful(self, last: StepRecord, evidence: Evidence) -> str | None:
-        if last.note == _OVERDUE:
+    def _why_doubtful(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
+        if decisive is None or decisive.note is None:
+            return None
+        if decisive.note == _OVERDUE:
             return self._overdue(evidence)
-        return f"{last.method}: {last.note}" if last.note else None
+        return f"{decisive.method}: {decisive.note}"
 
     def _overdue(self, evidence: Evidence) -> str:
         return (
@@ -289,18 +288,21 @@ class Chain:
         )
 
 
-async def _run_step(board: _Board, step: _Step, indices: Sequence[int], evidence: Evidence) -> None:
+async def _run_step(board: _Board, step: Step, indices: Sequence[int], evidence: Evidence) -> None:
     started = time.perf_counter()
     meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
-    board.last = indices
-    scores, note = Scores(), _OVERDUE
+    scores = Scores(inconclusive=_OVERDUE)
+    view = replace(
+        step.view(evidence, meter), scores=tuple(board.entries[i].score for i in indices)
+    )
     try:
-        scores, note = await _attempt(
-            step.scorer, board.passage.only(indices), step.view(evidence, meter)
-        )
+        scores = await step.run(board.passage.only(indices), view)
         board.write(step, indices, scores)
     finally:
-        board.steps.append(
+        board.record(
+            step,
+            indices,
+            scores,
             StepRecord(
                 method=step.scorer.name,
                 sentences=len(indices),
@@ -309,27 +311,7 @@ async def _run_step(board: _Board, step: _Step, indices: Sequence[int], evidence
                 elapsed_s=time.perf_counter() - started,
                 failures=dict(Counter(scores.failures)),
                 undetermined=scores.undetermined,
-                note=note,
-            )
+                note=scores.inconclusive,
+                why=scores.why_passage,
+            ),
         )
-
-
-async def _attempt(
-    scorer: Scorer, passage: Passage, evidence: Evidence
-) -> tuple[Scores, str | None]:
-    try:
-        scores = await scorer.score(passage, evidence)
-    # A method that breaks must not cost the user the answer, whoever wrote the method.
-    except Exception as error:
-        return Scores(), f"it failed ({_kind(error)})"
-    if scores.sentences and len(scores.sentences) != len(passage.sentences):
-        return Scores(), "it returned the wrong number of scores"
-    return scores, scores.inconclusive
-
-
-def _kind(error: Exception) -> str:
-    # Task groups wrap what happened in them; the first error inside is the telling one.
-    inner: BaseException = error
-    while nested := getattr(inner, "exceptions", ()):
-        inner = nested[0]
-    return type(inner).__name__

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from resay.errors import ProviderError
 from resay.passage import Passage, Splitter
-from resay.providers.base import Completion, Provider
-from resay.providers.fanout import draw
-from resay.query import Query
+from resay.providers.base import Completion, Completions, Provider
+from resay.providers.fanout import FanOut, draw
+from resay.query import Message, Query
 
-__all__ = ["Evidence", "Judge", "Sample", "Samples"]
+__all__ = ["Evidence", "Judge", "Sample", "Samples", "as_messages"]
 
 
 class Sample:
@@ -136,21 +137,58 @@ class Judge:
     provider: Provider
     query: Query
 
-    async def ask(self, prompt: str) -> str:
+    async def ask(self, prompt: str | Sequence[Message]) -> str:
         """Ask one question and return the answer as text.
+
+        Args:
+            prompt: The question, or a conversation that ends with one.
 
         Raises:
             ProviderError: No answer could be had.
         """
-        message = {"role": "user", "content": prompt}
-        query = Query((message,), self.query.model, self.query.params)
+        return (await self.complete(prompt)).first.text
+
+    async def complete(self, prompt: str | Sequence[Message], *, n: int = 1) -> Completions:
+        """Ask one question.
+
+        Args:
+            prompt: The question, or a conversation that ends with one.
+            n: How many answers are wanted, at least 1.
+
+        Returns:
+            The answers that could be had, at least one, with the failures of the others attached.
+
+        Raises:
+            ProviderError: No answer could be had.
+        """
+        query = replace(self.query, messages=as_messages(prompt))
+        asked = self.provider if n == 1 else FanOut(self.provider)
         try:
-            return (await self.provider.complete(query)).first.text
+            return await asked.complete(query, n=n)
         except ProviderError:
             raise
         # Providers written elsewhere raise what they like; it costs this one answer.
         except Exception as error:
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
+
+    def with_params(self, **params: Any) -> Judge:
+        """Return the same judge asked with further parameters."""
+        return replace(self, query=replace(self.query, params={**self.query.params, **params}))
+
+    def varied(self, temperature: float | None = None) -> Judge:
+        """Return the same judge asked for answers that differ.
+
+        Args:
+            temperature: The temperature; None for the judge's own unless that is 0.
+        """
+        return replace(self, query=self.query.for_sampling(temperature=temperature))
+
+
+def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
+    """Return a prompt as a conversation."""
+    if isinstance(prompt, str):
+        return ({"role": "user", "content": prompt},)
+    return tuple(prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +201,12 @@ class Evidence:
             that methods can compare with as they do with samples.
         query: The query the response answers, where it is known.
         judge_provider: Who answers for judges, or None when nobody can be asked.
+        scores: What the steps before this one say, one entry per sentence of the passage; for
+            corrections.
     """
 
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
     query: Query | None = None
     judge_provider: Provider | None = None
+    scores: tuple[float | None, ...] = ()

@@ -91,6 +91,7 @@ class Guard:
         question: str | Sequence[Message] | Query,
         *,
         model: str | None = None,
+        entity: str | None = None,
         references: Sequence[str] = (),
         **params: Any,
     ) -> Answer:
@@ -99,6 +100,8 @@ class Guard:
         Args:
             question: A question, a conversation in OpenAI's message shape, or a `Query`.
             model: The model to ask in place of the guard's own.
+            entity: What the question is mainly about, for methods that ask back for it; None to
+                have the judge asked, where the policy does not say.
             references: Trusted texts for the steps of the chain that compare with references.
             **params: Provider parameters of the main call, such as `temperature` or `api_base`.
 
@@ -111,7 +114,7 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        query = Query.of(question, model=model or self._model, **params)
+        query = Query.of(question, model=model or self._model, entity=entity, **params)
         return await self.arun(query, self._sources(query), references=references)
 
     async def acheck(
@@ -122,6 +125,7 @@ class Guard:
         samples: Sequence[str] | None = None,
         references: Sequence[str] = (),
         model: str | None = None,
+        entity: str | None = None,
         **params: Any,
     ) -> Verdict:
         """Check a response that is there already.
@@ -132,6 +136,7 @@ class Guard:
             samples: Other responses to the same question; None to draw them from the model.
             references: Trusted texts for the steps of the chain that compare with references.
             model: The model that wrote the response, for samples and for judging.
+            entity: What the response is mainly about, for methods that ask back for it.
             **params: Provider parameters, such as `api_base`.
 
         Returns:
@@ -142,9 +147,10 @@ class Guard:
         """
         query = None
         if question is not None:
-            query = Query.of(question, model=model or self._model, **params)
-        elif model or self._model or params:
-            query = Query((), model or self._model, params)
+            query = Query.of(question, model=model or self._model, entity=entity, **params)
+        elif model or self._model or params or entity:
+            query = Query((), model or self._model, params, entity)
+        self._check_question(query)
         self._check_samples(query, samples)
         self._check_references(references)
         draws = samples is None and self._chain.needing("samples")
@@ -173,6 +179,7 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
+        self._check_question(query)
         self._check_references(references)
         if query.params.get("stream") or query.params.get("n", 1) != 1:
             raise ConfigurationError("the guard gives one whole answer; leave out `stream` and `n`")
@@ -183,11 +190,14 @@ class Guard:
         question: str | Sequence[Message] | Query,
         *,
         model: str | None = None,
+        entity: str | None = None,
         references: Sequence[str] = (),
         **params: Any,
     ) -> Answer:
         """Do what `aask` does, for callers that are not async."""
-        return run_sync(self.aask, question, model=model, references=references, **params)
+        return run_sync(
+            self.aask, question, model=model, entity=entity, references=references, **params
+        )
 
     def check(
         self,
@@ -197,6 +207,7 @@ class Guard:
         samples: Sequence[str] | None = None,
         references: Sequence[str] = (),
         model: str | None = None,
+        entity: str | None = None,
         **params: Any,
     ) -> Verdict:
         """Do what `acheck` does, for callers that are not async."""
@@ -207,6 +218,7 @@ class Guard:
             samples=samples,
             references=references,
             model=model,
+            entity=entity,
             **params,
         )
 
@@ -228,6 +240,13 @@ class Guard:
                 " response, or name another in the policy with `judge:`"
             )
         return Sources.all(LiteLLMProvider())
+
+    def _check_question(self, query: Query | None) -> None:
+        asking = self._chain.needing("query")
+        if asking and (query is None or not query.question):
+            raise ConfigurationError(
+                f"method {asking!r} compares with the question; pass `question`"
+            )
 
     def _check_references(self, references: Sequence[str]) -> None:
         if isinstance(references, str):

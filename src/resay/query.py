@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from resay.errors import ConfigurationError
 
@@ -56,11 +56,14 @@ class Query:
             provider already knows it.
         params: Everything else the provider takes: `temperature`, `max_tokens`, `api_key`,
             `api_base` and so on. Left out of `repr`, because it may hold a key.
+        entity: What the question is mainly about, for methods that ask back for it. It is not
+            sent.
     """
 
     messages: tuple[Message, ...]
     model: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    entity: str | None = None
 
     @classmethod
     def of(
@@ -69,6 +72,7 @@ class Query:
         /,
         *,
         model: str | None = None,
+        entity: str | None = None,
         **params: Any,
     ) -> Query:
         """Make a query from a question, a list of messages, or another query.
@@ -76,6 +80,7 @@ class Query:
         Args:
             question: A user's question, a conversation, or a query to build on.
             model: The model to ask.
+            entity: What the question is mainly about.
             **params: Provider parameters; they win over those of a given query.
 
         Returns:
@@ -86,18 +91,30 @@ class Query:
         """
         if isinstance(question, Query):
             return replace(
-                question, model=model or question.model, params={**question.params, **params}
+                question,
+                model=model or question.model,
+                params={**question.params, **params},
+                entity=entity or question.entity,
             )
         if isinstance(question, str):
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass some text")
-            return cls(({"role": "user", "content": question},), model, params)
+            return cls(({"role": "user", "content": question},), model, params, entity)
         messages = tuple(question)
         if not messages:
             raise ConfigurationError("the conversation has no messages; pass at least one")
         if not all(_is_message(m) for m in messages):
             raise ConfigurationError("every message must be a mapping with a 'role'")
-        return cls(messages, model, params)
+        return cls(messages, model, params, entity)
+
+    @property
+    def question(self) -> str:
+        """The text of the user's last message; empty where there is none.
+
+        Of a message in parts only the text counts.
+        """
+        asked = [m for m in self.messages if m.get("role") == "user"]
+        return _text_of(asked[-1].get("content")) if asked else ""
 
     def for_sampling(
         self,
@@ -126,8 +143,17 @@ class Query:
             del kept["temperature"]
         if temperature is not None:
             kept["temperature"] = temperature
-        return Query(self.messages, model or self.model, {**kept, **(params or {})})
+        return replace(self, model=model or self.model, params={**kept, **(params or {})})
 
 
 def _is_message(value: object) -> bool:
     return isinstance(value, Mapping) and "role" in value
+
+
+def _text_of(content: object) -> str:
+    if isinstance(content, str):
+        return content.strip()
+    parts = cast("list[object]", content) if isinstance(content, list) else []
+    mappings = [cast("Mapping[str, object]", p) for p in parts if isinstance(p, Mapping)]
+    texts = [part.get("text") for part in mappings]
+    return "\n".join(text for text in texts if isinstance(text, str)).strip()

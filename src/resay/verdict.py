@@ -74,7 +74,11 @@ class Scores:
         columns: For methods that compare with one sample at a time, one column per sample, each
             as long as `sentences`.
         why: Per sentence, one line for a reader, or None. Holds words of the passage.
+        why_passage: The same for the passage.
         failures: Kinds of calls that failed, such as `ProviderTimeoutError`, one per failed call.
+        lost: Which sentences have no score because calls failed or answers could not be read, by
+            their place; None for all without a score where there are failures. A sentence about
+            which a method has nothing to say is not among them.
         undetermined: Judge answers that could not be read.
         inconclusive: Why these scores support no decision, or None when they do.
     """
@@ -85,7 +89,9 @@ class Scores:
     raw_passage: float | None = None
     columns: tuple[tuple[float | None, ...], ...] = ()
     why: tuple[str | None, ...] = ()
+    why_passage: str | None = None
     failures: tuple[str, ...] = ()
+    lost: tuple[int, ...] | None = None
     undetermined: int = 0
     inconclusive: str | None = None
 
@@ -94,6 +100,13 @@ class Scores:
             # NaN fails the comparison too
             if score is not None and not 0.0 <= score <= 1.0:
                 raise ValueError(f"a score must lie in [0, 1] or be None, not {score!r}")
+
+    @property
+    def doubtful(self) -> tuple[int, ...]:
+        """The places of the sentences whose score was lost."""
+        if self.lost is not None:
+            return self.lost
+        return tuple(i for i, s in enumerate(self.sentences) if s is None and self.failures)
 
     @property
     def passage_score(self) -> float | None:
@@ -168,6 +181,7 @@ class StepRecord:
         failures: Kinds of failed calls, with how often each happened.
         undetermined: Judge answers that could not be read.
         note: Why the step's scores were not used, or None.
+        why: One line of explanation of a passage score, or None. Holds words of the response.
     """
 
     method: str
@@ -178,6 +192,7 @@ class StepRecord:
     failures: dict[str, int] = field(default_factory=dict[str, int])
     undetermined: int = 0
     note: str | None = None
+    why: str | None = None
 
 
 Decision = Literal["consistent", "flagged", "inconclusive"]
@@ -229,14 +244,21 @@ class Verdict:
         """Return the verdict as JSON-ready values.
 
         Args:
-            content: Whether to include the words of the response and the samples. Without them,
-                offsets and scores remain.
+            content: Whether to include the words of the response, the samples and the judge.
+                Without them, offsets and scores remain.
 
         Returns:
             A dictionary; `Verdict.from_dict` reads it back.
         """
-        shown = self if content else replace(self, sentences=tuple(map(_bare, self.sentences)))
+        shown = self if content else self._without_content()
         return asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
+
+    def _without_content(self) -> Verdict:
+        return replace(
+            self,
+            sentences=tuple(map(_bare, self.sentences)),
+            steps=tuple(replace(step, why=None) for step in self.steps),
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Verdict:

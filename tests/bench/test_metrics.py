@@ -6,11 +6,13 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from resay import MissingDependencyError
 from resay.bench import metrics
 
 DETECTION = [metrics.auc_pr, metrics.average_precision, metrics.roc_auc]
+DECISION = [metrics.precision, metrics.recall, metrics.f1]
 CORRELATION = [metrics.pearson, metrics.spearman]
 
 
@@ -63,6 +65,41 @@ def test_detection_figures_are_percentages(items):
         value = figure(positive, scores)
         assert (value is None) == (len(set(positive)) < 2)
         assert value is None or 0 <= value <= 100 + 1e-9
+
+
+def test_what_is_flagged_is_counted():
+    positive = [True, True, True, False, False]
+    flagged = [True, False, False, True, False]
+    assert metrics.precision(positive, flagged) == pytest.approx(50)
+    assert metrics.recall(positive, flagged) == pytest.approx(100 / 3)
+    assert metrics.f1(positive, flagged) == pytest.approx(40)
+    assert metrics.accuracy(positive, flagged) == pytest.approx(40)
+
+
+@pytest.mark.parametrize("figure", DECISION)
+def test_flagging_nothing_finds_nothing(figure):
+    assert figure([True, False], [False, False]) == 0
+    assert figure([False, False], [True, False]) is None
+    assert figure([], []) is None
+
+
+def test_accuracy_needs_no_positive_items():
+    assert metrics.accuracy([False, False], [True, False]) == 50
+    assert metrics.accuracy([], []) is None
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12))
+def test_decisions_are_counted_as_scikit_learn_counts_them(items):
+    positive, flagged = [p for p, _ in items], [f for _, f in items]
+    assert metrics.accuracy(positive, flagged) == pytest.approx(
+        100 * accuracy_score(positive, flagged)
+    )
+    expected = precision_recall_fscore_support(
+        positive, flagged, average="binary", zero_division=0
+    )[:3]
+    for figure, value in zip(DECISION, expected, strict=True):
+        found = figure(positive, flagged)
+        assert found == (pytest.approx(100 * value) if any(positive) else None)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from resay import Answer, Contradiction, SentenceVerdict, Usage, Verdict
+from resay import Answer, Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
 from resay.report import print_answer, print_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
@@ -88,3 +89,14 @@ def test_a_withheld_answer_is_not_shown() -> None:
     assert "Withheld." in file.getvalue()
     assert "price unknown" in file.getvalue()
     assert "lanes" not in file.getvalue()
+
+
+def test_it_shows_why_a_method_scored_the_passage() -> None:
+    step = StepRecord("zero_shot", 2, 1.0, why="the judge called [red]it[/red] non-factual")
+    unscored = replace(KEPT, score=None, by=None)
+    verdict = replace(VERDICT, sentences=(unscored,), steps=(step,))
+    assert shown(verdict).splitlines()[:3] == [
+        "FLAGGED  1 of 2 sentences > 0.50 with 5 samples",
+        "zero_shot: the judge called [red]it[/red] non-factual",
+        "",
+    ]

@@ -1,86 +1,14 @@
 from __future__ import annotations
 
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from resay import Query, ScorerError
-from resay.evidence import Evidence
-from resay.providers import ReplayProvider
-from resay.scorers.judging import JudgeConfig, judge_for, read_numbered_answers, read_yes_no
+from resay.evidence import Evidence, Judge
+from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
+from resay.query import Message
+from resay.scorers.judging import JudgeConfig, Reading, ask, ask_together, judge_for
 
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("Yes", True),
-        ("yes.", True),
-        ("**Yes**, it is.", True),
-        ("Answer: No", False),
-        ("\n\nNo", False),
-        ("Answer is: `no`", False),
-        ('"No."', False),
-        ("Final answer: yes", True),
-        ("> Yes", True),
-        ("YES, because no other way", True),
-        ("Not sure", None),
-        ("Nothing contradicts it, so yes", None),
-        ("Yesterday", None),
-        ("November", None),
-        ("N/A", None),
-        ("yes/no", None),
-        ("I think the answer is yes", None),
-        ("The sentence is supported. Yes", None),
-        ("", None),
-        ("   ", None),
-        ("42", None),
-        ("否", None),
-    ],
-)
-def test_only_the_first_word_counts(text: str, answer: bool | None) -> None:
-    assert read_yes_no(text) is answer
-
-
-@given(st.text())
-def test_any_text_can_be_read(text: str) -> None:
-    assert read_yes_no(text) in (True, False, None)
-    assert len(read_numbered_answers(text, 3)) == 3
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1: Yes\n2: No\n3: Yes",
-        "1. yes\n2. **No**\n3. Yes",
-        "- Sentence 1: Yes\n- Sentence 2: no, it differs\n- Sentence 3: Yes",
-        "Here is what I found:\n\n1) Yes\n2) No\n3) Yes\n\nI hope this helps!",
-        '{"1": "yes", "2": "no", "3": "Yes"}',
-        '```json\n{"1": "Yes", "2": "No", "3": "Yes"}\n```',
-        "3: Yes\n1: Yes\n2: No",
-        "1 Yes\n2 No\n3 Yes",
-    ],
-)
-def test_numbered_answers_are_read_in_many_forms(text: str) -> None:
-    assert read_numbered_answers(text, 3) == [True, False, True]
-
-
-def test_what_is_missing_or_contradictory_is_undetermined() -> None:
-    assert read_numbered_answers("1: Yes\n7: No", 2) == [True, None]
-    assert read_numbered_answers("1: Yes\n1: No\n2: maybe", 2) == [None, None]
-    assert read_numbered_answers("I cannot judge that.", 2) == [None, None]
-    assert read_numbered_answers("2 of the 3 fail\n1: Yes\n2: No", 2) == [True, False]
-    assert read_numbered_answers("[1, 2]", 2) == [None, None]
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=12))
-def test_a_well_formed_answer_is_read_exactly(answers: list[bool]) -> None:
-    words = ["Yes" if a else "No" for a in answers]
-    lines = "\n".join(f"{i}: {word}" for i, word in enumerate(words, 1))
-    assert read_numbered_answers(lines, len(answers)) == answers
-    as_json = json.dumps({str(i): word for i, word in enumerate(words, 1)})
-    assert read_numbered_answers(as_json, len(answers)) == answers
+pytestmark = pytest.mark.anyio
 
 
 def test_the_own_model_is_asked_with_its_connection_and_nothing_else() -> None:
@@ -110,3 +38,104 @@ def test_parameters_alone_keep_the_own_model() -> None:
 def test_with_nobody_to_ask_it_says_so() -> None:
     with pytest.raises(ScorerError, match="no judge"):
         judge_for("b/y", Evidence())
+
+
+JUDGE_QUERY = Query((), "a/x")
+
+
+def read_letters(answer: Completion) -> list[str | None]:
+    """Read an `a` and a `b`, wherever they stand."""
+    return [letter if letter in answer.text else None for letter in "ab"]
+
+
+class Listening(ScriptedProvider):
+    """Follows a script and keeps what it was asked."""
+
+    def __init__(self, *answers: str, takes_n: bool = False) -> None:
+        super().__init__(answers)
+        self.asked: list[tuple[Message, ...]] = []
+        self._takes_n = takes_n
+
+    async def takes_n(self, query: Query) -> bool:
+        return self._takes_n
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(query.messages)
+        items = [(await super(Listening, self).complete(query)).first for _ in range(n)]
+        return Completions(tuple(items))
+
+
+async def test_a_readable_answer_is_asked_for_once() -> None:
+    provider = Listening("a b")
+    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert reading == Reading(("a", "b"))
+    assert len(provider.asked) == 1
+
+
+async def test_the_second_answer_fills_only_what_the_first_left_empty() -> None:
+    provider = Listening("A", "only b", "b only")
+    judge = Judge(provider, JUDGE_QUERY)
+    reading = await ask(judge, "Which?", read_letters, "Both, please.")
+    assert reading.slots == (None, "b")
+    assert reading.undetermined == 1
+    assert provider.asked[1] == (
+        {"role": "user", "content": "Which?"},
+        {"role": "assistant", "content": "A"},
+        {"role": "user", "content": "Both, please."},
+    )
+    provider = Listening("a", "b")
+    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (reading.slots, reading.undetermined) == (("a", "b"), 0)
+
+
+async def test_without_a_restatement_the_first_answer_stands() -> None:
+    provider = Listening("?", "a b")
+    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, None)
+    assert (reading.slots, reading.undetermined, reading.answered) == ((None, None), 2, True)
+    assert len(provider.asked) == 1
+
+
+async def test_a_failed_call_is_no_undetermined_answer() -> None:
+    reading = await ask(Judge(Listening(), JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (reading.answered, reading.undetermined) == (False, 0)
+    assert reading.failures == ("ProviderError",)
+
+
+async def test_a_failed_second_call_keeps_the_first_answer() -> None:
+    provider = Listening("a")
+    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (reading.slots, reading.undetermined) == (("a", None), 1)
+    assert reading.failures == ("ProviderError",)
+
+
+async def test_an_empty_answer_is_not_sent_back_as_it_is() -> None:
+    provider = Listening("", "a b")
+    await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert provider.asked[1][1] == {"role": "assistant", "content": "(no answer)"}
+
+
+async def test_several_answers_come_in_one_request_where_the_provider_takes_n() -> None:
+    provider = Listening("a b", "a", "b", "a b", takes_n=True)
+    readings = await ask_together(
+        Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
+    )
+    # The second and the third are asked for again, each on its own.
+    assert len(provider.asked) == 3
+    assert readings[0].slots == ("a", "b")
+    assert {r.failures for r in readings[1:]} == {(), ("ProviderError",)}
+
+
+async def test_answers_that_are_missing_are_failures_of_their_own() -> None:
+    provider = Listening("a b")
+    readings = await ask_together(
+        Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
+    )
+    assert [r.answered for r in readings] == [True, False, False]
+    assert [r.failures for r in readings[1:]] == [("ProviderError",)] * 2
+
+
+def test_a_varied_judge_drops_what_would_make_its_answers_alike() -> None:
+    judge = Judge(Listening(), Query((), "a/x", {"temperature": 0, "seed": 1, "api_key": "k"}))
+    assert dict(judge.varied().query.params) == {"api_key": "k"}
+    assert dict(judge.varied(0.5).query.params) == {"api_key": "k", "temperature": 0.5}
+    assert dict(judge.with_params(logprobs=True).query.params)["logprobs"] is True

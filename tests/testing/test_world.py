@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from resay.errors import ConfigurationError
 from resay.testing import Invention, Subject, World
-from resay.testing.judge import judge
 
 ORCHARD = Subject(
     "Ombra Orchard",
@@ -28,13 +27,6 @@ WORLD = World([ORCHARD, Subject("Ombra", facts=("Ombra is a valley.",))])
 
 def say(question: str, seed: int = 0, world: World = WORLD, **given: object) -> str:
     return world.answer(question, random.Random(seed), **given).text
-
-
-def ask_judge(sentence: str, context: str) -> str | None:
-    return judge(
-        f"Context: {context}\n\nSentence: {sentence}\n\n"
-        "Is the sentence supported by the context above? Answer Yes or No.\n\nAnswer: "
-    )
 
 
 def test_known_facts_are_in_every_answer_and_inventions_change() -> None:
@@ -60,15 +52,6 @@ def test_the_default_world_says_three_to_six_sentences(subject: Subject) -> None
         answer = World.default().answer(f"Tell me about {subject.name}.", random.Random(seed))
         assert 3 <= len(answer.statements) <= 6
         assert subject.name in answer.statements[0].text
-
-
-@pytest.mark.parametrize("subject", World.default().subjects, ids=lambda subject: subject.name)
-def test_the_judge_tells_known_from_invented_in_the_default_world(subject: Subject) -> None:
-    for seed in range(8):
-        answer = subject.describe(random.Random(seed))
-        sample = subject.describe(random.Random(seed + 1000)).text
-        for statement in answer.statements:
-            assert ask_judge(statement.text, sample) == ("No" if statement.invented else "Yes")
 
 
 @pytest.mark.parametrize(
@@ -148,64 +131,3 @@ def test_ranges_hold(seed: int, low: int, width: int) -> None:
 def test_what_cannot_work_is_refused_with_the_value(build, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(problem)):
         build()
-
-
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
-        ("It was opened in 1932.", "Yes"),
-        ("The bridge opens with 2300 rivets.", "Yes"),
-        ("The bridge has 2,300 rivets.", "Yes"),
-        ("Bradfield's bridge was opened.", "Yes"),
-        ("It was opened in 1933.", "No"),
-        ("It was opened in 932.", "No"),
-        ("John Smith opened the bridge.", "No"),
-        ("The ferry sank near the pier.", "No"),
-        ("It is.", "Yes"),
-    ],
-)
-def test_the_judge_looks_for_numbers_names_and_most_words(sentence: str, answer: str) -> None:
-    context = "The bridge was opened in 1932 by John Bradfield. It has 2,300 rivets."
-
-    assert ask_judge(sentence, context) == answer
-
-
-def test_the_judge_answers_a_list_line_by_line() -> None:
-    prompt = (
-        "Judge each sentence.\n\nContext:\nIt was opened in 1932.\nIt has 7 piers.\n\nSentences:\n"
-        "1. It was opened\nin 1932.\n2) It has\n\n9. piers, that is 8.\n3: It has 7 piers.\n\n"
-        "Answer with one line per sentence, 4. of them Nobody has."
-    )
-
-    assert judge(prompt) == "1: Yes\n2: No\n3: Yes"
-
-
-@given(
-    st.lists(
-        st.lists(st.text("abc XYZ059.,;\n", min_size=1), min_size=1).map("\n".join),
-        min_size=1,
-        max_size=12,
-    )
-)
-def test_a_list_with_collapsed_lines_gets_an_answer_for_each_sentence(sentences) -> None:
-    lines = [f"{i}. {' '.join(s.split())}" for i, s in enumerate(sentences, 1)]
-
-    answer = judge("Context: abc XYZ.\n\nSentences:\n" + "\n".join(lines) + "\n\nAnswer each.")
-
-    assert answer is not None
-    assert [line.split(":")[0] for line in answer.splitlines()] == [
-        str(i) for i in range(1, len(sentences) + 1)
-    ]
-
-
-@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Z"])))
-def test_a_sentence_supports_itself(sentence: str) -> None:
-    assert ask_judge(sentence, sentence) == "Yes"
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    ["Tell me about Canberra.", "Context: a.\n\nWhat is it?", "Context: a.\nSentences:\nnone", ""],
-)
-def test_other_prompts_are_not_judged(prompt: str) -> None:
-    assert judge(prompt) is None

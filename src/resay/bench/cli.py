@@ -1,24 +1,42 @@
-"""The commands `resay bench wikibio` and `resay bench speed`."""
+"""The commands of `resay bench`."""
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from enum import Enum
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
+from resay.bench import phd as phd_bench
+from resay.bench import phd_entries
+from resay.bench import shroom as shroom_bench
 from resay.bench import speed as speed_bench
 from resay.bench import wikibio as wikibio_bench
+from resay.bench.ensemble_cli import ensemble
 from resay.bench.entries import Entry, choose
-from resay.bench.judges import RECORDED, BenchJudge, LiveJudge
-from resay.bench.table import ResultTable, print_table
+from resay.bench.fetch import fetch
+from resay.bench.judges import RECORDED, BenchJudge
+from resay.bench.options import (
+    ApiBaseOption,
+    ConcurrencyOption,
+    DataOption,
+    JsonOption,
+    JudgeOption,
+    MarkdownOption,
+    RowsOption,
+    as_bad,
+    check_judge,
+    folder_of,
+    form_of,
+    is_recorded,
+    live_judge,
+    needs_judge,
+    print_result,
+    progress,
+    slice_of,
+)
+from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
 from resay.errors import ConfigurationError
 from resay.sync import run_sync
 
@@ -27,22 +45,24 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Published benchmarks, and speed.", no_args_is_help=True, add_completion=False
 )
+app.command()(fetch)
+app.command()(ensemble)
 
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", envvar="RESAY_DATA", help="The folder with the benchmark data."),
-]
-RowsOption = Annotated[
-    str | None,
-    typer.Option("--rows", metavar="A:B", help="Only rows A to B-1; either may be left out."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
-Form = Literal["table", "json", "markdown"]
 
-_ROWS = re.compile(r"(-?\d+)?:(-?\d+)?")
-# Without a terminal nothing says how wide a line may be; wrapped cells are hard to read.
-_FILE_WIDTH = 200
+class _Match(str, Enum):
+    names = "names"
+    exact = "exact"
+
+
+class _Ids(str, Enum):
+    even = "even"
+    odd = "odd"
+
+
+class _Track(str, Enum):
+    agnostic = "agnostic"
+    aware = "aware"
+    both = "both"
 
 
 @app.command()
@@ -51,44 +71,136 @@ def wikibio(
     methods: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: ngram, ngram:maximum-1, prompt, prompt:per_sample."
+            help="Separated by commas: ngram, ngram:maximum-1, prompt, snowballing, fibe, …"
         ),
     ] = "ngram",
-    judge: Annotated[
-        str | None,
-        typer.Option(help="Who is asked: a model in litellm's notation, or recorded:NAME."),
-    ] = None,
-    api_base: Annotated[
-        str | None, typer.Option("--api-base", help="The judge's address, if not its usual one.")
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="How many requests a live judge gets at once.")
-    ] = 16,
+    judge: JudgeOption = None,
+    api_base: ApiBaseOption = None,
+    concurrency: ConcurrencyOption = 16,
     rows: RowsOption = None,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Detect what GPT-3 made up about people (SelfCheckGPT, Tables 2 and 7)."""
-    form = _form(as_json, as_markdown)
-    folder = _folder(data)
-    with _as_bad("--methods"):
+    form = form_of(as_json, as_markdown)
+    folder = folder_of(data)
+    with as_bad("--methods"):
         entries = choose(wikibio_bench.ENTRIES, methods)
-        _check_judge(entries, judge)
-    with _as_bad("--data"):
-        corpus = wikibio_bench.load(folder, _slice(rows))
-    with _as_bad("--judge"):
-        asked = _judge(folder, judge, api_base, corpus) if judge and _asks(entries) else None
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("wikibio", total=len(entries) * len(corpus.items))
+        check_judge(entries, judge)
+    with as_bad("--data"):
+        corpus = wikibio_bench.load(folder, slice_of(rows))
+    asked: BenchJudge | None = None
+    if judge is not None and needs_judge(entries):
+        with as_bad("--judge"):
+            asked = live_judge(judge, api_base) or wikibio_bench.recorded_judge(
+                folder, judge, judge.removeprefix(RECORDED), corpus
+            )
+    with progress("wikibio", len(entries) * len(corpus.items)) as done:
         table = run_sync(
-            wikibio_bench.run,
+            wikibio_bench.run, corpus, entries, asked, concurrency=concurrency, done=done
+        )
+    print_result(table, form)
+
+
+@app.command()
+def phd(
+    data: DataOption = None,
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Separated by commas: reverse_validation:matching, cross_examination, zero_shot,"
+            " fibe, ngram, …; all = those of the paper."
+        ),
+    ] = "reverse_validation",
+    match: Annotated[
+        _Match,
+        typer.Option(help="How reverse_validation compares names; exact is the paper's way."),
+    ] = _Match.names,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Who is asked: a model in litellm's notation, or {JUDGE}, which is the default"
+            " where it knows the answers."
+        ),
+    ] = None,
+    api_base: ApiBaseOption = None,
+    concurrency: ConcurrencyOption = 16,
+    rows: RowsOption = None,
+    ids: Annotated[
+        _Ids | None, typer.Option(help="Of those, only rows with an even or an odd number.")
+    ] = None,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Detect passages with something made up in them (Reverse Validation, Tables 3 and 5)."""
+    form = form_of(as_json, as_markdown)
+    folder = folder_of(data)
+    with as_bad("--methods"):
+        entries = phd_entries.choose(methods)
+        judge = judge or _recorded_judge_for(entries)
+        check_judge(entries, judge)
+    with as_bad("--data"):
+        corpus = phd_bench.load(folder, slice_of(rows), ids.value if ids else None)
+        with_scores = any(entry.method == "bertscore" for entry in entries)
+        threshold = bertscore_threshold(folder) if with_scores else None
+    with as_bad("--judge"):
+        asks = judge is not None and needs_judge(entries)
+        live = _phd_judge(judge, api_base) if judge and asks else None
+        recorded = with_scores or (asks and live is None)
+        recordings = Recordings.read(folder, corpus.items) if recorded else None
+    scored = [entry for entry in entries if not isinstance(entry, phd_entries.Baseline)]
+    with progress("phd", len(scored) * len(corpus.items)) as done:
+        table = run_sync(
+            phd_bench.run,
             corpus,
             entries,
-            asked,
+            live,
+            recordings=recordings,
+            threshold=threshold,
+            match=match.value,
             concurrency=concurrency,
-            done=partial(progress.advance, task),
+            done=done,
         )
-    _print(table, form)
+    print_result(table, form)
+
+
+@app.command()
+def shroom(
+    data: DataOption = None,
+    methods: Annotated[
+        str,
+        typer.Option(help="Separated by commas: prompt:task, prompt:references, ngram:references."),
+    ] = "ngram:references",
+    track: Annotated[_Track, typer.Option(help="Which of the validation sets.")] = _Track.both,
+    judge: Annotated[
+        str | None, typer.Option(help="Who is asked: a model in litellm's notation.")
+    ] = None,
+    api_base: ApiBaseOption = None,
+    concurrency: ConcurrencyOption = 16,
+    rows: RowsOption = None,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Detect definitions, paraphrases and translations that say too much (NU-RU, Table 2)."""
+    form = form_of(as_json, as_markdown)
+    folder = folder_of(data)
+    with as_bad("--judge"):
+        if judge is not None and is_recorded(judge):
+            raise ConfigurationError(
+                f"there is no {judge!r}: no answers are recorded for shroom; pass a model"
+            )
+    with as_bad("--methods"):
+        entries = choose(shroom_bench.ENTRIES, methods)
+        check_judge(entries, judge)
+    tracks = shroom_bench.TRACKS if track is _Track.both else (track.value,)
+    with as_bad("--data"):
+        outputs = shroom_bench.load(folder, tracks, slice_of(rows))
+    asked = live_judge(judge, api_base) if judge and needs_judge(entries) else None
+    with progress("shroom", len(entries) * len(outputs)) as done:
+        table = run_sync(
+            shroom_bench.run, outputs, entries, asked, concurrency=concurrency, done=done
+        )
+    print_result(table, form)
 
 
 @app.command()
@@ -99,70 +211,17 @@ def speed(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
-    form = _form(as_json, as_markdown)
-    _print(speed_bench.run(data, _slice(rows)), form)
+    form = form_of(as_json, as_markdown)
+    print_result(speed_bench.run(data, slice_of(rows)), form)
 
 
-@contextmanager
-def _as_bad(option: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except ConfigurationError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
+def _recorded_judge_for(entries: Sequence[Entry]) -> str | None:
+    """Return the recorded judge where it knows everything that is asked."""
+    asking = [entry for entry in entries if entry.needs_judge]
+    return JUDGE if asking and not any(entry.live_only for entry in asking) else None
 
 
-def _asks(entries: Sequence[Entry]) -> bool:
-    return any(entry.needs_judge for entry in entries)
-
-
-def _check_judge(entries: Sequence[Entry], judge: str | None) -> None:
-    for entry in entries:
-        if entry.needs_judge and judge is None:
-            raise ConfigurationError(f"{entry.name!r} needs a judge; pass --judge")
-        if entry.live_only and judge is not None and judge.startswith(RECORDED):
-            raise ConfigurationError(
-                f"{entry.name!r} asks what was not recorded; pass a model as --judge"
-            )
-
-
-def _judge(
-    data: Path, judge: str, api_base: str | None, corpus: wikibio_bench.Corpus
-) -> BenchJudge:
-    if not judge.startswith(RECORDED):
-        return LiveJudge(judge, {} if api_base is None else {"api_base": api_base})
-    if api_base is not None:
-        raise typer.BadParameter("a recorded judge has no address", param_hint="--api-base")
-    return wikibio_bench.recorded_judge(data, judge, judge.removeprefix(RECORDED), corpus)
-
-
-def _folder(data: Path | None) -> Path:
-    if data is None:
-        raise typer.BadParameter("pass the folder, or set RESAY_DATA", param_hint="--data")
-    if not data.is_dir():
-        raise typer.BadParameter(f"{str(data)!r} is not a folder", param_hint="--data")
-    return data
-
-
-def _slice(rows: str | None) -> slice:
-    found = _ROWS.fullmatch(rows.strip()) if rows is not None else None
-    if rows is None:
-        return slice(None)
-    if found is None:
-        raise typer.BadParameter(f"{rows!r} is not of the form A:B", param_hint="--rows")
-    start, end = (int(bound) if bound else None for bound in found.groups())
-    return slice(start, end)
-
-
-def _form(as_json: bool, as_markdown: bool) -> Form:
-    if as_json and as_markdown:
-        raise typer.BadParameter("--json and --markdown exclude each other; pass one of them")
-    return "json" if as_json else "markdown" if as_markdown else "table"
-
-
-def _print(table: ResultTable, form: Form) -> None:
-    if form == "json":
-        typer.echo(table.to_json())
-    elif form == "markdown":
-        typer.echo(table.to_markdown())
-    else:
-        print_table(table, Console(width=None if sys.stdout.isatty() else _FILE_WIDTH))
+def _phd_judge(judge: str, api_base: str | None) -> BenchJudge | None:
+    if is_recorded(judge) and judge != JUDGE:
+        raise ConfigurationError(f"no recorded judge is called {judge!r}; there is {JUDGE!r}")
+    return live_judge(judge, api_base)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from resay.bench.judges import BenchJudge
 from resay.errors import ConfigurationError
 from resay.scorers import ScorerConfig, registry
-from resay.scorers.judging import JudgeConfig
+from resay.scorers.judging import JudgedConfig
 
 __all__ = ["Entry", "choose"]
 
@@ -41,12 +42,17 @@ class Entry:
     @property
     def needs_judge(self) -> bool:
         """Whether its scorer asks a judge."""
-        return "judge" in registry()[self.method].needs
+        return issubclass(registry()[self.method].Config, JudgedConfig)
 
-    def config(self, judge: JudgeConfig | None) -> ScorerConfig:
-        """Return the scorer's configuration with this judge."""
-        asked = {"judge": judge} if self.needs_judge else {}
-        return registry()[self.method].Config(**self.settings, **asked)
+    def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
+        """Return the scorer's configuration.
+
+        Args:
+            judge: Who answers, where the scorer asks a judge.
+            **settings: What the user wants otherwise than the entry has it.
+        """
+        asked: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
+        return registry()[self.method].Config(**{**asked, **self.settings, **settings})
 
 
 def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:

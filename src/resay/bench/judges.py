@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from resay.evidence import Judge
 from resay.providers.base import Provider
 from resay.providers.layers import Limited, Retrying
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.replay import ReplayProvider
+from resay.providers.replay import ReplayProvider, ScriptedProvider
 from resay.query import Query
 from resay.scorers.judging import JudgeConfig
 
@@ -31,12 +31,12 @@ class BenchJudge(Protocol):
 
     Attributes:
         name: As named on the command line.
-        config: What a scorer is told.
+        settings: What a scorer's configuration is told of it.
         reports_tokens: Whether its calls say how many tokens they took.
     """
 
     name: str
-    config: JudgeConfig
+    settings: Mapping[str, Any]
     reports_tokens: bool
 
     async def prepare(self) -> None:
@@ -57,14 +57,16 @@ class RecordedJudge:
 
     Args:
         name: As named on the command line.
-        recordings: One for each item of the benchmark.
+        recordings: One for each item of the benchmark: answers by prompt, or a list of answers in
+            the order in which they were given.
     """
 
     reports_tokens = False
 
-    def __init__(self, name: str, recordings: Mapping[int, Recording]) -> None:
+    def __init__(self, name: str, recordings: Mapping[int, Recording | Sequence[str]]) -> None:
         self.name = name
-        self.config = JudgeConfig(model=name)
+        # Nobody was asked again when the answers were recorded.
+        self.settings: Mapping[str, Any] = {"judge": JudgeConfig(model=name), "restate": False}
         self._recordings = recordings
 
     async def prepare(self) -> None:
@@ -72,7 +74,10 @@ class RecordedJudge:
 
     def answering(self, item: int) -> Provider:
         """Return a provider that gives this item's answers, each once."""
-        return ReplayProvider(self._recordings[item])
+        recording = self._recordings[item]
+        if isinstance(recording, Mapping):
+            return ReplayProvider(recording)
+        return ScriptedProvider(recording)
 
     def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
         """Return the provider itself: a failure that was recorded would fail again."""
@@ -95,7 +100,8 @@ class LiveJudge:
 
     def __init__(self, model: str, params: Mapping[str, str]) -> None:
         self.name = model
-        self.config = JudgeConfig(model=model, params=dict(params))
+        self._query = Query((), model, dict(params))
+        self.settings: Mapping[str, Any] = {"judge": JudgeConfig(model=model, params=dict(params))}
         self._provider = LiteLLMProvider(timeout_s=_TIMEOUT_S)
 
     async def prepare(self) -> None:
@@ -106,8 +112,8 @@ class LiveJudge:
         Raises:
             ProviderError: There was no answer.
         """
-        query = Query((), self.config.model, self.config.params)
-        await Judge(Retrying(self._provider, _RETRIES), query).ask("Answer Yes or No: is ice cold?")
+        judge = Judge(Retrying(self._provider, _RETRIES), self._query)
+        await judge.ask("Answer Yes or No: is ice cold?")
 
     def answering(self, item: int) -> Provider:
         """Return the model, whichever item it is about."""

@@ -12,7 +12,8 @@ from resay.bench.judges import BenchJudge
 from resay.evidence import Evidence, Samples
 from resay.passage import Passage
 from resay.providers.layers import Metered
-from resay.scorers import ScorerConfig, build
+from resay.query import Query
+from resay.scorers import ScorerConfig, Step
 from resay.verdict import Scores, Usage
 
 __all__ = ["Item", "Measured", "measure"]
@@ -26,11 +27,15 @@ class Item:
         index: Its row in the data, from 0.
         passage: The passage with the sentences that were labelled.
         samples: Other responses to the same query.
+        references: Trusted texts.
+        query: What the passage answers.
     """
 
     index: int
     passage: Passage
-    samples: tuple[str, ...]
+    samples: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    query: Query | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +84,15 @@ async def measure(
     Returns:
         One result per item.
     """
-    scorer = build(config)
+    step = Step.of(config)
     limiter = anyio.Semaphore(concurrency)
     results: list[Measured] = []
     for item in items:
         meter = Metered(judge.answering(item.index)) if judge else None
         provider = judge.guarded(meter, limiter) if judge and meter else None
-        evidence = Evidence(samples=Samples(item.samples), judge_provider=provider)
+        evidence = Evidence(Samples(item.samples), Samples(item.references), item.query)
         started = time.perf_counter()
-        scores = await scorer.score(item.passage, evidence)
+        scores = await step.scorer.score(item.passage, step.view(evidence, provider))
         seconds = time.perf_counter() - started
         results.append(Measured(scores, meter.usage if meter else Usage(), seconds))
         done()

@@ -11,7 +11,18 @@ from typing import Any
 
 from resay.optional import load_optional
 
-__all__ = ["auc_pr", "average_precision", "pearson", "require", "roc_auc", "spearman"]
+__all__ = [
+    "accuracy",
+    "auc_pr",
+    "average_precision",
+    "f1",
+    "pearson",
+    "precision",
+    "recall",
+    "require",
+    "roc_auc",
+    "spearman",
+]
 
 
 def require() -> None:
@@ -76,6 +87,59 @@ def roc_auc(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
     return 100.0 * float(sklearn.roc_auc_score(positive, scores))
 
 
+def precision(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
+    """Return how many of the flagged items are to be found.
+
+    Args:
+        positive: Which items are to be found.
+        flagged: Which items a method says to be some of them.
+
+    Returns:
+        Percent, 0 where nothing is flagged, or None when there is nothing to find.
+    """
+    return _share_found(positive, flagged, sum(flagged))
+
+
+def recall(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
+    """Return how many of the items to be found are flagged.
+
+    Args:
+        positive: Which items are to be found.
+        flagged: Which items a method says to be some of them.
+
+    Returns:
+        Percent, or None when there is nothing to find.
+    """
+    return _share_found(positive, flagged, sum(positive))
+
+
+def f1(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
+    """Return the harmonic mean of precision and recall.
+
+    Args:
+        positive: Which items are to be found.
+        flagged: Which items a method says to be some of them.
+
+    Returns:
+        Percent, 0 where nothing is found, or None when there is nothing to find.
+    """
+    return _share_found(positive, flagged, (sum(positive) + sum(flagged)) / 2)
+
+
+def accuracy(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
+    """Return how many items a method is right about.
+
+    Args:
+        positive: Which items are to be found.
+        flagged: Which items a method says to be some of them.
+
+    Returns:
+        Percent, or None when there are no items.
+    """
+    right = sum(p == f for p, f in zip(positive, flagged, strict=True))
+    return 100.0 * right / len(positive) if positive else None
+
+
 def pearson(scores: Sequence[float], truth: Sequence[float]) -> float | None:
     """Return the linear correlation of scores with the truth.
 
@@ -114,6 +178,13 @@ def _sklearn() -> Any:
 
 def _scipy() -> Any:
     return load_optional("scipy.stats", package="scipy", extra="bench", purpose="a benchmark")
+
+
+def _share_found(positive: Sequence[bool], flagged: Sequence[bool], whole: float) -> float | None:
+    if not any(positive):
+        return None
+    found = sum(p and f for p, f in zip(positive, flagged, strict=True))
+    return 100.0 * found / whole if whole else 0.0
 
 
 def _has_both(positive: Sequence[bool]) -> bool:

@@ -18,6 +18,7 @@ from resay.errors import ConfigurationError, DeadlineExceededError, ProviderErro
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.report import print_answer, print_verdict
+from resay.scorers import SampleConfig
 from resay.verdict import Verdict
 
 __all__ = ["app", "main"]
@@ -46,6 +47,9 @@ MethodOption = Annotated[
 ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="In litellm's notation: openai/gpt-4.1-mini.")
 ]
+EntityOption = Annotated[
+    str | None, typer.Option("--entity", help="What the response is about: reverse_validation.")
+]
 ApiBaseOption = Annotated[
     str | None, typer.Option("--api-base", help="The provider's address, if not its usual one.")
 ]
@@ -71,6 +75,7 @@ def _root(
 def ask(
     question: Annotated[str, typer.Argument(help="What to ask the model.")],
     model: ModelOption = None,
+    entity: EntityOption = None,
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
@@ -78,7 +83,7 @@ def ask(
 ) -> None:
     """Ask a model, check its answer, and act as the policy says."""
     guard = Guard(_policy(policy, method))
-    answer = guard.ask(question, model=model, **_params(api_base))
+    answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
     if as_json:
         _print_json(answer.to_dict())
     else:
@@ -102,6 +107,7 @@ def check(
         list[Path] | None, typer.Option("--references", help="Files with trusted texts.")
     ] = None,
     model: ModelOption = None,
+    entity: EntityOption = None,
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
@@ -118,6 +124,7 @@ def check(
         samples=drawn or None,
         references=trusted,
         model=model,
+        entity=entity,
         **_params(api_base),
     )
     if as_json:
@@ -159,10 +166,16 @@ def _policy(
     if path:
         return Policy.load(path)
     steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
-    steps = steps or Policy.default().model_dump(mode="json")["chain"]
-    if against_references:
-        steps = [step | {"evidence": "references"} for step in steps]
-    return Policy.of({"chain": steps})
+    policy = Policy.of({"chain": steps}) if steps else Policy.default()
+    if not against_references:
+        return policy
+    chain = tuple(
+        step.model_copy(update={"evidence": "references"})
+        if isinstance(step, SampleConfig)
+        else step
+        for step in policy.chain
+    )
+    return policy.model_copy(update={"chain": chain})
 
 
 def _params(api_base: str | None) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from resay.errors import PolicyError
+from resay.one_of import OneOf
 from resay.passage import Splitter
 from resay.policy.document import Document, copy_mapping, shortened
-from resay.policy.one_of import OneOf
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_yaml
 from resay.policy.schema import with_variables
@@ -218,6 +218,16 @@ class Policy(_Strict):
     on_error: Literal["allow", "annotate", "block"] = Field(
         default="annotate", description="What an inconclusive verdict or a failed check does."
     )
+
+    @field_validator("chain")
+    @classmethod
+    def _must_begin_with_scores(cls, chain: tuple[ScorerConfig, ...]) -> tuple[ScorerConfig, ...]:
+        first = chain[0].method_name
+        if "scores" in getattr(registry()[first], "needs", ()):
+            raise ValueError(
+                f"{first} corrects the scores of the steps before it; put another method first"
+            )
+        return chain
 
     @field_validator("version", mode="before")
     @classmethod

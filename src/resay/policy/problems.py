@@ -11,8 +11,8 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from resay.one_of import MISSING_TAG, UNKNOWN_TAG
 from resay.policy.document import Document, Path, Problem, shortened
-from resay.policy.one_of import MISSING_TAG, UNKNOWN_TAG
 from resay.scorers import ScorerConfig, registry
 
 __all__ = ["problems_of"]

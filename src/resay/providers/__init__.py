@@ -4,7 +4,7 @@ from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.providers.fanout import FanOut
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.replay import ReplayProvider
+from resay.providers.replay import ReplayProvider, ScriptedProvider
 
 __all__ = [
     "Completion",
@@ -17,5 +17,6 @@ __all__ = [
     "Provider",
     "ReplayProvider",
     "Retrying",
+    "ScriptedProvider",
     "TimeLimited",
 ]

@@ -8,7 +8,20 @@ from typing import Protocol
 from resay.query import Query
 from resay.verdict import Usage
 
-__all__ = ["Completion", "Completions", "Layer", "Provider"]
+__all__ = ["Completion", "Completions", "Layer", "Provider", "TokenLogprob"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token of an answer.
+
+    Attributes:
+        token: Its text.
+        logprob: The natural logarithm of the probability the model gave it.
+    """
+
+    token: str
+    logprob: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +31,13 @@ class Completion:
     Attributes:
         text: What the model wrote; empty for a pure tool call.
         finish_reason: Why it stopped, as the provider says.
+        logprobs: Its tokens, where they were asked for and the provider returned them.
         raw: The provider's own object for this answer, untouched.
     """
 
     text: str
     finish_reason: str | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
     raw: object = field(default=None, repr=False, compare=False)
 
 

@@ -12,7 +12,7 @@ from resay.providers.base import Completion, Completions
 from resay.query import Query
 from resay.verdict import Usage
 
-__all__ = ["ReplayProvider"]
+__all__ = ["ReplayProvider", "ScriptedProvider"]
 
 
 class ReplayProvider:
@@ -64,3 +64,34 @@ class ReplayProvider:
         if self._repeat and len(answers) == 1:
             return answers[0]
         return answers.popleft()
+
+
+class ScriptedProvider:
+    """Gives answers in the order they are listed, whatever is asked.
+
+    For conversations whose turns follow from each other, such as a recorded transcript.
+
+    Args:
+        answers: What it says, first things first.
+    """
+
+    def __init__(self, answers: Iterable[str]) -> None:
+        self._answers = deque(answers)
+
+    def __repr__(self) -> str:
+        return f"ScriptedProvider(left={len(self._answers)})"
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no: each request gets the next answer."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Give the next answer.
+
+        Raises:
+            ProviderError: There is none left.
+        """
+        await anyio.lowlevel.checkpoint()
+        if not self._answers:
+            raise ProviderError("the script has no answer left; write more of it")
+        return Completions((Completion(self._answers.popleft()),), Usage(calls=1, cost_usd=None))

@@ -53,6 +53,8 @@ def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
         console: Where to.
     """
     console.print(_headline(verdict))
+    for line in _passage_reasons(verdict):
+        console.print(line)
     console.print()
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", width=5)
@@ -69,6 +71,13 @@ def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
 def _headline(verdict: Verdict) -> Text:
     label, style = _LABELS[verdict.decision]
     return Text.assemble((label, style), "  ", verdict.reason)
+
+
+def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
+    """Say why methods scored the passage as they did, where no sentence tells."""
+    for step in verdict.steps:
+        if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
+            yield Text(f"{step.method}: {_clean(step.why)}", "dim")
 
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:

@@ -1,19 +1,7 @@
-"""The published methods, and the registry that finds them by the name used in a policy.
-
-A third party adds a method with an entry point in the group `resay.scorers`: its name is the
-method's, its value the scorer class, which has a `Config` as `Scorer` describes.
-"""
+"""The published methods, one to a file, and the registry that finds them by name."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
-from typing import Any
-
-from resay.errors import ConfigurationError
 from resay.scorers.base import (
     Column,
     Need,
@@ -23,11 +11,16 @@ from resay.scorers.base import (
     ScorerConfig,
     Settle,
 )
+from resay.scorers.judging import JudgeConfig, JudgedConfig
+from resay.scorers.lookup import build, registry
 from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import Prompt
+from resay.scorers.step import Step
 
 __all__ = [
     "Column",
+    "JudgeConfig",
+    "JudgedConfig",
     "Need",
     "Ngram",
     "Prompt",
@@ -36,63 +29,7 @@ __all__ = [
     "Scorer",
     "ScorerConfig",
     "Settle",
+    "Step",
     "build",
     "registry",
 ]
-
-_GROUP = "resay.scorers"
-_BUILT_IN: tuple[type[Any], ...] = (Ngram, Prompt)
-_log = logging.getLogger(__name__)
-
-
-@cache
-def registry() -> Mapping[str, type[Any]]:
-    """Return the scorer classes by method name, built-in and installed.
-
-    A plug-in that cannot be loaded is left out with a warning in the log: it must not take down
-    an application whose policy does not use it.
-    """
-    found = {scorer.name: scorer for scorer in _BUILT_IN}
-    for point in entry_points(group=_GROUP):
-        scorer = _load(point)
-        if scorer is not None:
-            found.setdefault(point.name, scorer)
-    return MappingProxyType(found)
-
-
-def _load(point: EntryPoint) -> type[Any] | None:
-    try:
-        scorer: type[Any] = point.load()
-        _check(scorer, point.name)
-    # Anything can go wrong in somebody else's module.
-    except Exception as error:
-        _log.warning(
-            "scorer plug-in %r is left out: %s: %s", point.name, type(error).__name__, error
-        )
-        return None
-    return scorer
-
-
-def _check(scorer: type[Any], name: str) -> None:
-    if not issubclass(scorer.Config, ScorerConfig):
-        raise ConfigurationError(f"Config of scorer {name!r} must be a subclass of ScorerConfig")
-    if scorer.Config.model_fields["method"].default != name:
-        raise ConfigurationError(f"Config.method of scorer {name!r} must default to {name!r}")
-
-
-def build(config: ScorerConfig) -> Scorer:
-    """Make the scorer a step of a policy describes.
-
-    Args:
-        config: The step, an instance of the scorer's `Config`.
-
-    Returns:
-        The scorer.
-
-    Raises:
-        ConfigurationError: No registered scorer has this configuration.
-    """
-    for scorer in registry().values():
-        if type(config) is scorer.Config:
-            return scorer(config)
-    raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")

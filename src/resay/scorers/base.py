@@ -15,8 +15,9 @@ from resay.verdict import Scores, mean_score, tally
 
 __all__ = ["Column", "Need", "SampleConfig", "SampleScorer", "Scorer", "ScorerConfig", "Settle"]
 
-Need = Literal["samples", "judge", "references", "logprobs"]
-"""What a scorer must find in the evidence."""
+Need = Literal["samples", "judge", "references", "logprobs", "query", "scores"]
+"""What a scorer must find in the evidence. One that needs `scores` corrects what the steps before
+it found, and sees every sentence of the passage, settled or not."""
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 
@@ -129,7 +130,7 @@ class SampleScorer(ABC):
     """
 
     name: ClassVar[str]
-    needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
+    needs: frozenset[Need] = frozenset({"samples"})
 
     @abstractmethod
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:

@@ -1,19 +1,31 @@
-"""What prompt-based scorers share: which judge to ask, and how to read a yes or a no."""
+"""What scorers that ask a judge share: who it is, and how it is asked until it can be read.
+
+A judge's answer is read by a grammar, into as many slots as there were things to answer. Where a
+slot stays empty the judge is asked once more, with the format restated; what is empty then is
+undetermined, and reported.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-from contextlib import suppress
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Generic, TypeVar
 
+import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
-from resay.errors import ScorerError
-from resay.evidence import Evidence, Judge
-from resay.query import CONNECTION_PARAMS, Query
+from resay.errors import ProviderError, ScorerError
+from resay.evidence import Evidence, Judge, as_messages
+from resay.providers.base import Completion
+from resay.query import CONNECTION_PARAMS, Message, Query
+from resay.scorers.base import ScorerConfig
 
-__all__ = ["JudgeConfig", "judge_for", "read_numbered_answers", "read_yes_no"]
+__all__ = ["JudgeConfig", "JudgedConfig", "Reading", "ask", "ask_together", "judge_for"]
+
+T = TypeVar("T")
+Reader = Callable[[Completion], Sequence[T | None]]
+"""Reads an answer into slots, always the same number of them; None where it cannot be read."""
 
 
 class JudgeConfig(BaseModel):
@@ -29,6 +41,26 @@ class JudgeConfig(BaseModel):
         repr=False,  # it may hold a key
         description="What the provider takes: api_base, api_key, temperature, max_tokens, …",
     )
+
+
+class JudgedConfig(ScorerConfig):
+    """The base of steps that ask a judge."""
+
+    judge: str | JudgeConfig | None = Field(
+        default=None, description="Who is asked; null = the model that wrote the response."
+    )
+    restate: bool = Field(
+        default=True,
+        description="Whether an answer that cannot be read is asked for once more, with the format"
+        " restated.",
+    )
+
+    @property
+    def asks_response_model(self) -> bool:
+        """Whether no other judge is named."""
+        return self.judge is None or (
+            isinstance(self.judge, JudgeConfig) and self.judge.model is None
+        )
 
 
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
@@ -57,63 +89,116 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     return Judge(evidence.judge_provider, Query((), query.model, {**connection, **chosen.params}))
 
 
-# Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
-_LABEL = re.compile(r"^(?:final\s+)?answer\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
-_DECORATION = " \t\r\n*_`\"'“”‘’#>[](){}:-•"
-_FIRST_WORD = re.compile(r"[^\W\d_]+(?:/[^\W\d_]+)?")
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """What could be read of a judge's answer.
+
+    Attributes:
+        slots: One entry for each thing there was to answer, None where nothing could be read.
+        answered: Whether there was an answer at all.
+        failures: Kinds of calls that failed.
+    """
+
+    slots: tuple[T | None, ...]
+    answered: bool = True
+    failures: tuple[str, ...] = ()
+
+    @property
+    def undetermined(self) -> int:
+        """How many slots stayed empty although the judge answered."""
+        return self.slots.count(None) if self.answered else 0
 
 
-def read_yes_no(text: str) -> bool | None:
-    """Read a judge's answer.
-
-    Only the first word counts, after markdown, quotes and the label "Answer:" are taken off, and
-    it must be the whole word: "Not sure" is no "no", and "Yes" anywhere later counts for nothing.
+async def ask(
+    judge: Judge, prompt: str | Sequence[Message], read: Reader[T], restatement: str | None
+) -> Reading[T]:
+    """Ask a judge, once more where its answer cannot be read.
 
     Args:
-        text: What the judge wrote.
+        judge: Who is asked.
+        prompt: The question, or a conversation that ends with one.
+        read: Reads an answer into slots.
+        restatement: What is said to the judge when a slot stays empty: the format, once more. None
+            to leave it at the first answer.
 
     Returns:
-        True for yes, False for no, None for anything else.
+        What could be read; the second answer fills only what the first left empty.
     """
-    rest = _LABEL.sub("", text.strip(_DECORATION)).lstrip(_DECORATION)
-    word = _FIRST_WORD.match(rest)
-    return {"yes": True, "no": False}.get(word.group().casefold()) if word else None
+    messages = as_messages(prompt)
+    try:
+        arrived = await judge.complete(messages)
+    except ProviderError as error:
+        return _unanswered(read, error)
+    return await _settle(judge, messages, arrived.first, read, restatement)
 
 
-_NUMBERED = re.compile(r"^[\W_]*(?:sentence\s+)?(\d+)[\W_]+(\S.*)$", re.IGNORECASE)
-_FENCE = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
-
-
-def read_numbered_answers(text: str, count: int) -> list[bool | None]:
-    """Read one yes or no for each of several numbered sentences.
-
-    Takes lines such as `1: Yes`, `2. **No**`, `- Sentence 3 - yes, because …`, and a JSON object
-    such as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different
-    ways is undetermined.
+async def ask_together(
+    judge: Judge,
+    prompt: str | Sequence[Message],
+    read: Reader[T],
+    restatement: str | None,
+    count: int,
+) -> tuple[Reading[T], ...]:
+    """Ask a judge the same several times, in one request where the provider takes `n`.
 
     Args:
-        text: What the judge wrote.
-        count: How many sentences it was given, numbered from 1.
+        judge: Who is asked.
+        prompt: The question, or a conversation that ends with one.
+        read: Reads an answer into slots.
+        restatement: As for `ask`; an answer that cannot be read is asked for again on its own.
+        count: How many answers are wanted.
 
     Returns:
-        One entry per sentence: True for yes, False for no, None for undetermined.
+        One reading for each answer wanted.
     """
-    found: dict[int, set[bool]] = {}
-    for number, answer in _numbered(text):
-        value = read_yes_no(answer)
-        if value is not None:
-            found.setdefault(number, set()).add(value)
-    answers = [found.get(i + 1, set()) for i in range(count)]
-    return [next(iter(a)) if len(a) == 1 else None for a in answers]
+    messages = as_messages(prompt)
+    try:
+        arrived = await judge.complete(messages, n=count)
+    except ProviderError as error:
+        return (_unanswered(read, error),) * count
+    readings: dict[int, Reading[T]] = {}
+
+    async def settle(i: int, completion: Completion) -> None:
+        readings[i] = await _settle(judge, messages, completion, read, restatement)
+
+    async with anyio.create_task_group() as tasks:
+        for i, completion in enumerate(arrived.items[:count]):
+            tasks.start_soon(settle, i, completion)
+    missing = [
+        _unanswered(read, error)
+        for error, _ in zip_longest(arrived.failures, range(count - len(readings)))
+    ]
+    return (*(readings[i] for i in sorted(readings)), *missing)[:count]
 
 
-def _numbered(text: str) -> list[tuple[int, str]]:
-    bare = _FENCE.sub("", text)
-    data: object = None
-    with suppress(ValueError, RecursionError):
-        data = json.loads(bare)
-    if isinstance(data, dict):
-        pairs = cast("dict[str, object]", data)
-        return [(int(k), str(v)) for k, v in pairs.items() if k.isascii() and k.isdigit()]
-    matches = (_NUMBERED.match(line) for line in bare.splitlines())
-    return [(int(m.group(1)), m.group(2)) for m in matches if m]
+def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:
+    failures = () if error is None else (type(error).__name__,)
+    return Reading(tuple(read(Completion(""))), answered=False, failures=failures)
+
+
+async def _settle(
+    judge: Judge,
+    messages: tuple[Message, ...],
+    completion: Completion,
+    read: Reader[T],
+    restatement: str | None,
+) -> Reading[T]:
+    slots = tuple(read(completion))
+    if restatement is None or None not in slots:
+        return Reading(slots)
+    try:
+        again = await judge.complete(_restated(messages, completion.text, restatement))
+    except ProviderError as error:
+        return Reading(slots, failures=(type(error).__name__,))
+    second = read(again.first)
+    return Reading(tuple(b if a is None else a for a, b in zip(slots, second, strict=True)))
+
+
+def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> tuple[Message, ...]:
+    # Some providers refuse a turn without words.
+    said = answer if answer.strip() else "(no answer)"
+    return (
+        *messages,
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": restatement},
+    )

@@ -10,6 +10,9 @@ counts 1, anything else 0.5; the sentence score is the mean over the samples.
 `mode: per_sample` asks once for each sample about all sentences together: N calls, which read the
 sample once instead of |R| times. It is not in the paper, and its scores are not those of the paper.
 
+With `task` set it is another published method, which judges the whole passage with a context made
+for the task; see `resay.scorers.task_prompt`.
+
 Good at: paraphrase, and sentences whose words are all common. Bad at: cost, and judges that say
 yes to everything.
 """
@@ -21,11 +24,13 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field
 
-from resay.errors import ProviderError
 from resay.evidence import Evidence, Judge, Sample
 from resay.passage import Passage
+from resay.scorers import task_prompt
+from resay.scorers.answers import read_numbered_answers, read_yes_no
 from resay.scorers.base import Column, Need, SampleConfig, SampleScorer
-from resay.scorers.judging import JudgeConfig, judge_for, read_numbered_answers, read_yes_no
+from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.verdict import Scores
 
 __all__ = ["Prompt", "render"]
 
@@ -36,12 +41,17 @@ _PER_PAIR = (
     "Is the sentence supported by the context above?\n\n"
     "Answer Yes or No:"
 )
+_YES_OR_NO = "Answer with one word, Yes or No. Is the sentence supported by the context?"
 _PER_SAMPLE = (
     "Context: {context}\n\n"
     "Sentences:\n{sentences}\n\n"
     "For each numbered sentence, decide whether it is supported by the context above. "
     "Judge every sentence on its own. Answer with one line per sentence and nothing else: "
     "its number, a colon, and Yes or No."
+)
+_NUMBERED = (
+    "Answer with exactly {count} lines, one for each sentence from 1 to {count}, and nothing else:"
+    " the sentence's number, a colon, and Yes or No."
 )
 
 
@@ -54,29 +64,54 @@ class Prompt(SampleScorer):
     """Asks a judge whether the samples support each sentence."""
 
     name: ClassVar[str] = "prompt"
-    needs: ClassVar[frozenset[Need]] = frozenset({"samples", "judge"})
 
-    class Config(SampleConfig):
+    class Config(SampleConfig, JudgedConfig):
         """Settings of `prompt`."""
 
         method: Literal["prompt"] = "prompt"
-        judge: str | JudgeConfig | None = Field(
-            default=None, description="Who is asked; null = the model that wrote the response."
-        )
         mode: Literal["per_pair", "per_sample"] = Field(
             default="per_pair",
             description="One call per sentence and sample, as published, or one per sample.",
         )
-
-        @property
-        def asks_response_model(self) -> bool:
-            """Whether no other judge is named."""
-            return self.judge is None or (
-                isinstance(self.judge, JudgeConfig) and self.judge.model is None
-            )
+        task: task_prompt.Task | None = Field(
+            default=None,
+            description="Judge the whole response to a definition, paraphrase or translation task"
+            " against its source (the question) and target (the references) instead.",
+        )
+        votes: int = Field(
+            default=5, ge=1, le=100, description="With `task`: how often the judge is asked."
+        )
+        term: str | None = Field(
+            default=None,
+            min_length=1,
+            description="With `task: definition`: the term; null = find it in the question.",
+        )
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
+        self.needs: frozenset[Need] = frozenset({"samples", "judge"})
+        if self.config.task is not None:
+            self.needs = task_prompt.needs(self.config.task)
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare with every sample as it lands, or judge by the task's own context.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: Samples and who answers for the judge; the query and references for a task.
+
+        Returns:
+            Sentence scores and the columns they are the means of; for a task a passage score.
+
+        Raises:
+            ScorerError: There is no judge to ask, or the task's source is not there.
+        """
+        config = self.config
+        if config.task is None:
+            return await super().score(passage, evidence)
+        context = await task_prompt.context_of(config.task, evidence, config.term)
+        judge = judge_for(config.judge, evidence)
+        return await task_prompt.vote(judge, context, passage, config.votes, config.restate)
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Ask about every sentence with one sample as the context.
@@ -94,37 +129,49 @@ class Prompt(SampleScorer):
             ScorerError: There is no judge to ask.
         """
         judge = judge_for(self.config.judge, evidence)
-        if self.config.mode == "per_sample":
-            return await _ask_once(judge, passage, sample)
-        return await _ask_each(judge, passage, sample)
+        ask_about = _ask_once if self.config.mode == "per_sample" else _ask_each
+        readings = await ask_about(judge, passage, sample, self.config.restate)
+        return Column(
+            tuple(_value(reading, slot) for reading in readings for slot in reading.slots),
+            tuple(failure for reading in readings for failure in reading.failures),
+            sum(reading.undetermined for reading in readings),
+        )
 
 
-async def _ask_each(judge: Judge, passage: Passage, sample: Sample) -> Column:
-    scores: list[float | None] = [None] * len(passage.sentences)
-    failures: list[str] = []
+async def _ask_each(
+    judge: Judge, passage: Passage, sample: Sample, restate: bool
+) -> list[Reading[bool]]:
+    readings: dict[int, Reading[bool]] = {}
 
-    async def ask(i: int) -> None:
+    async def ask_about(i: int) -> None:
         prompt = render(passage.sentences[i].text, sample.text)
-        try:
-            scores[i] = _value(read_yes_no(await judge.ask(prompt)))
-        except ProviderError as error:
-            failures.append(type(error).__name__)
+        readings[i] = await ask(
+            judge,
+            prompt,
+            lambda answer: [read_yes_no(answer.text)],
+            _YES_OR_NO if restate else None,
+        )
 
     async with anyio.create_task_group() as tasks:
-        for i in range(len(scores)):
-            tasks.start_soon(ask, i)
-    return Column(tuple(scores), tuple(failures), scores.count(0.5))
+        for i in range(len(passage.sentences)):
+            tasks.start_soon(ask_about, i)
+    return [readings[i] for i in sorted(readings)]
 
 
-async def _ask_once(judge: Judge, passage: Passage, sample: Sample) -> Column:
+async def _ask_once(
+    judge: Judge, passage: Passage, sample: Sample, restate: bool
+) -> list[Reading[bool]]:
     count = len(passage.sentences)
     listed = "\n".join(f"{i}. {_flat(s.text)}" for i, s in enumerate(passage.sentences, 1))
     prompt = _PER_SAMPLE.format(context=_flat(sample.text), sentences=listed)
-    try:
-        answers = read_numbered_answers(await judge.ask(prompt), count)
-    except ProviderError as error:
-        return Column((None,) * count, (type(error).__name__,))
-    return Column(tuple(map(_value, answers)), undetermined=answers.count(None))
+    return [
+        await ask(
+            judge,
+            prompt,
+            lambda answer: read_numbered_answers(answer.text, count),
+            _NUMBERED.format(count=count) if restate else None,
+        )
+    ]
 
 
 def _flat(text: str) -> str:
@@ -133,5 +180,7 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _value(supported: bool | None) -> float:
+def _value(reading: Reading[bool], supported: bool | None) -> float | None:
+    if not reading.answered:
+        return None
     return 0.5 if supported is None else float(not supported)

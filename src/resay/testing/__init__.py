@@ -1,13 +1,15 @@
 """What tests of an application that uses Resay need: a provider that makes things up on purpose.
 
 `SimulatedProvider` serves OpenAI's chat completions API on this machine (extra `server`). What it
-knows and makes up is a `World`; what goes wrong with it is a list of faults.
+knows and makes up is a `World`; what goes wrong with it is a list of faults. It is its own judge:
+the questions of every judged method are answered by what it knows.
 """
 
 from resay.testing.faults import (
     CutConnection,
     EmptyAnswer,
     Fault,
+    Garbled,
     Hang,
     IdenticalSamples,
     IgnoreN,
@@ -24,6 +26,7 @@ __all__ = [
     "CutConnection",
     "EmptyAnswer",
     "Fault",
+    "Garbled",
     "Hang",
     "IdenticalSamples",
     "IgnoreN",

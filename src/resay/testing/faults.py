@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from resay.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "CutConnection",
     "EmptyAnswer",
     "Fault",
     "FaultSchedule",
+    "Garbled",
+    "GarbledStyle",
     "Hang",
     "IdenticalSamples",
     "IgnoreN",
@@ -27,8 +29,10 @@ __all__ = [
     "Slow",
 ]
 
-RequestKind = Literal["judge", "chat"]
-"""What a request asks for: a judge's Yes or No, or anything else."""
+RequestKind = Literal["judge", "restated", "chat"]
+"""What a request asks for: a judge's answer, that answer once more because the first could not be
+read, or anything else."""
+GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
 
 _TOO_MANY_REQUESTS = 429
 
@@ -46,7 +50,8 @@ class Fault:
             provider's seed.
         first: How many matching requests it may strike; None for no end.
         after: How many matching requests it lets pass before that.
-        only: `judge` for requests that ask a judge, `chat` for all others, `any` for both.
+        only: `judge` for requests that ask a judge in one of the forms that Resay's methods use,
+            `chat` for all others, `any` for both.
     """
 
     probability: float = 1.0
@@ -161,6 +166,56 @@ class EmptyAnswer(Fault):
     """An answer whose text is empty."""
 
 
+_GARBLE: Mapping[GarbledStyle, str] = {
+    "prose": (
+        "That is an interesting matter, and people have looked at it from many sides; before one"
+        " can say anything that helps, a good deal would have to be taken into account."
+    ),
+    "markdown": (
+        "## Before I begin, the *text* above deserves a `careful` reading, and there is more than"
+        " one way to look at it, so here is a table of **what matters**\n\n"
+        "| Aspect | Weight |\n| --- | --- |\n| Style | high |\n| Tone | low |"
+    ),
+    "foreign": (
+        "Voilà une question intéressante, que l'on peut considérer sous bien des angles ; avant"
+        " d'en dire quoi que ce soit d'utile, il faudrait tenir compte de beaucoup de choses."
+    ),
+    "refusal": "I'm sorry, but I can't help with that.",
+    "empty": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Garbled(Fault):
+    """A judge's answer that says nothing that could be read; asked once more, it is as usual.
+
+    Methods that cannot read an answer ask for it again, with its form restated. Those requests the
+    fault neither strikes nor counts, unless `restated` says so: every first answer is garbled, and
+    every second one can be read.
+
+    Attributes:
+        style: What comes in the place of the answer: evasive `prose` or `markdown`, `foreign`
+            (evasive prose in French), a `refusal`, or an `empty` text.
+        restated: Whether it also strikes where the judge is asked once more.
+    """
+
+    style: GarbledStyle = "prose"
+    restated: bool = False
+    only: Literal["any", "judge", "chat"] = field(default="judge", kw_only=True)
+
+    def __post_init__(self) -> None:
+        Fault.__post_init__(self)
+        if self.style not in _GARBLE:
+            raise ConfigurationError(
+                f"style is {self.style!r}; give one of {', '.join(map(repr, _GARBLE))}"
+            )
+
+    @property
+    def text(self) -> str:
+        """What is said in the place of the answer."""
+        return _GARBLE[self.style]
+
+
 @dataclass(slots=True)
 class FaultSchedule:
     """Decides which fault, if any, strikes a request. Holds the counts, so use it from one thread.
@@ -194,7 +249,7 @@ class FaultSchedule:
             The first fault that strikes, None when all goes well.
         """
         for index, fault in enumerate(self.faults):
-            if fault.only in ("any", kind) and self._strikes(index, fault):
+            if _may_strike(fault, kind) and self._strikes(index, fault):
                 return fault
         return None
 
@@ -206,3 +261,10 @@ class FaultSchedule:
         # The generator decides what a pretended provider does; nothing is secret about it.
         roll = random.Random(f"fault {self.seed} {index} {turn}").random()  # noqa: S311 - see above
         return roll < fault.probability
+
+
+def _may_strike(fault: Fault, kind: RequestKind) -> bool:
+    if kind == "restated":
+        spared = isinstance(fault, Garbled) and not fault.restated
+        return fault.only != "chat" and not spared
+    return fault.only in ("any", kind)

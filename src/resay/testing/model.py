@@ -7,11 +7,11 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from resay.testing.faults import EmptyAnswer, Fault, IdenticalSamples, IgnoreN
-from resay.testing.judge import judge
+from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
 from resay.testing.wire import ChatBody, Choice, Token, call_tool, speak, tokenize
 
 if TYPE_CHECKING:
+    from resay.testing.judges import Question
     from resay.testing.world import World
 
 __all__ = ["SimulatedModel"]
@@ -36,11 +36,14 @@ class SimulatedModel:
         self._world = world
         self._drawn: Counter[str] = Counter()
 
-    def choices(self, request: ChatBody, fault: Fault | None = None) -> list[Choice]:
+    def choices(
+        self, request: ChatBody, question: Question | None = None, fault: Fault | None = None
+    ) -> list[Choice]:
         """Answer a request.
 
         Args:
             request: What is asked.
+            question: What it asks a judge; None where it asks for anything else.
             fault: What goes wrong; only faults in what is said matter here.
 
         Returns:
@@ -51,11 +54,14 @@ class SimulatedModel:
             return [Choice()] * count
         if request.wanted_tool:
             return [call_tool(request.wanted_tool, f"call_{i}") for i in range(count)]
-        verdict = judge(request.prompt)
-        if verdict is not None:
-            return [_shortened(_judged(verdict), request)] * count
+        if isinstance(fault, Garbled):
+            return [_shortened(_sure(fault.text), request)] * count
         same = isinstance(fault, IdenticalSamples) or request.temperature == 0
-        spoken = [self._say(request, self._generator(request, i, same=same)) for i in range(count)]
+        draws = [self._generator(request, i, same=same) for i in range(count)]
+        if question:
+            spoken = [_sure(question.answer(self._world, rng)) for rng in draws]
+        else:
+            spoken = [self._say(request, rng) for rng in draws]
         return [_shortened(tokens, request) for tokens in spoken]
 
     def _say(self, request: ChatBody, rng: random.Random) -> list[Token]:
@@ -80,9 +86,9 @@ class SimulatedModel:
         return random.Random(f"{self._seed} {turn} {conversation}")  # noqa: S311 - see above
 
 
-def _judged(verdict: str) -> list[Token]:
+def _sure(answer: str) -> list[Token]:
     rivals = {"Yes": "No", "No": "Yes"}
-    return [Token(token, -_SURE, rivals.get(token.strip())) for token in tokenize(verdict)]
+    return [Token(token, -_SURE, rivals.get(token.strip())) for token in tokenize(answer)]
 
 
 def _shortened(tokens: list[Token], request: ChatBody) -> Choice:

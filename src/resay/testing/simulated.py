@@ -19,10 +19,11 @@ from resay.testing.faults import (
     MalformedJson,
     RateLimited,
     Refused,
+    RequestKind,
     ServerError,
     Slow,
 )
-from resay.testing.judge import judge
+from resay.testing.judges import Question, question_in
 from resay.testing.model import SimulatedModel
 from resay.testing.record import RequestLog, RequestRecord
 from resay.testing.serving import Exchange, LoopbackServer
@@ -44,9 +45,10 @@ class SimulatedProvider:
     /v1/models` on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
 
     What it says is fixed by the seed, the conversation and how often that conversation was answered
-    before; at temperature 0, and with the request parameter `seed`, it says the same each time. A
-    judge's prompt is answered honestly (see `resay.testing.judge`). A user's message with
-    `[[tool]]` in it gets a call of the first tool offered.
+    before; at temperature 0, and with the request parameter `seed`, it says the same each time.
+    The questions that Resay's methods put to a judge are answered honestly, in the form asked for
+    (see `resay.testing.judges`). A user's message with `[[tool]]` in it gets a call of the first
+    tool offered.
 
     Args:
         seed: What all chance is drawn from.
@@ -246,13 +248,15 @@ class SimulatedProvider:
     async def _chat(
         self, exchange: Exchange, request: ChatBody, index: int, gate: asyncio.Event
     ) -> None:
-        fault = self._schedule.strike("chat" if judge(request.prompt) is None else "judge")
+        question = question_in(request.said_by_user)
+        fault = self._schedule.strike(_kind(question))
         if fault is not None:
             self._log.note(index, fault=type(fault).__name__)
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await _fail_as(fault, exchange, index)
         # Drawn before any waiting, so that the order of arrival alone decides what is said.
-        completion = Completion(request, self._model.choices(request, fault), index)
+        choices = self._model.choices(request, question, fault)
+        completion = Completion(request, choices, index)
         if isinstance(fault, Hang):
             await gate.wait()
         if isinstance(fault, Slow):
@@ -296,6 +300,12 @@ class SimulatedProvider:
             if last and completion.reports_usage:
                 self._log.spend(completion.usage)
             await exchange.send(event, last=last)
+
+
+def _kind(question: Question | None) -> RequestKind:
+    if question is None:
+        return "chat"
+    return "restated" if question.restated else "judge"
 
 
 def _decoded(data: bytes) -> dict[str, Any] | None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from resay.errors import ConfigurationError
-from resay.testing.judge import FUNCTION_WORDS, SUPPORT, WORD, fold, stems
+from resay.testing.words import FUNCTION_WORDS, SUPPORT, WORD, fold, stems
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["Invention", "Reply", "Statement", "Subject", "World"]
+__all__ = ["MONTHS", "Invention", "Reply", "Statement", "Subject", "World", "stranger"]
 
 _LONGEST_ANSWER = 6
 _SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
@@ -43,10 +43,10 @@ _PLACES = _words(
     """Aberdour Ballarat Cadiz Dunedin Esbjerg Fremantle Genoa Halifax Innsbruck Jaipur Kalmar
     Ljubljana Maitland Nantes Odense Padua Quimper Ravenna Stavanger Tartu Uppsala Verona Wicklow"""
 )
-_MONTHS = _words(
+MONTHS = _words(
     "January February March April May June July August September October November December"
 )
-_CHOICES = {"month": _MONTHS, "place": _PLACES}
+_CHOICES = {"month": MONTHS, "place": _PLACES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,11 @@ class Subject:
         if not self.facts and not self.inventions:
             raise ConfigurationError(f"there is nothing to say about {self.name!r}; give it facts")
 
+    @property
+    def wordings(self) -> tuple[tuple[str, ...], ...]:
+        """The facts, each with all its wordings."""
+        return tuple((fact,) if isinstance(fact, str) else tuple(fact) for fact in self.facts)
+
     def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
         """Say what is known, in one of its wordings, and make up the rest.
 
@@ -237,14 +242,14 @@ class World:
         subject = next((found for text in asked if (found := self.find(text))), None)
         sentences = [_LIST_MARK.sub("", s).strip() for s in _SENTENCE_END.split(told)]
         evidence = [s for s in sentences if s.endswith((".", "!"))]
-        return (subject or _stranger(question)).describe(rng, evidence)
+        return (subject or stranger(question)).describe(rng, evidence)
 
 
 def _spelt(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _stranger(question: str) -> Subject:
+def stranger(question: str) -> Subject:
     """Return a subject nobody has heard of, called what the question calls it."""
     # The question is the last line where instructions or documents stand before it.
     line = next((line for line in reversed(question.splitlines()) if line.strip()), "")

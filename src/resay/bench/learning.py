@@ -1,0 +1,329 @@
+"""Learns what a policy's `combination` needs from sentences that people labelled.
+
+The model is the one of `resay.scorers.combination`: values standardised over the sentences, their
+weighted sum, and how far each sentence leans on its passage. Weights and intercept are those of a
+logistic regression on whether a sentence is wrong, with weights of at least 0 (a method may count
+for nothing, but never against itself) and a ridge, which keeps them finite where few sentences are
+labelled. For a given lean the loss is convex; the lean is the one of a grid with the least loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+from resay.errors import ConfigurationError
+from resay.optional import load_optional
+from resay.scorers.combination import Scale, combine, weighted_sum
+from resay.scorers.ensemble import clipped_sum
+
+__all__ = [
+    "LEANS",
+    "Learned",
+    "LearnedPart",
+    "LearnedSum",
+    "Values",
+    "learn",
+    "learn_sum",
+    "learn_unweighted",
+]
+
+Values = Sequence[Sequence[float | None]]
+"""The values of one passage: for each sentence one of each part, None where it says nothing."""
+
+LEANS = tuple(i / 20 for i in range(20))
+"""Which leans are tried: 0, 0.05, …, 0.95."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPart:
+    """What is known of one part.
+
+    Attributes:
+        mean: The mean of its values over the sentences.
+        deviation: Their standard deviation, greater than 0.
+        weight: What its standardised values are multiplied by.
+    """
+
+    mean: float
+    deviation: float
+    weight: float
+
+    def rounded(self) -> LearnedPart:
+        """Return the part with deviation and weight to two digits, and the mean as exact."""
+        deviation = _two_digits(self.deviation)
+        decimals = 1 - floor(log10(deviation))
+        return LearnedPart(round(self.mean, decimals), deviation, _two_digits(self.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The parameters of a combination.
+
+    Attributes:
+        parts: One for each value of a sentence.
+        intercept: Added to the sum.
+        lean: How far each sentence leans on the mean of its passage, in [0, 1).
+    """
+
+    parts: tuple[LearnedPart, ...]
+    intercept: float = 0.0
+    lean: float = 0.0
+
+    def score(self, values: Values) -> list[float | None]:
+        """Return the scores `combination` gives the sentences of one passage.
+
+        Args:
+            values: Their values, each on the scale they were learned on.
+
+        Returns:
+            Scores in [0, 1]; None where no part says anything.
+        """
+        z = [weighted_sum(self.parts, row) for row in values]
+        return combine(z, intercept=self.intercept, lean=self.lean)
+
+    def rounded(self) -> Learned:
+        """Return the parameters to two digits, as a person would write them into a policy."""
+        parts = tuple(part.rounded() for part in self.parts)
+        return Learned(parts, _two_digits(self.intercept), round(self.lean, 2))
+
+    def step(self, scorers: Sequence[Mapping[str, Any]], scales: Sequence[Scale]) -> dict[str, Any]:
+        """Return the step of a policy that scores with these parameters.
+
+        Args:
+            scorers: The method of each part with its settings, as in a policy.
+            scales: On which scale the values of each part are.
+
+        Returns:
+            What a policy's `chain` takes.
+        """
+        parts = zip(scorers, scales, self.parts, strict=True)
+        return {
+            "method": "combination",
+            "intercept": self.intercept,
+            "lean": self.lean,
+            "parts": [
+                {
+                    "scorer": dict(scorer),
+                    "scale": scale,
+                    "mean": part.mean,
+                    "deviation": part.deviation,
+                    "weight": part.weight,
+                }
+                for scorer, scale, part in parts
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSum:
+    """The weights of an ensemble.
+
+    Attributes:
+        weights: One for each score of a sentence, at least 0.
+    """
+
+    weights: tuple[float, ...]
+
+    def score(self, values: Values) -> list[float | None]:
+        """Return the scores `ensemble` gives the sentences of one passage.
+
+        Args:
+            values: The scores of the parts.
+
+        Returns:
+            Scores in [0, 1]; None where no part that counts says anything.
+        """
+        return [clipped_sum(self.weights, row) for row in values]
+
+
+def learn(
+    passages: Sequence[Values],
+    wrong: Sequence[Sequence[bool]],
+    *,
+    ridge: float = 1.0,
+    leans: Sequence[float] = LEANS,
+) -> Learned:
+    """Learn weights, intercept and lean.
+
+    Args:
+        passages: The values of each passage.
+        wrong: For each passage, whether its sentences are wrong.
+        ridge: Half of the squared weights, times this, is added to the loss; greater than 0.
+        leans: Which leans are tried, each in [0, 1).
+
+    Returns:
+        The parameters with the least loss.
+
+    Raises:
+        ConfigurationError: All sentences are wrong or none is, or a part tells none from another.
+        MissingDependencyError: scipy is not installed.
+    """
+    table = _Table.of(passages, wrong)
+    if not 0 < table.wrong.sum() < len(table.wrong):
+        raise ConfigurationError(
+            f"of {len(table.wrong)} labelled sentences {int(table.wrong.sum())} are wrong; nothing"
+            " can be learned without some of either kind"
+        )
+    parts = table.parts()
+    own = table.standardised(parts)
+    context = table.means(own)
+    best = start = _np().zeros(len(parts) + 1)
+    least, chosen = float("inf"), 0.0
+    for lean in leans:
+        start, loss = _fit((1 - lean) * own + lean * context, table.wrong, ridge, start)
+        if loss < least:
+            least, chosen, best = loss, lean, start
+    intercept, *weights = (float(x) for x in best)
+    return Learned(
+        tuple(
+            LearnedPart(p.mean, p.deviation, weight)
+            for p, weight in zip(parts, weights, strict=True)
+        ),
+        intercept,
+        chosen,
+    )
+
+
+def learn_unweighted(passages: Sequence[Values]) -> Learned:
+    """Learn means and deviations only: the published combination, which weighs all parts the same.
+
+    Args:
+        passages: The values of each passage.
+
+    Returns:
+        Parameters with weights of 1, no intercept and no lean.
+
+    Raises:
+        ConfigurationError: A part has the same value for every sentence, or none at all.
+        MissingDependencyError: scipy is not installed.
+    """
+    return Learned(_Table.of(passages, [[False] * len(values) for values in passages]).parts())
+
+
+def learn_sum(passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> LearnedSum:
+    """Learn the weights of `ensemble`: non-negative least squares of the labels 1 (wrong) and 0.
+
+    Sentences about which any part says nothing are left out.
+
+    Args:
+        passages: The scores of each passage.
+        wrong: For each passage, whether its sentences are wrong.
+
+    Returns:
+        The weights.
+
+    Raises:
+        ConfigurationError: No sentence is left.
+        MissingDependencyError: scipy is not installed.
+    """
+    table = _Table.of(passages, wrong)
+    whole = ~_np().isnan(table.values).any(axis=1)
+    if not whole.any():
+        raise ConfigurationError("there is no sentence that every part has a score for")
+    weights, _ = _optimize().nnls(table.values[whole], table.wrong[whole])
+    return LearnedSum(tuple(float(weight) for weight in weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The sentences of all passages that any part says something about.
+
+    Attributes:
+        values: One row for each sentence, one column for each part; NaN where it says nothing.
+        wrong: 1.0 or 0.0 for each row.
+        passages: For each row the number of its passage.
+    """
+
+    values: Any
+    wrong: Any
+    passages: Any
+
+    @classmethod
+    def of(cls, passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> _Table:
+        rows = [
+            (row, label, i)
+            for i, (values, labels) in enumerate(zip(passages, wrong, strict=True))
+            for row, label in zip(values, labels, strict=True)
+            if any(value is not None for value in row)
+        ]
+        if not rows:
+            raise ConfigurationError("there is no sentence to learn from")
+        np = _np()
+        return cls(
+            np.array([row for row, _, _ in rows], dtype=float),
+            np.array([label for _, label, _ in rows], dtype=float),
+            np.array([i for _, _, i in rows]),
+        )
+
+    def parts(self) -> tuple[LearnedPart, ...]:
+        """Return means and deviations, with weights of 1."""
+        parts: list[LearnedPart] = []
+        for number, column in enumerate(self.values.T):
+            known = column[~_np().isnan(column)]
+            # The computed deviation of equal values need not be exactly 0.
+            deviation = float(known.std()) if len(set(known.tolist())) > 1 else 0.0
+            if deviation <= 0:
+                raise ConfigurationError(
+                    f"part {number + 1} does not tell any sentence from another; leave it out"
+                )
+            parts.append(LearnedPart(float(known.mean()), deviation, 1.0))
+        return tuple(parts)
+
+    def standardised(self, parts: Sequence[LearnedPart]) -> Any:
+        np = _np()
+        means = np.array([part.mean for part in parts])
+        deviations = np.array([part.deviation for part in parts])
+        # What says nothing counts as its mean, as in the policy.
+        return np.nan_to_num((self.values - means) / deviations, nan=0.0)
+
+    def means(self, rows: Any) -> Any:
+        """Return for each row the mean over its passage."""
+        np = _np()
+        _, places, counts = np.unique(self.passages, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(counts), rows.shape[1]))
+        np.add.at(sums, places, rows)
+        return (sums / counts[:, None])[places]
+
+
+def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, float]:
+    """Return intercept and weights of the logistic regression, and their loss."""
+    np = _np()
+    expit = load_optional("scipy.special", package="scipy", extra="bench", purpose=_PURPOSE).expit
+
+    def loss(at: Any) -> tuple[float, Any]:
+        z = at[0] + features @ at[1:]
+        value = np.sum(np.logaddexp(0.0, z) - wrong * z) + ridge / 2 * at[1:] @ at[1:]
+        off = expit(z) - wrong
+        return float(value), np.concatenate([[off.sum()], off @ features + ridge * at[1:]])
+
+    bounds = [(None, None)] + [(0.0, None)] * features.shape[1]
+    found = _optimize().minimize(
+        loss,
+        start,
+        jac=True,
+        # L-BFGS-B does as well, but spends its time on the threads of a linear algebra library.
+        method="TNC",
+        bounds=bounds,
+        # Tighter than usual, so that where the search began leaves no trace in the digits shown.
+        options={"ftol": 1e-12, "gtol": 1e-8, "xtol": 1e-9, "maxfun": 10_000},
+    )
+    return found.x, float(found.fun)
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.1e}")
+
+
+_PURPOSE = "learning"
+
+
+def _np() -> Any:
+    # It comes with scipy.
+    return load_optional("numpy", package="scipy", extra="bench", purpose=_PURPOSE)
+
+
+def _optimize() -> Any:
+    return load_optional("scipy.optimize", package="scipy", extra="bench", purpose=_PURPOSE)

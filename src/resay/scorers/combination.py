@@ -1,0 +1,201 @@
+"""The sum of the standardised values of several methods (`combination`).
+
+Manakul, Liusie and Gales, "SelfCheckGPT", the first version of the paper, section 3.4: "a simple
+combination of the standardised scores" of its BERTScore, question answering and n-gram methods.
+Here it takes any methods:
+
+    z(i) = sum_m w_m (x_m(i) - mean_m) / deviation_m
+    score(i) = 1 / (1 + exp(-intercept - (1 - lean) z(i) - lean mean_j z(j)))
+
+x_m is the method's own unbounded value where it has one (`ngram`), else its score; or with `scale:
+log_odds` the logarithm of the odds of its score, which tells a sentence that 20 of 20 samples
+contradict from one that 19 do. With equal weights, `intercept: 0` and `lean: 0` sentences stand in
+the order of the paper's mean.
+
+The mean and deviation of x_m belong to the model and the domain, as do weights, intercept and lean;
+a policy must say the first two, for no default would be right. `resay bench ensemble` learns them
+all, by logistic regression, so that the score is the probability that a sentence is wrong in texts
+like those learned from. `lean` is how far each sentence leans on its passage: what is said next to
+wrong sentences is more often wrong. It needs the whole passage, and never changes the order of
+sentences within one.
+
+A method that scores only passages says the same of every sentence. A part that has nothing to say
+about a sentence counts as its mean. The passage score is the mean of its sentences' (SelfCheckGPT,
+Eq. 12).
+
+Cost: that of its parts, which run at the same time. Good at: parts whose scores mean different
+things at the same value. Bad at: texts unlike those the numbers are from. Do not put `snowballing`
+behind one that leans: the passage would count twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+from typing import Annotated, ClassVar, Literal, Protocol
+
+from pydantic import Field, field_validator
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.scorers.base import Need
+from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
+from resay.verdict import Scores, mean_score
+
+__all__ = [
+    "Combination",
+    "Scale",
+    "Standard",
+    "StandardisedPart",
+    "combine",
+    "log_odds",
+    "weighted_sum",
+]
+
+Scale = Literal["raw", "log_odds"]
+
+# Keeps the odds of 0 and 1 finite. From 0.5 to 5 % the share makes no difference to speak of.
+_MARGIN = 0.02
+
+
+class Standard(Protocol):
+    """What the values of one part are like, and how much they count."""
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        ...
+
+    @property
+    def deviation(self) -> float:
+        """Their standard deviation, greater than 0."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """What a standardised value is multiplied by."""
+        ...
+
+
+class StandardisedPart(Part):
+    """A method with what its values are like."""
+
+    mean: float = Field(description="The mean of its values over sentences like those to check.")
+    deviation: Annotated[float, Field(gt=0)] = Field(
+        description="The standard deviation of its values over the same sentences."
+    )
+    scale: Scale = Field(
+        default="raw",
+        description="Which value is meant: the method's own unbounded one where it has one (else"
+        " its score), or the log-odds of its score.",
+    )
+
+
+class Combination:
+    """Adds up the standardised values of several methods."""
+
+    name: ClassVar[str] = "combination"
+
+    class Config(CompositeConfig[StandardisedPart]):
+        """Settings of `combination`."""
+
+        method: Literal["combination"] = "combination"
+        intercept: float = Field(
+            default=0.0,
+            allow_inf_nan=False,
+            description="Added to the sum; at 0 a sentence that is average in everything scores"
+            " 0.5.",
+        )
+        lean: Annotated[float, Field(ge=0, lt=1)] = Field(
+            default=0.0,
+            description="How far each sentence leans on the mean of its passage; 0 = not at all.",
+        )
+
+        @field_validator("parts")
+        @classmethod
+        def _must_weigh_something(
+            cls, parts: tuple[StandardisedPart, ...]
+        ) -> tuple[StandardisedPart, ...]:
+            if not any(part.weight for part in parts):
+                raise ValueError("the weights must not all be 0")
+            return parts
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._parts = Parts(part.scorer for part in config.parts)
+        self.needs: frozenset[Need] = self._parts.needs
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Score with every part, standardise and add up.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: What the parts need.
+
+        Returns:
+            Sentence scores, or a passage score where no part scores sentences.
+        """
+        results = await self._parts.score(passage, evidence)
+        # Where no part scores sentences, the passage stands as the only one.
+        rows = [
+            [
+                _scaled(part.scale, result.of_sentence(i), result.value_of_sentence(i))
+                for part, result in zip(self.config.parts, results, strict=True)
+            ]
+            for i in range(1 if only_passages(results) else len(passage.sentences))
+        ]
+        z = [weighted_sum(self.config.parts, row) for row in rows]
+        scores = combine(z, intercept=self.config.intercept, lean=self.config.lean)
+        if only_passages(results):
+            return joined(results, (), scores[0])
+        return joined(results, scores, None)
+
+
+def weighted_sum(standards: Sequence[Standard], values: Sequence[float | None]) -> float | None:
+    """Return the weighted sum z of standardised values.
+
+    Args:
+        standards: Mean, deviation and weight of each value.
+        values: The values of one sentence; None counts as the mean.
+
+    Returns:
+        The sum, or None where there is no value at all.
+    """
+    parts = zip(standards, values, strict=True)
+    terms = [p.weight * (x - p.mean) / p.deviation for p, x in parts if x is not None]
+    return sum(terms) if terms else None
+
+
+def combine(z: Sequence[float | None], *, intercept: float, lean: float) -> list[float | None]:
+    """Return the scores of a passage's sentences from their sums z.
+
+    Args:
+        z: One sum per sentence; None where no part had anything to say.
+        intercept: Added to each.
+        lean: How far each leans on the mean of all, in [0, 1).
+
+    Returns:
+        Scores in [0, 1], None where z is.
+    """
+    mean = mean_score(z) or 0.0
+    return [
+        None if value is None else _logistic(intercept + (1 - lean) * value + lean * mean)
+        for value in z
+    ]
+
+
+def log_odds(score: float) -> float:
+    """Return the logarithm of the odds of a score, with 0 and 1 kept 2 % off certainty."""
+    inside = _MARGIN + (1 - 2 * _MARGIN) * score
+    return log(inside / (1 - inside))
+
+
+def _scaled(scale: Scale, score: float | None, value: float | None) -> float | None:
+    if scale == "log_odds":
+        return None if score is None else log_odds(score)
+    return value
+
+
+def _logistic(x: float) -> float:
+    # The form that cannot overflow, whatever weights a policy has.
+    return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))

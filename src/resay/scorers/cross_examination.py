@@ -1,0 +1,202 @@
+"""Cross-examination (`cross_examination`): LMvsLM, revised for passages.
+
+Cohen, Hamri, Geva and Globerson, "LM vs LM: Detecting Factual Errors via Cross Examination", EMNLP
+2023, as revised by Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for
+Passage-level Hallucination Detection", Findings of EMNLP 2023, section 5.
+
+An examiner is given the response as a claim and asks questions about it. An examinee, the same
+model, answers each set of questions with neither the claim nor the history before it (that is the
+revision: with them it repeats the claim). The examiner may ask again, up to `turns` sets, and
+concludes whether the claim is correct. Incorrect scores 1, correct 0.
+
+Cost: 3 calls for each set of questions (the questions, the answers, "anything else?") and 1 for
+the conclusion, each waiting for the one before. After the last set nobody asks whether there is
+anything else: at most 3 x `turns` calls, 9 by default. Good at: precision; what it calls incorrect
+mostly is (75 % in the paper). Bad at: recall (15 %), cost and time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from resay.errors import ProviderError
+from resay.evidence import Evidence, Judge
+from resay.passage import Passage
+from resay.query import Message
+from resay.scorers.answers import first_choice, read_yes_no, strip_decoration
+from resay.scorers.base import Need
+from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.verdict import Scores
+
+__all__ = ["CrossExamination", "read_conclusion"]
+
+_OPENING = (
+    "Your goal is to find out whether the following claim is correct.\n\n"
+    "Claim: {claim}\n\n"
+    "Gather what you need by asking short questions that help to verify the claim; somebody who"
+    " has not seen the claim will answer them. When the answers are in you will be asked for a"
+    " conclusion. Begin with your first questions: a numbered list, one question per line, each"
+    " of which can be understood on its own."
+)
+_EXAMINEE = "Please answer the following questions:\n{questions}"
+_MORE = "{answers}\n\nDo you have any follow-up questions? Please answer with Yes or No."
+_MORE_RESTATED = "Answer with one word, Yes or No. Do you have any follow-up questions?"
+_FOLLOW_UP = "What are the follow-up questions?"
+_CONCLUSION = (
+    "Based on the answers to your questions, is the claim correct or incorrect? Answer with one"
+    " word: correct or incorrect."
+)
+_CONCLUSION_RESTATED = "Answer with one word and nothing else: correct or incorrect."
+
+_WORDS = {"correct": False, "incorrect": True, "true": False, "false": True}
+_STATEMENT = re.compile(
+    r"\b(?:claim|statement|it)\s+(?:is|was|seems|appears|remains)\b[^.!?\n]*", re.IGNORECASE
+)
+_WRONG = re.compile(
+    r"\b(?:incorrect|inaccurate|false|wrong|not (?:entirely |fully |completely )?(?:correct|true)"
+    r"|(?:partially|partly) (?:correct|true))\b",
+    re.IGNORECASE,
+)
+_RIGHT = re.compile(r"\b(?:correct|true|accurate)\b", re.IGNORECASE)
+_NEGATED = re.compile(r"\bnot (?:\w+ )?(?:incorrect|inaccurate|false|wrong)\b", re.IGNORECASE)
+
+
+class CrossExamination:
+    """Lets an examiner question an examinee about the response."""
+
+    name: ClassVar[str] = "cross_examination"
+    needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+
+    class Config(JudgedConfig):
+        """Settings of `cross_examination`."""
+
+        method: Literal["cross_examination"] = "cross_examination"
+        turns: int = Field(
+            default=3, ge=1, le=20, description="How many sets of questions may be asked."
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Examine the response.
+
+        Args:
+            passage: The passage; all of it is the claim.
+            evidence: Who answers for the judge.
+
+        Returns:
+            A passage score of 0 or 1.
+
+        Raises:
+            ScorerError: There is no judge to ask.
+        """
+        judge = judge_for(self.config.judge, evidence)
+        examination = _Examination(judge, passage.text, self.config.restate)
+        try:
+            turns = await examination.run(self.config.turns)
+            reading = await examination.conclude()
+        except ProviderError as error:
+            return Scores(
+                failures=(type(error).__name__,), inconclusive="a call of the examination failed"
+            )
+        return _scores(reading, turns)
+
+
+class _Examination:
+    """One examination: the examiner's conversation grows, the examinee has none."""
+
+    def __init__(self, judge: Judge, claim: str, restate: bool) -> None:
+        self._judge = judge
+        self._restate = restate
+        self._said: list[Message] = [_user(_OPENING.format(claim=claim))]
+
+    async def run(self, turns: int) -> int:
+        """Ask and answer; return how many sets of questions were asked."""
+        for turn in range(1, turns):
+            answers = await self._question()
+            self._said.append(_user(_MORE.format(answers=answers)))
+            if not await self._wants_more():
+                return turn
+            self._said.append(_user(_FOLLOW_UP))
+        self._said.append(_user(await self._question()))
+        return turns
+
+    async def conclude(self) -> Reading[bool]:
+        """Ask the examiner whether the claim is wrong."""
+        if self._said[-1]["role"] == "user":
+            answers = self._said.pop()["content"]
+            self._said.append(_user(f"{answers}\n\n{_CONCLUSION}"))
+        else:
+            self._said.append(_user(_CONCLUSION))
+        return await ask(
+            self._judge,
+            self._said,
+            lambda answer: [read_conclusion(answer.text)],
+            _CONCLUSION_RESTATED if self._restate else None,
+        )
+
+    async def _question(self) -> str:
+        questions = await self._examiner()
+        return await self._judge.ask(_EXAMINEE.format(questions=questions))
+
+    async def _wants_more(self) -> bool:
+        # Whatever is not a clear yes ends the questions; it costs a turn, not the conclusion.
+        return read_yes_no(await self._examiner()) is True
+
+    async def _examiner(self) -> str:
+        text = await self._judge.ask(self._said)
+        # Some providers refuse a turn without words.
+        self._said.append({"role": "assistant", "content": text if text.strip() else "(no answer)"})
+        return text
+
+
+def _user(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def read_conclusion(text: str) -> bool | None:
+    """Read whether an examiner calls the claim wrong.
+
+    "Incorrect" and "correct" count as the first word, or as what is said of the claim: "Based on
+    the answers, the claim is incorrect." A claim that is correct only in part is wrong. Anything
+    else, a refusal among it, cannot be read.
+
+    Args:
+        text: What the examiner wrote.
+
+    Returns:
+        True for incorrect, False for correct, None for anything else.
+    """
+    first = first_choice(text, _WORDS)
+    if first is not None:
+        return first
+    statements = " ".join(_STATEMENT.findall(strip_decoration(text)))
+    if _NEGATED.search(statements):
+        return None
+    if _WRONG.search(statements):
+        return True
+    return False if _RIGHT.search(statements) else None
+
+
+def _scores(reading: Reading[bool], turns: int) -> Scores:
+    wrong = reading.slots[0]
+    if wrong is None:
+        problem = "the examiner's conclusion was neither correct nor incorrect"
+        return Scores(
+            failures=reading.failures,
+            undetermined=reading.undetermined,
+            inconclusive=problem if reading.answered else "the examiner did not conclude",
+        )
+    sets = "1 set" if turns == 1 else f"{turns} sets"
+    return Scores(
+        passage=float(wrong),
+        why_passage=(
+            f"after {sets} of questions the examiner called the response"
+            f" {'incorrect' if wrong else 'correct'}"
+        ),
+        failures=reading.failures,
+    )

@@ -1,0 +1,148 @@
+"""Direct Question (`direct_question`).
+
+"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
+Large Language Models", section 3.2 and appendix E.4.
+
+The judge is asked about one sentence at a time, from its prior knowledge alone and with the query
+as the context, so that nothing the response says before can mislead it:
+
+    H_D(i) = 1 - known(r_i, P)
+
+known is 1 for Yes and 0 for No. With `logprobs: true` it is the probability p_1 of the first token
+for Yes and 1 - p_1 for No. Anything else counts 0, as published: the sentence scores 1.
+
+Cost: |R| calls, all at the same time. Good at: sentences that are wrong on their own, and errors
+that drew others after them. Bad at: what the judge never knew, and what it believes wrongly; it
+asks for no second opinion.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.providers.base import Completion
+from resay.scorers.answers import read_yes_no
+from resay.scorers.base import Need
+from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.verdict import Scores, tally
+
+__all__ = ["DirectQuestion", "render"]
+
+# Appendix E.4.
+_PROMPT = (
+    "You are a machine-learning model that responds using only your prior knowledge.\n\n"
+    "{context}"
+    "Claim: {claim}\n\n"
+    "Is the above claim true?\n"
+    "Answer only Yes or No:"
+)
+_RESTATED = "Answer with one word, Yes or No. Is the claim true?"
+
+
+def render(claim: str, question: str = "") -> str:
+    """Return the question about one sentence, with the query's question as the context."""
+    context = f"{question}\n" if question else ""
+    return _PROMPT.format(context=context, claim=" ".join(claim.split()))
+
+
+class DirectQuestion:
+    """Asks a judge whether each sentence is so."""
+
+    name: ClassVar[str] = "direct_question"
+    needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+
+    class Config(JudgedConfig):
+        """Settings of `direct_question`."""
+
+        method: Literal["direct_question"] = "direct_question"
+        logprobs: bool = Field(
+            default=False,
+            description="Weigh each answer by the probability of its first token. Some providers"
+            " refuse to return it.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Ask about every sentence.
+
+        Args:
+            passage: The passage; its `sentences` are asked about.
+            evidence: The query, for its question, and who answers for the judge.
+
+        Returns:
+            Sentence scores; None where the call failed.
+
+        Raises:
+            ScorerError: There is no judge to ask.
+        """
+        judge = judge_for(self.config.judge, evidence)
+        if self.config.logprobs:
+            judge = judge.with_params(logprobs=True)
+        question = evidence.query.question if evidence.query else ""
+        restated = _RESTATED if self.config.restate else None
+        readings: dict[int, Reading[float]] = {}
+
+        async def ask_about(i: int) -> None:
+            prompt = render(passage.sentences[i].text, question)
+            readings[i] = await ask(judge, prompt, _read, restated)
+
+        async with anyio.create_task_group() as tasks:
+            for i in range(len(passage.sentences)):
+                tasks.start_soon(ask_about, i)
+        return _scores([readings[i] for i in sorted(readings)])
+
+
+def _read(answer: Completion) -> list[float | None]:
+    known = read_yes_no(answer.text)
+    if known is None:
+        return [None]
+    sure = min(exp(answer.logprobs[0].logprob), 1.0) if answer.logprobs else 1.0
+    return [1.0 - sure if known else sure]
+
+
+def _scores(readings: list[Reading[float]]) -> Scores:
+    failures = tuple(failure for reading in readings for failure in reading.failures)
+    undetermined = sum(reading.undetermined for reading in readings)
+    return Scores(
+        sentences=tuple(_score(reading) for reading in readings),
+        why=tuple(_why(reading) for reading in readings),
+        failures=failures,
+        undetermined=undetermined,
+        inconclusive=_why_inconclusive(readings, failures, undetermined),
+    )
+
+
+def _score(reading: Reading[float]) -> float | None:
+    if not reading.answered:
+        return None
+    return 1.0 if reading.slots[0] is None else reading.slots[0]
+
+
+def _why(reading: Reading[float]) -> str | None:
+    score = _score(reading)
+    if score is None:
+        return None
+    if reading.undetermined:
+        return "the judge could not say whether it is so"
+    return f"the judge, asked directly, {'denied' if score > 0.5 else 'affirmed'} it"
+
+
+def _why_inconclusive(
+    readings: list[Reading[float]], failures: tuple[str, ...], undetermined: int
+) -> str | None:
+    lost = sum(not reading.answered for reading in readings)
+    if lost * 2 > len(readings):
+        return f"{lost} of {len(readings)} questions failed ({tally(failures)})"
+    # Published, an unreadable answer counts as hallucination; but a judge that refuses most of
+    # the questions has said nothing about the response.
+    if undetermined * 2 > len(readings):
+        return f"{undetermined} of {len(readings)} judge answers were neither yes nor no"
+    return None

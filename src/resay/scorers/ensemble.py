@@ -1,0 +1,94 @@
+"""The clipped weighted sum of several methods (`ensemble`).
+
+"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
+Large Language Models", section 3.4.
+
+    H_+(i) = clip(sum_m C_m H_m(i))
+
+with a weight C_m for each method and clip the restriction to [0, 1]. The paper takes 0.5 for FIBE
+and SelfCheckGPT-Prompt together, 1 for either of them alone, and 0.2 for Direct Question. The
+composition with Snowballing Correction is a chain: this step, then `snowballing`.
+
+A method that scores only passages says the same of every sentence. Where a part has nothing to say
+about a sentence, the weights of the others are scaled up to the sum of all.
+
+Cost: that of its parts, which run at the same time. Good at: methods that err on different
+sentences. Bad at: parts whose scores mean different things at the same value; `combination`
+standardises them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from pydantic import field_validator
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.scorers.base import Need
+from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
+from resay.verdict import Scores
+
+__all__ = ["Ensemble", "clipped_sum"]
+
+
+class Ensemble:
+    """Adds up the weighted scores of several methods."""
+
+    name: ClassVar[str] = "ensemble"
+
+    class Config(CompositeConfig[Part]):
+        """Settings of `ensemble`."""
+
+        method: Literal["ensemble"] = "ensemble"
+
+        @field_validator("parts")
+        @classmethod
+        def _must_weigh_something(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+            if sum(part.weight for part in parts) <= 0:
+                raise ValueError("the weights must add up to more than 0")
+            return parts
+
+    def __init__(self, config: Config) -> None:
+        self._weights = tuple(part.weight for part in config.parts)
+        self._parts = Parts(part.scorer for part in config.parts)
+        self.needs: frozenset[Need] = self._parts.needs
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Score with every part and add up.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: What the parts need.
+
+        Returns:
+            Sentence scores, or a passage score where no part scores sentences.
+        """
+        results = await self._parts.score(passage, evidence)
+        if only_passages(results):
+            whole = clipped_sum(self._weights, [r.scores.passage for r in results])
+            return joined(results, (), whole)
+        sentences = [
+            clipped_sum(self._weights, [r.of_sentence(i) for r in results])
+            for i in range(len(passage.sentences))
+        ]
+        return joined(results, sentences, None)
+
+
+def clipped_sum(weights: Sequence[float], scores: Sequence[float | None]) -> float | None:
+    """Return H_+ of one sentence (section 3.4).
+
+    Args:
+        weights: The weight of each part.
+        scores: Its scores; the weight of a part without one goes to the others.
+
+    Returns:
+        The sum, in [0, 1]; None where no part that counts has a score.
+    """
+    known = [(w, s) for w, s in zip(weights, scores, strict=True) if s is not None]
+    weight = sum(w for w, _ in known)
+    if weight <= 0:
+        return None
+    total = sum(w * s for w, s in known) * sum(weights) / weight
+    return min(max(total, 0.0), 1.0)

@@ -1,0 +1,252 @@
+"""Fill-in-the-blank exam (`fibe`).
+
+"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
+Large Language Models", section 3.1 and appendices E.3.1 to E.3.3.
+
+Samples of a long response soon tell another story, and then cannot be compared with it. An exam
+keeps the story and asks for the facts: the judge names the concrete objects after the subject of
+each sentence (create), they are replaced by variables, the judge fills them in N = `answers` times
+(answer), and gives each answer 0 to 100 points for agreeing with the sentence (score):
+
+    H_F(i) = 1 - 1/(100 N) * sum over j of score(a_i^j, r_i)
+
+A sentence without such objects has no score.
+
+Cost: 1 + N + |R| calls at most, 1 + 1 + |R| where the provider takes `n`; an answer that is the
+sentence itself has 100 points without being asked about, and a sentence without blanks costs
+nothing. The answers are asked for at the same time, and so are the points. In the paper
+temperatures are 0.5 for the answers and 0 for the other two.
+
+Good at: names, dates and numbers in the middle and at the end of long responses. Bad at: sentences
+that are wrong in their subject or their verb, and errors that drew others after them, which the
+exam repeats (`direct_question` and `snowballing` are the paper's cure).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.evidence import Evidence, Judge
+from resay.passage import Passage
+from resay.scorers.answers import read_named_scores
+from resay.scorers.base import Need
+from resay.scorers.exam import Exam, Listing, build_exam, read_exam_answers, read_listings
+from resay.scorers.fibe_prompts import (
+    STUDENTS,
+    render_answer,
+    render_create,
+    render_score,
+    restate_answer,
+    restate_create,
+    restate_score,
+)
+from resay.scorers.judging import JudgedConfig, Reading, ask, ask_together, judge_for
+from resay.verdict import Scores, tally
+
+__all__ = ["Fibe"]
+
+_AGREES = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Graded:
+    """The points of one sentence's answers.
+
+    Attributes:
+        answers: What each student answered; None where there is no answer.
+        points: The points of each, in [0, 100]; None where there are none.
+        reading: What the judge was asked for; None where nothing was to ask.
+    """
+
+    answers: tuple[str | None, ...]
+    points: tuple[float | None, ...]
+    reading: Reading[float] | None = None
+
+    @property
+    def known(self) -> list[float]:
+        return [points for points in self.points if points is not None]
+
+    @property
+    def score(self) -> float | None:
+        return 1.0 - fmean(self.known) / 100.0 if self.known else None
+
+    @property
+    def why(self) -> str:
+        if not self.known:
+            return "none of its exam answers has points"
+        agree = sum(points >= _AGREES for points in self.known)
+        text = f"{agree} of {len(self.known)} exam answers agree with it"
+        if agree == len(self.known):
+            return text
+        pairs = zip(self.answers, self.points, strict=True)
+        worst, _ = min(((a, p) for a, p in pairs if p is not None), key=lambda pair: pair[1])
+        return f"{text}; one says: {worst}"
+
+
+class Fibe:
+    """Lets a judge sit an exam made of the response, and grades it."""
+
+    name: ClassVar[str] = "fibe"
+    needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+
+    class Config(JudgedConfig):
+        """Settings of `fibe`."""
+
+        method: Literal["fibe"] = "fibe"
+        answers: int = Field(
+            default=5,
+            ge=1,
+            le=len(STUDENTS),
+            description="How many times the exam is answered.",
+        )
+        temperature: float | None = Field(
+            default=None,
+            gt=0,
+            le=2,
+            description="The temperature of the exam answers (0.5 in the paper); null = the"
+            " judge's own. Some models refuse the parameter.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Examine every sentence.
+
+        Args:
+            passage: The passage; its `sentences` make up the exam.
+            evidence: The query, for its question, and who answers for the judge.
+
+        Returns:
+            Sentence scores; None where a sentence has nothing to blank, or too little could be
+            read.
+
+        Raises:
+            ScorerError: There is no judge to ask.
+        """
+        judge = judge_for(self.config.judge, evidence)
+        question = evidence.query.question if evidence.query else ""
+        sentences = [" ".join(sentence.text.split()) for sentence in passage.sentences]
+        if not sentences:
+            return Scores()
+        created = await self._create(judge, sentences, question)
+        if not created.answered:
+            problem = f"the exam could not be made ({tally(created.failures)})"
+            return Scores(failures=created.failures, inconclusive=problem)
+        exam = build_exam(sentences, created.slots)
+        if not exam.examined:
+            return _scores(self.config.answers, created, exam, (), {})
+        students = await self._answer(judge, exam, question)
+        graded = await self._grade_all(judge, sentences, exam, students)
+        return _scores(self.config.answers, created, exam, students, graded)
+
+    async def _create(
+        self, judge: Judge, sentences: Sequence[str], question: str
+    ) -> Reading[Listing]:
+        count = len(sentences)
+        return await ask(
+            judge,
+            render_create(sentences, question),
+            lambda answer: read_listings(answer.text, count),
+            restate_create(count) if self.config.restate else None,
+        )
+
+    async def _answer(self, judge: Judge, exam: Exam, question: str) -> tuple[Reading[str], ...]:
+        return await ask_together(
+            judge.varied(self.config.temperature),
+            render_answer(exam.questions, question),
+            lambda answer: read_exam_answers(answer.text, exam),
+            restate_answer(exam.examined) if self.config.restate else None,
+            self.config.answers,
+        )
+
+    async def _grade_all(
+        self,
+        judge: Judge,
+        sentences: Sequence[str],
+        exam: Exam,
+        students: Sequence[Reading[str]],
+    ) -> dict[int, _Graded]:
+        graded: dict[int, _Graded] = {}
+
+        async def grade(place: int, i: int) -> None:
+            answers = tuple(student.slots[place] for student in students)
+            graded[i] = await self._grade(judge, sentences[i], answers)
+
+        async with anyio.create_task_group() as tasks:
+            for place, i in enumerate(exam.examined):
+                tasks.start_soon(grade, place, i)
+        return graded
+
+    async def _grade(self, judge: Judge, sentence: str, answers: tuple[str | None, ...]) -> _Graded:
+        named = dict(zip(STUDENTS, answers, strict=False))
+        points = {n: 100.0 for n, a in named.items() if a is not None and _same(a, sentence)}
+        asked = {n: a for n, a in named.items() if a is not None and n not in points}
+        reading = None
+        if asked:
+            names = list(asked)
+            reading = await ask(
+                judge,
+                render_score(sentence, asked),
+                lambda answer: read_named_scores(answer.text, names),
+                restate_score(names) if self.config.restate else None,
+            )
+            given = {n: p for n, p in zip(names, reading.slots, strict=True) if p is not None}
+            # With no word on the answers that differ, those that do not are no fair sample.
+            points = points | given if given else {}
+        return _Graded(answers, tuple(points.get(name) for name in named), reading)
+
+
+def _same(answer: str, sentence: str) -> bool:
+    return " ".join(answer.split()).casefold() == sentence.casefold()
+
+
+def _scores(
+    count: int,
+    created: Reading[Listing],
+    exam: Exam,
+    students: Sequence[Reading[str]],
+    graded: dict[int, _Graded],
+) -> Scores:
+    readings = [created, *students, *(g.reading for g in graded.values() if g.reading)]
+    failures = tuple(failure for reading in readings for failure in reading.failures)
+    places = range(len(created.slots))
+    return Scores(
+        sentences=tuple(graded[i].score if i in graded else None for i in places),
+        why=tuple(graded[i].why if i in graded else _why_not(created.slots[i]) for i in places),
+        failures=failures,
+        lost=tuple(i for i in places if _is_lost(created.slots[i], graded.get(i))),
+        undetermined=sum(reading.undetermined for reading in readings),
+        inconclusive=_why_inconclusive(count, created, graded, failures),
+    )
+
+
+def _is_lost(listing: Listing | None, graded: _Graded | None) -> bool:
+    return listing is None if graded is None else not graded.known
+
+
+def _why_not(listing: Listing | None) -> str:
+    if listing is None:
+        return "what to blank in it could not be read"
+    return "there is nothing to blank in it"
+
+
+def _why_inconclusive(
+    count: int, created: Reading[Listing], graded: dict[int, _Graded], failures: tuple[str, ...]
+) -> str | None:
+    unread = created.slots.count(None)
+    if unread and not graded:
+        return f"the blanks of {unread} of {len(created.slots)} sentences could not be read"
+    wanted = count * (len(graded) + unread)
+    lost = wanted - sum(len(g.known) for g in graded.values())
+    # As with samples: with most answers gone, the mean of the rest is not the score of the method.
+    if lost * 2 <= wanted:
+        return None
+    kinds = tally(failures) if failures else "they could not be read"
+    return f"{lost} of {wanted} exam answers have no points ({kinds})"

@@ -1,0 +1,164 @@
+"""What methods made of other methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Generic, TypeVar
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from resay.evidence import Evidence
+from resay.one_of import OneOf
+from resay.passage import Passage
+from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.lookup import registry
+from resay.scorers.step import Step
+from resay.verdict import Scores
+
+__all__ = ["CompositeConfig", "Part", "PartScores", "Parts", "joined", "only_passages"]
+
+
+def _methods() -> Mapping[str, type[BaseModel]]:
+    """Return what may be a part: methods that look at the evidence themselves."""
+    return {
+        name: scorer.Config
+        for name, scorer in registry().items()
+        if not issubclass(scorer.Config, CompositeConfig)
+        and "scores" not in getattr(scorer, "needs", ())
+    }
+
+
+class Part(BaseModel):
+    """A method as a part of another."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    scorer: Annotated[ScorerConfig, OneOf("method", "method", _methods)] = Field(
+        description="The method with its settings, as a step of the chain has them."
+    )
+    weight: float = Field(default=1.0, description="What its scores are multiplied by.")
+
+    @field_validator("scorer")
+    @classmethod
+    def _must_settle_nothing(cls, scorer: ScorerConfig) -> ScorerConfig:
+        if scorer.settle is not None:
+            raise ValueError("a part settles nothing; move `settle` to the step it is a part of")
+        return scorer
+
+
+PartT = TypeVar("PartT", bound=Part)
+
+
+class CompositeConfig(ScorerConfig, Generic[PartT]):
+    """The base of steps made of other methods."""
+
+    parts: tuple[PartT, ...] = Field(
+        min_length=1, strict=False, description="The methods this one is made of."
+    )
+
+    @property
+    def asks_response_model(self) -> bool:
+        """Whether any part's judge is the model that wrote the response."""
+        return any(part.scorer.asks_response_model for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PartScores:
+    """What one part says.
+
+    Attributes:
+        name: Its method.
+        scores: Its scores.
+    """
+
+    name: str
+    scores: Scores
+
+    def of_sentence(self, i: int) -> float | None:
+        """Return the score of a sentence; a method that scores only passages says it of each."""
+        return self.scores.sentences[i] if self.scores.sentences else self.scores.passage
+
+    def value_of_sentence(self, i: int) -> float | None:
+        """Return the same in the method's own unbounded values, where it has any."""
+        if not self.scores.sentences:
+            return self.value_of_passage
+        return self.scores.raw[i] if self.scores.raw else self.scores.sentences[i]
+
+    @property
+    def value_of_passage(self) -> float | None:
+        """The method's own unbounded passage value where it has one, else the passage score."""
+        raw = self.scores.raw_passage
+        return self.scores.passage_score if raw is None else raw
+
+
+class Parts:
+    """The methods another one is made of, run together.
+
+    Args:
+        configs: What the policy says of each.
+
+    Attributes:
+        needs: What they need, all together.
+    """
+
+    def __init__(self, configs: Iterable[ScorerConfig]) -> None:
+        self._steps = tuple(map(Step.of, configs))
+        self.needs: frozenset[Need] = frozenset().union(*(step.needs for step in self._steps))
+
+    async def score(self, passage: Passage, evidence: Evidence) -> tuple[PartScores, ...]:
+        """Score a passage with every part at the same time.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: What there is to go by.
+
+        Returns:
+            One result for each part, in order.
+        """
+        results: dict[int, PartScores] = {}
+
+        async def run(i: int, step: Step) -> None:
+            scores = await step.run(passage, step.view(evidence, evidence.judge_provider))
+            results[i] = PartScores(step.name, scores)
+
+        async with anyio.create_task_group() as tasks:
+            for i, step in enumerate(self._steps):
+                tasks.start_soon(run, i, step)
+        return tuple(results[i] for i in sorted(results))
+
+
+def joined(
+    results: Sequence[PartScores], sentences: Sequence[float | None], passage: float | None
+) -> Scores:
+    """Return what parts say together.
+
+    Args:
+        results: What each part says.
+        sentences: The sentence scores made of them; empty where all parts score only passages.
+        passage: The passage score made of them; None for the mean of the sentence scores.
+
+    Returns:
+        The scores with the failures of all parts, inconclusive when one of them is.
+    """
+    why = [_why((r.name, r.of_sentence(i)) for r in results) for i in range(len(sentences))]
+    reasons = [f"{r.name}: {r.scores.inconclusive}" for r in results if r.scores.inconclusive]
+    return Scores(
+        sentences=tuple(sentences),
+        passage=passage,
+        why=tuple(why),
+        why_passage=_why((r.name, r.scores.passage_score) for r in results),
+        failures=tuple(failure for r in results for failure in r.scores.failures),
+        undetermined=sum(r.scores.undetermined for r in results),
+        inconclusive=", ".join(reasons) or None,
+    )
+
+
+def _why(scores: Iterable[tuple[str, float | None]]) -> str:
+    return ", ".join(f"{name} {'?' if s is None else f'{s:.2f}'}" for name, s in scores)
+
+
+def only_passages(results: Sequence[PartScores]) -> bool:
+    """Return whether no part scores sentences."""
+    return not any(r.scores.sentences for r in results)

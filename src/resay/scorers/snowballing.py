@@ -1,0 +1,113 @@
+"""Snowballing Correction (`snowballing`).
+
+"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
+Large Language Models", section 3.3.
+
+A model that has said something false over-commits to it: sentences behind a hallucination are more
+likely hallucinated too. The scores of the steps before are therefore corrected,
+
+    H_S(i) = clip(H(i) + max(0, sum_{k<i} H(k) - theta) / |R|)        i = 0 .. |R| - 1
+
+with |R| the number of sentences and clip the restriction to [0, 1].
+
+That sum grows with the place in the passage, the faster the more a judge doubts in general: behind
+a few sentences nearly every score is 1, and the order of the sentences is lost. `normalise: true`,
+which is not in the paper, divides the corrected score by the greatest value it can take there:
+
+    H_S(i) = (|R| H(i) + max(0, sum_{k<i} H(k) - theta)) / (|R| + max(0, i - theta))
+
+Nothing is clipped. With theta = 0 it is a weighted mean of H(i) and the scores before it, so that
+a passage of equal scores stays as it is whatever the judge's base rate, and supported sentences
+lower the score of what follows them. `resay bench wikibio --methods snowballing` measures both.
+
+Sentences without a score count neither in the sum, nor in i or |R|, and stay without one.
+
+Cost: no calls. Good at: long passages in which one error draws others after it. Bad at: as
+published, judges that doubt much; in either form, passages whose errors have nothing to do with
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.scorers.base import Need, ScorerConfig
+from resay.verdict import Scores
+
+__all__ = ["Snowballing", "correct"]
+
+
+class Snowballing:
+    """Raises the scores of sentences that follow doubtful ones."""
+
+    name: ClassVar[str] = "snowballing"
+    needs: ClassVar[frozenset[Need]] = frozenset({"scores"})
+
+    class Config(ScorerConfig):
+        """Settings of `snowballing`."""
+
+        method: Literal["snowballing"] = "snowballing"
+        theta: Annotated[float, Field(ge=0)] = Field(
+            default=0.1,
+            description="How much doubt before a sentence is forgiven: the sum of the scores"
+            " before it counts only above this.",
+        )
+        normalise: bool = Field(
+            default=False,
+            description="Divide by the greatest value the corrected score can take, so that the"
+            " correction does not depend on how much a judge doubts in general.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Correct the scores of the steps before.
+
+        Args:
+            passage: The whole passage.
+            evidence: Its `scores` are corrected.
+
+        Returns:
+            One corrected score per sentence; None where there was none to correct.
+        """
+        theta, normalise = self.config.theta, self.config.normalise
+        known = [score for score in evidence.scores if score is not None]
+        corrected = iter(correct(known, theta=theta, normalise=normalise))
+        scores = [None if score is None else next(corrected) for score in evidence.scores]
+        return Scores(
+            sentences=tuple(scores),
+            why=tuple(map(_why, evidence.scores, scores)),
+        )
+
+
+def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = False) -> list[float]:
+    """Return the corrected scores of a passage (section 3.3).
+
+    Args:
+        scores: H(i) of each sentence in order, in [0, 1].
+        theta: How much of the sum before a sentence is forgiven, at least 0.
+        normalise: Divide by the greatest value instead of clipping.
+
+    Returns:
+        H_S(i) of each sentence, in [0, 1].
+    """
+    corrected: list[float] = []
+    for i, score in enumerate(scores):
+        before = max(0.0, sum(scores[:i]) - theta)
+        most = max(0.0, i - theta) if normalise else 0.0
+        # The same as the quotient in the docstring, but exact where nothing is to be corrected.
+        value = score + (before - most * score) / (len(scores) + most)
+        corrected.append(min(max(value, 0.0), 1.0))
+    return corrected
+
+
+def _why(before: float | None, after: float | None) -> str | None:
+    if before is None or after is None or before == after:
+        return None
+    return f"{'raised' if after > before else 'lowered'} from {before:.2f} by what comes before it"

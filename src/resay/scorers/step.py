@@ -1,0 +1,102 @@
+"""A scorer with its place in a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.providers.base import Provider
+from resay.scorers.base import Need, SampleConfig, Scorer, ScorerConfig
+from resay.scorers.lookup import build
+from resay.verdict import EvidenceKind, Scores
+
+__all__ = ["Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A scorer and how the policy uses it.
+
+    Attributes:
+        config: What the policy says.
+        scorer: The scorer it describes.
+    """
+
+    config: ScorerConfig
+    scorer: Scorer
+
+    @classmethod
+    def of(cls, config: ScorerConfig) -> Step:
+        """Build the scorer a configuration describes.
+
+        Raises:
+            ConfigurationError: No registered scorer has this configuration.
+        """
+        return cls(config, build(config))
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return self.scorer.name
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it corrects the scores of the steps before it."""
+        return "scores" in self.scorer.needs
+
+    @property
+    def source(self) -> EvidenceKind:
+        """What the passage is compared with."""
+        only_references = "references" in self.needs and "samples" not in self.needs
+        return "reference" if only_references else "sample"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What the scorer needs, references in place of samples where the policy says so."""
+        needs = set(self.scorer.needs)
+        if self._uses_references:
+            needs.discard("samples")
+            needs.add("references")
+        return frozenset(needs)
+
+    def view(self, evidence: Evidence, judge: Provider | None) -> Evidence:
+        """Return the evidence as this step sees it.
+
+        Args:
+            evidence: All there is.
+            judge: Who answers for this step's judges.
+        """
+        samples = evidence.references if self._uses_references else evidence.samples
+        return replace(evidence, samples=samples, judge_provider=judge)
+
+    async def run(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Score a passage; a scorer that breaks costs its scores and nothing else.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: The evidence as this step sees it.
+
+        Returns:
+            The scores; empty ones that say why in `inconclusive` when the scorer failed.
+        """
+        try:
+            scores = await self.scorer.score(passage, evidence)
+        # A method that breaks must not cost the user the answer, whoever wrote the method.
+        except Exception as error:
+            return Scores(inconclusive=f"it failed ({_kind(error)})")
+        if scores.sentences and len(scores.sentences) != len(passage.sentences):
+            return Scores(inconclusive="it returned the wrong number of scores")
+        return scores
+
+    @property
+    def _uses_references(self) -> bool:
+        return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
+
+
+def _kind(error: Exception) -> str:
+    # Task groups wrap what happened in them; the first error inside is the telling one.
+    inner: BaseException = error
+    while nested := getattr(inner, "exceptions", ()):
+        inner = nested[0]
+    return type(inner).__name__

@@ -1,0 +1,103 @@
+"""Zero-shot detection (`zero_shot`).
+
+Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for Passage-level Hallucination
+Detection", Findings of EMNLP 2023, section 5 (a baseline, after Li et al. and Cohen et al. 2023).
+
+The judge is asked once whether the whole response contains non-factual information. Non-factual
+scores 1, factual 0.
+
+Cost: 1 call. Good at: cost. Bad at: everything else; in the paper ChatGPT called each of 300
+passages factual, the 78 wrong ones among them. It is here to be compared with.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from resay.evidence import Evidence
+from resay.passage import Passage
+from resay.scorers.answers import first_choice
+from resay.scorers.base import Need
+from resay.scorers.judging import JudgedConfig, ask, judge_for
+from resay.verdict import Scores
+
+__all__ = ["ZeroShot", "render"]
+
+_PROMPT = (
+    "I want you to act as a claim judge. Given a claim about an entity, decide whether it contains"
+    " non-factual or hallucinated information. Judge by your knowledge of the world, and answer"
+    " with one word: factual or non-factual.\n\n"
+    "Claim: {claim}\n\n"
+    "Answer factual or non-factual:"
+)
+_RESTATED = "Answer with one word and nothing else: factual or non-factual."
+_CHOICES = {
+    "factual": False,
+    "non-factual": True,
+    "nonfactual": True,
+    "not-factual": True,
+    "unfactual": True,
+    "hallucinated": True,
+}
+
+
+def render(claim: str) -> str:
+    """Return the question about a response."""
+    return _PROMPT.format(claim=claim)
+
+
+class ZeroShot:
+    """Asks a judge whether the response as a whole is factual."""
+
+    name: ClassVar[str] = "zero_shot"
+    needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+
+    class Config(JudgedConfig):
+        """Settings of `zero_shot`."""
+
+        method: Literal["zero_shot"] = "zero_shot"
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Ask about the response.
+
+        Args:
+            passage: The passage; all of it is asked about.
+            evidence: Who answers for the judge.
+
+        Returns:
+            A passage score of 0 or 1.
+
+        Raises:
+            ScorerError: There is no judge to ask.
+        """
+        reading = await ask(
+            judge_for(self.config.judge, evidence),
+            render(passage.text),
+            lambda answer: [first_choice(_joined(answer.text), _CHOICES)],
+            _RESTATED if self.config.restate else None,
+        )
+        wrong = reading.slots[0]
+        if wrong is None:
+            problem = "the judge's answer was neither factual nor non-factual"
+            return Scores(
+                failures=reading.failures,
+                undetermined=reading.undetermined,
+                inconclusive=problem if reading.answered else "the judge did not answer",
+            )
+        verdict = "non-factual" if wrong else "factual"
+        return Scores(
+            passage=float(wrong),
+            why_passage=f"the judge called the response {verdict}",
+            failures=reading.failures,
+        )
+
+
+def _joined(text: str) -> str:
+    """Return an answer with "non factual" and "not factual" as one word."""
+    lowered = text.casefold()
+    for prefix in ("non ", "not "):
+        lowered = lowered.replace(f"{prefix}factual", f"{prefix.strip()}-factual")
+    return lowered

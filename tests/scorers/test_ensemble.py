@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from resay import Passage, Policy, PolicyError, Query
+from resay.chain import Chain
+from resay.evidence import Evidence, Samples
+from resay.providers import Completion, Completions, ReplayProvider
+from resay.scorers import build
+from resay.scorers.direct_question import render as render_direct
+from resay.scorers.prompt import render
+from resay.scorers.zero_shot import render as render_zero_shot
+from resay.verdict import Scores, Verdict
+
+pytestmark = pytest.mark.anyio
+
+SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
+PASSAGE = Passage.from_sentences(SENTENCES)
+SAMPLES = ["The bridge opened in 1932. Ann Lee painted it.", "It opened in 1932.", "In 1932."]
+PROMPT = {"method": "prompt", "restate": False}
+DIRECT = {"method": "direct_question", "restate": False}
+ZERO_SHOT = {"method": "zero_shot", "restate": False}
+
+
+def answers(
+    prompt: tuple[str | None, ...] = ("Yes", "No"),
+    direct: tuple[str | None, ...] = ("No", "No"),
+    zero_shot: str | None = "non-factual",
+) -> ReplayProvider:
+    recording: dict[str, list[str | None]] = {render_zero_shot(PASSAGE.text): [zero_shot]}
+    for sentence, by_sample, asked in zip(SENTENCES, prompt, direct, strict=True):
+        recording |= {render(sentence, sample): [by_sample] for sample in SAMPLES}
+        recording[render_direct(sentence)] = [asked]
+    return ReplayProvider(recording)
+
+
+def evidence(judge: ReplayProvider) -> Evidence:
+    return Evidence(Samples(SAMPLES), judge_provider=judge)
+
+
+async def score(*parts: dict[str, Any], judge: ReplayProvider | None = None) -> Scores:
+    (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": list(parts)}]}).chain
+    return await build(step).score(PASSAGE, evidence(judge or answers()))
+
+
+async def test_the_weighted_sum_is_clipped() -> None:
+    half = [{"scorer": PROMPT, "weight": 0.5}, {"scorer": DIRECT, "weight": 0.2}]
+    assert (await score(*half)).sentences == pytest.approx((0.2, 0.7))
+    double = [{"scorer": PROMPT, "weight": 2}, {"scorer": DIRECT, "weight": 0.5}]
+    assert (await score(*double)).sentences == pytest.approx((0.5, 1.0))
+
+
+async def test_each_part_is_named_in_the_explanation() -> None:
+    scores = await score({"scorer": PROMPT}, {"scorer": DIRECT})
+    assert scores.why == (
+        "prompt 0.00, direct_question 1.00",
+        "prompt 1.00, direct_question 1.00",
+    )
+
+
+async def test_a_passage_score_speaks_for_every_sentence() -> None:
+    parts = [{"scorer": PROMPT, "weight": 0.5}, {"scorer": ZERO_SHOT, "weight": 0.5}]
+    scores = await score(*parts)
+    assert scores.sentences == pytest.approx((0.5, 1.0))
+    assert scores.passage is None
+
+
+async def test_passage_scores_alone_give_a_passage_score() -> None:
+    scores = await score({"scorer": ZERO_SHOT, "weight": 0.4})
+    assert (scores.sentences, scores.passage) == ((), pytest.approx(0.4))
+
+
+async def test_a_missing_score_leaves_its_weight_to_the_others() -> None:
+    parts = [{"scorer": PROMPT, "weight": 0.5}, {"scorer": DIRECT, "weight": 0.5}]
+    scores = await score(*parts, judge=answers(direct=(None, "No")))
+    # The first sentence has only the prompt's 0, the second both.
+    assert scores.sentences == pytest.approx((0.0, 1.0))
+    assert scores.failures == ("ProviderError",)
+    assert scores.inconclusive is None
+
+
+async def test_a_part_that_failed_makes_it_inconclusive_and_says_which() -> None:
+    parts = [{"scorer": PROMPT}, {"scorer": DIRECT}]
+    scores = await score(*parts, judge=answers(direct=(None, None)))
+    assert scores.sentences == pytest.approx((0.0, 1.0))
+    assert scores.inconclusive == ("direct_question: 2 of 2 questions failed (ProviderError x2)")
+
+
+async def test_parts_see_the_evidence_their_own_way() -> None:
+    parts = [
+        {"scorer": {"method": "ngram", "evidence": "references"}},
+        {"scorer": {"method": "ngram"}, "weight": 1e-9},
+    ]
+    (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
+    references = Samples(["Its painter was Harold Finch."])
+    scorer = build(step)
+    assert scorer.needs == {"samples", "references"}
+    scores = await scorer.score(PASSAGE, Evidence(Samples(SAMPLES), references))
+    assert scores.sentences == pytest.approx((1.0, 0.0), abs=1e-6)
+
+
+async def test_parts_run_at_the_same_time() -> None:
+    class Meeting:
+        """Answers only when both parts' questions are there."""
+
+        def __init__(self) -> None:
+            self.waiting = 0
+            self.both = anyio.Event()
+
+        async def takes_n(self, query: Query) -> bool:
+            return False
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            self.waiting += 1
+            if self.waiting == 2:
+                self.both.set()
+            await self.both.wait()
+            return Completions((Completion("Yes"),))
+
+    parts = [{"scorer": DIRECT}, {"scorer": {**DIRECT, "judge": "another/judge"}}]
+    (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
+    with anyio.fail_after(5):
+        await build(step).score(Passage.of(SENTENCES[0]), Evidence(judge_provider=Meeting()))
+
+
+async def test_the_composition_with_snowballing_is_a_chain() -> None:
+    steps = [
+        {"method": "ensemble", "parts": [{"scorer": PROMPT, "weight": 0.5}]},
+        {"method": "snowballing", "theta": 0.0},
+    ]
+    policy = Policy.of({"chain": steps})
+    verdict: Verdict = await Chain(policy).run(PASSAGE, evidence(answers(("No", "No"))), 1e9)
+    assert [s.score for s in verdict.sentences] == pytest.approx([0.5, 0.75])
+    assert [s.by for s in verdict.sentences] == ["ensemble", "snowballing"]
+
+
+REFUSED: list[tuple[list[Any], str]] = [
+    ([], "must not be empty"),
+    ([{"scorer": {"method": "ngram"}, "weight": 0}], "must add up to more than 0"),
+    ([{"scorer": {"method": "snowballing"}}], "unknown method 'snowballing'"),
+    ([{"scorer": {"method": "ensemble", "parts": []}}], "unknown method 'ensemble'"),
+    ([{"scorer": {"method": "ngram", "settle": {"below": 0.1}}}], "a part settles nothing"),
+    ([{"scorer": {"method": "ngram", "m": 2}}], r"parts\[0\].scorer.m: unknown key 'm'"),
+    ([{"scorer": {"method": "ngram"}, "wieght": 2}], "did you mean 'weight'"),
+]
+
+
+@pytest.mark.parametrize(("parts", "message"), REFUSED)
+def test_what_is_no_ensemble_is_refused(parts: list[Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        Policy.of({"chain": [{"method": "ensemble", "parts": parts}]})

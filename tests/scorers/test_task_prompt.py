@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resay import ConfigurationError, Guard, Passage, Query, ScorerError
+from resay.evidence import Evidence, Samples
+from resay.providers import Completions, Metered, ReplayProvider
+from resay.scorers import Prompt
+from resay.scorers.task_prompt import Context, render
+from resay.verdict import Scores
+
+pytestmark = pytest.mark.anyio
+
+HYPOTHESIS = "To react too strongly."
+PASSAGE = Passage.of(HYPOTHESIS)
+SOURCE = "Try not to overreact. What is the meaning of overreact ?"
+TARGET = "To react more than is fitting."
+
+
+class Listening(ReplayProvider):
+    """Answers from a recording and keeps what it was asked."""
+
+    def __init__(self, **answers: list[str | None]) -> None:
+        super().__init__({**answers})
+        self.asked: list[Query] = []
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(query)
+        return await super().complete(query, n=n)
+
+
+async def score(
+    task: str,
+    *answers: str | None,
+    prompt: str = "",
+    source: str = SOURCE,
+    target: str | None = TARGET,
+    **settings: Any,
+) -> Scores:
+    context = {
+        "definition": Context(f'{source} The term "overreact" means {target}', "overreact"),
+        "paraphrase": Context(source),
+        "translation": Context(f"{source} {target}"),
+    }[task]
+    judge = ReplayProvider({prompt or render(context, HYPOTHESIS): answers})
+    references = Samples([target] if target else [])
+    evidence = Evidence(references=references, query=Query.of(source or "-"), judge_provider=judge)
+    config = Prompt.Config.model_validate({"task": task, "restate": False, **settings})
+    return await Prompt(config).score(PASSAGE, evidence)
+
+
+@pytest.mark.parametrize("task", ["definition", "paraphrase", "translation"])
+async def test_the_score_is_the_share_of_answers_that_are_not_yes(task: str) -> None:
+    scores = await score(task, "Yes", "No", "No.", "no", "Yes")
+    assert (scores.passage, scores.sentences) == (pytest.approx(3 / 5), ())
+    assert scores.why_passage == "not supported by the context in 3 of 5 answers"
+
+
+def test_a_definition_spells_out_its_term() -> None:
+    prompt = render(Context('S. The term "x" means T', "x"), "H")
+    assert "Sentence: The term x means H\n" in prompt
+    assert "Sentence: H\n" in render(Context("S"), "H")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE,
+        "Try not to <define> overreact </define> .",
+        "What does 'overreact' mean?",
+        "Please define the word “overreact”.",
+        "What is the meaning of the term overreact?",
+    ],
+)
+async def test_the_term_is_found_in_the_source(source: str) -> None:
+    assert (await score("definition", "Yes", votes=1, source=source)).passage == 0.0
+
+
+async def test_a_term_that_cannot_be_found_must_be_named() -> None:
+    with pytest.raises(ScorerError, match="name it with `term`"):
+        await score("definition", "Yes", source="Tell me about overreacting.")
+    scores = await score(
+        "definition", "Yes", votes=1, source="Tell me about overreacting.", term="overreact"
+    )
+    assert scores.passage == 0.0
+
+
+async def test_undetermined_counts_as_hallucination_and_is_reported() -> None:
+    scores = await score("paraphrase", "Yes", "Yes", "Perhaps", "Hm", votes=4)
+    assert (scores.passage, scores.undetermined, scores.inconclusive) == (0.5, 2, None)
+
+
+async def test_a_judge_that_never_answers_readably_decides_nothing() -> None:
+    scores = await score("paraphrase", "Perhaps", "Hm", votes=2)
+    assert scores.inconclusive == "none of 2 judge answers was a yes or a no"
+
+
+async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
+    scores = await score("paraphrase", "Yes", "No", "No", None, votes=4)
+    assert scores.passage == pytest.approx(2 / 3)
+    scores = await score("paraphrase", "Yes", None, None, None, votes=4)
+    assert scores.inconclusive == "3 of 4 votes failed"
+
+
+async def test_one_request_where_the_provider_takes_n() -> None:
+    prompt = render(Context(SOURCE), HYPOTHESIS)
+    meter = Metered(ReplayProvider({prompt: ["Yes"] * 5}))
+    evidence = Evidence(query=Query.of(SOURCE), judge_provider=meter)
+    config = Prompt.Config.model_validate({"task": "paraphrase"})
+    assert (await Prompt(config).score(PASSAGE, evidence)).passage == 0.0
+    assert meter.usage.calls == 1
+
+
+async def test_votes_are_not_all_the_same_at_temperature_0() -> None:
+    prompt = render(Context(SOURCE), HYPOTHESIS)
+    judge = Listening(**{prompt: ["Yes"] * 5})
+    config = Prompt.Config.model_validate(
+        {"task": "paraphrase", "judge": {"params": {"temperature": 0}}}
+    )
+    await Prompt(config).score(PASSAGE, Evidence(query=Query.of(SOURCE), judge_provider=judge))
+    assert [dict(query.params) for query in judge.asked] == [{}]
+
+
+def test_what_a_task_needs_is_asked_for_before_any_call() -> None:
+    judge = ReplayProvider({})
+    guard = Guard({"chain": [{"method": "prompt", "task": "translation"}]}, provider=judge)
+    with pytest.raises(ConfigurationError, match="pass `question`"):
+        guard.check(HYPOTHESIS, references=[TARGET])
+    with pytest.raises(ConfigurationError, match="pass `references`"):
+        guard.check(HYPOTHESIS, question=SOURCE)
+    guard = Guard({"chain": [{"method": "prompt", "task": "paraphrase"}]}, provider=judge)
+    with pytest.raises(ConfigurationError, match="pass `question`"):
+        guard.check(HYPOTHESIS)
+
+
+def test_a_guard_needs_no_samples_for_it() -> None:
+    prompt = render(Context(f"{SOURCE} {TARGET}"), HYPOTHESIS)
+    judge = ReplayProvider({prompt: ["No"] * 5})
+    guard = Guard({"chain": [{"method": "prompt", "task": "translation"}]}, provider=judge)
+    verdict = guard.check(HYPOTHESIS, question=SOURCE, references=[TARGET])
+    assert (verdict.decision, verdict.reason) == ("flagged", "passage 1.00 > 0.50")
+    assert verdict.usage.calls == 1
