@@ -52,6 +52,8 @@ async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
+    # Whoever imports it first decides whether it prints its advertisements on stdout.
+    monkeypatch.setattr(litellm, "suppress_debug_info", True)
     cache = type(litellm.in_memory_llm_clients_cache)()
     monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
     yield litellm

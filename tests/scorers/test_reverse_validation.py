@@ -149,7 +149,15 @@ async def test_with_the_entity_given_it_costs_two_calls() -> None:
 
 @pytest.mark.parametrize(
     "unclear",
-    ["", "I'm sorry, I cannot tell.", "Which one do you mean?", "It is hard to say, because " * 9],
+    [
+        "",
+        "I'm sorry, I cannot tell.",
+        "I’m sorry, I can’t help with that.",
+        "Which one do you mean?",
+        "It is hard to say.",
+        "That depends on the text.",
+        "Hard to say, " * 12,
+    ],
 )
 async def test_an_unreadable_entity_is_asked_for_once_more(unclear: str) -> None:
     judge = Listening(unclear, ENTITY, LIST, f"{ENTITY}, 100%")
@@ -198,6 +206,36 @@ async def test_a_failed_call_is_inconclusive(answered: int) -> None:
     scores = await score(Listening(*[LIST][:answered]))
     assert (scores.passage, scores.failures) == (None, ("ProviderError",))
     assert scores.inconclusive is not None
+
+
+REFUSALS = [
+    "I'm sorry, but I can't help with that.",
+    "As an AI, I cannot answer this.",
+    "I won’t respond to that.",
+    "  ",
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_who_refuses_the_search_has_found_nothing_out(refusal: str) -> None:
+    judge = Listening(LIST, refusal, f"{ENTITY}, 100%")
+    assert (await score(judge)).passage == 0.0
+    assert judge.asked[2].startswith("Answer with the name of one entity")
+    scores = await score(Listening(LIST, refusal, refusal))
+    assert (scores.passage, scores.undetermined) == (None, 1)
+    assert scores.inconclusive == "the judge did not say what it found"
+
+
+@pytest.mark.parametrize(
+    "nothing", ["I do not know such an entity.", "I couldn't find one.", "There is no such bridge."]
+)
+async def test_who_finds_nothing_has_answered(nothing: str) -> None:
+    assert (await score(Listening(LIST, nothing))).passage == 1.0
+
+
+async def test_a_short_question_without_the_name_is_a_question() -> None:
+    judge = Listening("Who painted Guernica?", "Pablo Picasso")
+    assert (await score(judge, variant="question", entity="Pablo Picasso")).passage == 0.0
 
 
 def test_taking_a_name_out_leaves_the_rest_alone() -> None:

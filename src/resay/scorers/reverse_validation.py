@@ -285,9 +285,9 @@ class _Search:
         variant = self.config.variant
         return await self._ask(
             render_search(variant, description),
-            _read_text,
+            _read_answer,
             _SEARCH_RESTATED[variant],
-            "found nothing to answer",
+            "did not say what it found",
         )
 
     async def _ask(
@@ -306,23 +306,34 @@ class _Search:
         return text
 
 
-def _read_text(text: str) -> str | None:
-    return text.strip() or None
+_WILL_NOT = re.compile(
+    r"\b(?:can(?:no|['’])t|cannot|am unable to|(?:am|['’]m) not able to|won['’]t|will not)\s+"
+    r"(?:\w+\s+){0,2}?(?:help|assist|comply|answer|discuss|respond|fulfil)",
+    re.IGNORECASE,
+)
+
+
+def _read_answer(text: str) -> str | None:
+    """Read what the search found; to find nothing is an answer too, to refuse the search is not."""
+    answer = text.strip()
+    return None if not answer or _WILL_NOT.search(answer) else answer
 
 
 _REFUSAL = re.compile(
-    r"^(?:i(?:'m| am)? (?:sorry|cannot|can't|could not|couldn't|don't|do not)|sorry|unfortunately|"
-    r"there is no|none\b|unknown\b|n/?a\b|as an ai)",
+    r"^(?:i(?:['’]m| am)? (?:sorry|cannot|can['’]t|could not|couldn['’]t|don['’]t|do not)|sorry"
+    r"|unfortunately|there is no|none\b|unknown\b|n/?a\b|as an ai)",
     re.IGNORECASE,
 )
+# In small letters, for a title may hold them: "Life Is Beautiful".
+_PROSE = re.compile(r"\b(?:is|are|was|were|seems?|appears?|depends|about)\b|\?")
 _NAME_LABEL = re.compile(r"^(?:the\s+)?(?:main\s+)?entity\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
 
 
 def _read_name(text: str) -> str | None:
-    """Read a bare name: one line, not a refusal, not a paragraph."""
+    """Read a bare name: one line that is neither a refusal nor prose."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     name = _NAME_LABEL.sub("", strip_decoration(line)).strip(" .*_`\"'“”")
-    if not name or len(name) > _LONGEST_NAME or _REFUSAL.match(name) or "?" in name:
+    if not name or len(name) > _LONGEST_NAME or _REFUSAL.match(name) or _PROSE.search(name):
         return None
     return name
 
