@@ -291,7 +291,7 @@ def _notes_on_matching(
         yield (
             "match names, Resay's default: the answer must give the entity, by any way to write its"
             " name. The paper's figures are those of exact matching. The rules were made looking at"
-            " even rows; --ids odd measures on the others."
+            " even rows (and, early on, at a few odd ones); --ids odd measures on the others."
         )
     if any(finding.entry.variant == "matching" for finding in matched):
         share = ReverseValidation.Config().share
