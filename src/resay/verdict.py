@@ -109,6 +109,16 @@ class Scores:
         return tuple(i for i, s in enumerate(self.sentences) if s is None and self.failures)
 
     @property
+    def values(self) -> tuple[float | None, ...]:
+        """The method's own unbounded sentence values where it has any, else the scores."""
+        return self.raw or self.sentences
+
+    @property
+    def passage_value(self) -> float | None:
+        """The method's own unbounded passage value where it has one, else the passage score."""
+        return self.passage_score if self.raw_passage is None else self.raw_passage
+
+    @property
     def passage_score(self) -> float | None:
         """The passage score, by default the mean of the sentence scores that exist (Eq. 12)."""
         if self.passage is not None:

@@ -16,7 +16,7 @@ from resay.bench import wikibio as wikibio_bench
 from resay.bench.ensemble_cli import ensemble
 from resay.bench.entries import Entry, choose
 from resay.bench.fetch import fetch
-from resay.bench.judges import RECORDED, BenchJudge
+from resay.bench.judges import BenchJudge
 from resay.bench.options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -35,6 +35,7 @@ from resay.bench.options import (
     print_result,
     progress,
     slice_of,
+    wikibio_judge,
 )
 from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
 from resay.errors import ConfigurationError
@@ -89,12 +90,7 @@ def wikibio(
         check_judge(entries, judge)
     with as_bad("--data"):
         corpus = wikibio_bench.load(folder, slice_of(rows))
-    asked: BenchJudge | None = None
-    if judge is not None and needs_judge(entries):
-        with as_bad("--judge"):
-            asked = live_judge(judge, api_base) or wikibio_bench.recorded_judge(
-                folder, judge, judge.removeprefix(RECORDED), corpus
-            )
+    asked = wikibio_judge(judge, api_base, entries, folder, corpus)
     with progress("wikibio", len(entries) * len(corpus.items)) as done:
         table = run_sync(
             wikibio_bench.run, corpus, entries, asked, concurrency=concurrency, done=done

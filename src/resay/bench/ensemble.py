@@ -24,11 +24,10 @@ from resay.bench.entries import Entry
 from resay.bench.judges import RECORDED, BenchJudge
 from resay.bench.learning import Learned, Values, learn, learn_sum, learn_unweighted
 from resay.bench.measuring import Measured, measure
-from resay.bench.reporting import cost_of
+from resay.bench.reporting import COST_COLUMNS, cost_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio import ENTRIES, Corpus, notes_on
 from resay.bench.wikibio_figures import (
-    COST_COLUMNS,
     FIGURE_COLUMNS,
     explain,
     figures,

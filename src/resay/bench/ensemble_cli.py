@@ -9,7 +9,6 @@ import typer
 from resay.bench import ensemble as ensemble_bench
 from resay.bench import wikibio as wikibio_bench
 from resay.bench.entries import choose
-from resay.bench.judges import RECORDED, BenchJudge
 from resay.bench.options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -22,11 +21,10 @@ from resay.bench.options import (
     check_judge,
     folder_of,
     form_of,
-    live_judge,
-    needs_judge,
     print_result,
     progress,
     slice_of,
+    wikibio_judge,
 )
 from resay.sync import run_sync
 
@@ -62,12 +60,7 @@ def ensemble(
         corpus = wikibio_bench.load(folder, slice_of(rows))
     with as_bad("--folds"):
         ensemble_bench.check_folds(corpus, folds)
-    asked: BenchJudge | None = None
-    if judge is not None and needs_judge(entries):
-        with as_bad("--judge"):
-            asked = live_judge(judge, api_base) or wikibio_bench.recorded_judge(
-                folder, judge, judge.removeprefix(RECORDED), corpus
-            )
+    asked = wikibio_judge(judge, api_base, entries, folder, corpus)
     with progress("ensemble", len(entries) * len(corpus.items)) as done:
         table = run_sync(
             ensemble_bench.run,

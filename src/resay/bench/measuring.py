@@ -55,13 +55,12 @@ class Measured:
     @property
     def sentences(self) -> Sequence[float | None]:
         """The sentence scores: the method's own unbounded values where it has any."""
-        return self.scores.raw or self.scores.sentences
+        return self.scores.values
 
     @property
     def passage(self) -> float | None:
         """The passage score: the method's own unbounded value where it has one."""
-        raw = self.scores.raw_passage
-        return self.scores.passage_score if raw is None else raw
+        return self.scores.passage_value
 
 
 async def measure(

@@ -14,8 +14,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from resay.bench import wikibio
 from resay.bench.entries import Entry
-from resay.bench.judges import RECORDED, LiveJudge
+from resay.bench.judges import RECORDED, BenchJudge, LiveJudge
 from resay.bench.table import ResultTable, print_table
 from resay.errors import ConfigurationError
 
@@ -38,6 +39,7 @@ __all__ = [
     "print_result",
     "progress",
     "slice_of",
+    "wikibio_judge",
 ]
 
 DataOption = Annotated[
@@ -112,6 +114,30 @@ def live_judge(judge: str, api_base: str | None) -> LiveJudge | None:
     if api_base is not None:
         raise typer.BadParameter("a recorded judge has no address", param_hint="--api-base")
     return None
+
+
+def wikibio_judge(
+    judge: str | None,
+    api_base: str | None,
+    entries: Sequence[Entry],
+    folder: Path,
+    corpus: wikibio.Corpus,
+) -> BenchJudge | None:
+    """Return who answers about WikiBio, or None where nobody is asked.
+
+    Args:
+        judge: As named on the command line.
+        api_base: A model's address.
+        entries: What is to be measured.
+        folder: Where recordings are.
+        corpus: The passages.
+    """
+    if judge is None or not needs_judge(entries):
+        return None
+    with as_bad("--judge"):
+        return live_judge(judge, api_base) or wikibio.recorded_judge(
+            folder, judge, judge.removeprefix(RECORDED), corpus
+        )
 
 
 def folder_of(data: Path | None) -> Path:

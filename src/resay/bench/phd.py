@@ -22,7 +22,7 @@ from resay.bench.loading import Lenient, choose_rows, parse_row, read_lines
 from resay.bench.measuring import Item, Measured, measure
 from resay.bench.phd_entries import DOMAINS, Baseline, Domain, published
 from resay.bench.phd_recorded import Recordings, Threshold
-from resay.bench.reporting import cost_of, failures_of
+from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.errors import ConfigurationError
 from resay.passage import Passage
@@ -49,9 +49,7 @@ COLUMNS = (
     Column("recall", "R", 1),
     Column("flagged", "flagged", 0),
     Column("undetermined", "undetermined", 0),
-    Column("calls", "calls", 1),
-    Column("tokens", "tokens", 0),
-    Column("seconds", "s", 4),
+    *COST_COLUMNS,
 )
 """What readers see of a row."""
 
@@ -235,7 +233,8 @@ def _row(
         "precision": metrics.precision(wrong, flagged),
         "recall": metrics.recall(wrong, flagged),
     }
-    cost = cost_of(results, finding.judge) if results else {}
+    nothing = {column.key: None for column in COST_COLUMNS}
+    cost = cost_of(results, finding.judge) if results else nothing
     return {
         "method": finding.entry.method,
         "variant": finding.entry.variant,
@@ -247,7 +246,7 @@ def _row(
         **{key: None if value is None else round(value, 4) for key, value in figures.items()},
         "flagged": sum(flagged),
         "undetermined": sum(_is_undetermined(result.scores) for result in results),
-        **(dict.fromkeys(("calls", "tokens", "seconds")) | cost),
+        **cost,
         "paper": published(finding.entry, domain),
     }
 

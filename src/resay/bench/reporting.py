@@ -7,9 +7,17 @@ from statistics import fmean
 
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Measured
+from resay.bench.table import Column
 from resay.verdict import tally
 
-__all__ = ["cost_of", "failures_of"]
+__all__ = ["COST_COLUMNS", "cost_of", "failures_of"]
+
+COST_COLUMNS = (
+    Column("calls", "calls", 1),
+    Column("tokens", "tokens", 0),
+    Column("seconds", "s", 4),
+)
+"""The columns of what `cost_of` returns."""
 
 
 def cost_of(results: Sequence[Measured], judge: BenchJudge | None) -> dict[str, float | None]:
@@ -20,7 +28,7 @@ def cost_of(results: Sequence[Measured], judge: BenchJudge | None) -> dict[str, 
         judge: Who was asked, if anybody.
 
     Returns:
-        The keys `calls`, `tokens` (None where the judge reports none) and `seconds`.
+        Values by the keys of `COST_COLUMNS`; `tokens` is None where the judge reports none.
     """
     tokens = fmean(r.usage.tokens for r in results)
     return {

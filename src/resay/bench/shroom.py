@@ -25,7 +25,7 @@ from resay.bench.entries import Entry
 from resay.bench.judges import BenchJudge
 from resay.bench.loading import Lenient, choose_rows, parse_row, read_lines
 from resay.bench.measuring import Item, Measured, measure
-from resay.bench.reporting import cost_of, failures_of
+from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.errors import ConfigurationError
 from resay.passage import Passage
@@ -69,9 +69,7 @@ COLUMNS = (
     Column("spearman", "Spearman", 3),
     Column("flagged", "flagged", 0),
     Column("undetermined", "undetermined", 0),
-    Column("calls", "calls", 1),
-    Column("tokens", "tokens", 0),
-    Column("seconds", "s", 4),
+    *COST_COLUMNS,
 )
 """What readers see of a row."""
 

@@ -21,10 +21,10 @@ from resay.bench.entries import Entry
 from resay.bench.judges import BenchJudge, RecordedJudge, Recording
 from resay.bench.loading import Lenient, choose_rows, parse_row, read_lines
 from resay.bench.measuring import Item, Measured, measure
-from resay.bench.reporting import cost_of, failures_of
+from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio_entries import ENTRIES
-from resay.bench.wikibio_figures import COST_COLUMNS, FIGURE_COLUMNS, Label, explain, figures
+from resay.bench.wikibio_figures import FIGURE_COLUMNS, Label, explain, figures
 from resay.errors import ConfigurationError
 from resay.passage import Passage
 from resay.query import Query

@@ -10,7 +10,7 @@ from resay.bench import metrics
 from resay.bench.measuring import Measured
 from resay.bench.table import Column
 
-__all__ = ["COST_COLUMNS", "FIGURE_COLUMNS", "Label", "explain", "figures", "is_wrong", "star_ap"]
+__all__ = ["FIGURE_COLUMNS", "Label", "explain", "figures", "is_wrong", "star_ap"]
 
 Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
 
@@ -30,13 +30,6 @@ FIGURE_COLUMNS = (
     Column("roc_auc", "ROC", 2),
 )
 """The columns of what `figures` returns."""
-
-COST_COLUMNS = (
-    Column("calls", "calls", 1),
-    Column("tokens", "tokens", 0),
-    Column("seconds", "s", 4),
-)
-"""The columns of what it took."""
 
 
 def is_wrong(label: Label) -> bool:

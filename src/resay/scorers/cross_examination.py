@@ -28,7 +28,7 @@ from resay.passage import Passage
 from resay.query import Message
 from resay.scorers.answers import first_choice, read_yes_no, strip_decoration
 from resay.scorers.base import Need
-from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for, scores_of, turn_of_judge
 from resay.verdict import Scores
 
 __all__ = ["CrossExamination", "read_conclusion"]
@@ -43,7 +43,6 @@ _OPENING = (
 )
 _EXAMINEE = "Please answer the following questions:\n{questions}"
 _MORE = "{answers}\n\nDo you have any follow-up questions? Please answer with Yes or No."
-_MORE_RESTATED = "Answer with one word, Yes or No. Do you have any follow-up questions?"
 _FOLLOW_UP = "What are the follow-up questions?"
 _CONCLUSION = (
     "Based on the answers to your questions, is the claim correct or incorrect? Answer with one"
@@ -103,7 +102,15 @@ class CrossExamination:
             return Scores(
                 failures=(type(error).__name__,), inconclusive="a call of the examination failed"
             )
-        return _scores(reading, turns)
+        sets = "1 set" if turns == 1 else f"{turns} sets"
+        called = f"after {sets} of questions the examiner called the response"
+        return scores_of(
+            reading,
+            right=f"{called} correct",
+            wrong=f"{called} incorrect",
+            unreadable="the examiner's conclusion was neither correct nor incorrect",
+            unanswered="the examiner did not conclude",
+        )
 
 
 class _Examination:
@@ -149,8 +156,7 @@ class _Examination:
 
     async def _examiner(self) -> str:
         text = await self._judge.ask(self._said)
-        # Some providers refuse a turn without words.
-        self._said.append({"role": "assistant", "content": text if text.strip() else "(no answer)"})
+        self._said.append(turn_of_judge(text))
         return text
 
 
@@ -180,23 +186,3 @@ def read_conclusion(text: str) -> bool | None:
     if _WRONG.search(statements):
         return True
     return False if _RIGHT.search(statements) else None
-
-
-def _scores(reading: Reading[bool], turns: int) -> Scores:
-    wrong = reading.slots[0]
-    if wrong is None:
-        problem = "the examiner's conclusion was neither correct nor incorrect"
-        return Scores(
-            failures=reading.failures,
-            undetermined=reading.undetermined,
-            inconclusive=problem if reading.answered else "the examiner did not conclude",
-        )
-    sets = "1 set" if turns == 1 else f"{turns} sets"
-    return Scores(
-        passage=float(wrong),
-        why_passage=(
-            f"after {sets} of questions the examiner called the response"
-            f" {'incorrect' if wrong else 'correct'}"
-        ),
-        failures=reading.failures,
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, islice, repeat
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -20,8 +20,18 @@ from resay.evidence import Evidence, Judge, as_messages
 from resay.providers.base import Completion
 from resay.query import CONNECTION_PARAMS, Message, Query
 from resay.scorers.base import ScorerConfig
+from resay.verdict import Scores
 
-__all__ = ["JudgeConfig", "JudgedConfig", "Reading", "ask", "ask_together", "judge_for"]
+__all__ = [
+    "JudgeConfig",
+    "JudgedConfig",
+    "Reading",
+    "ask",
+    "ask_together",
+    "judge_for",
+    "scores_of",
+    "turn_of_judge",
+]
 
 T = TypeVar("T")
 Reader = Callable[[Completion], Sequence[T | None]]
@@ -109,6 +119,35 @@ class Reading(Generic[T]):
         return self.slots.count(None) if self.answered else 0
 
 
+def scores_of(
+    reading: Reading[bool], *, right: str, wrong: str, unreadable: str, unanswered: str
+) -> Scores:
+    """Return the passage score of a judge's one verdict on a response.
+
+    Args:
+        reading: Whether the judge calls the response wrong.
+        right: The explanation where it does not.
+        wrong: The explanation where it does.
+        unreadable: Why there is no score where the answer could not be read.
+        unanswered: Why there is none where there was no answer.
+
+    Returns:
+        1 for wrong, 0 for right; else inconclusive scores.
+    """
+    verdict = reading.slots[0]
+    if verdict is None:
+        return Scores(
+            failures=reading.failures,
+            undetermined=reading.undetermined,
+            inconclusive=unreadable if reading.answered else unanswered,
+        )
+    return Scores(
+        passage=float(verdict),
+        why_passage=wrong if verdict else right,
+        failures=reading.failures,
+    )
+
+
 async def ask(
     judge: Judge, prompt: str | Sequence[Message], read: Reader[T], restatement: str | None
 ) -> Reading[T]:
@@ -164,11 +203,11 @@ async def ask_together(
     async with anyio.create_task_group() as tasks:
         for i, completion in enumerate(arrived.items[:count]):
             tasks.start_soon(settle, i, completion)
-    missing = [
-        _unanswered(read, error)
-        for error, _ in zip_longest(arrived.failures, range(count - len(readings)))
-    ]
-    return (*(readings[i] for i in sorted(readings)), *missing)[:count]
+    lost = islice(chain(arrived.failures, repeat(None)), count - len(readings))
+    return (
+        *(readings[i] for i in sorted(readings)),
+        *(_unanswered(read, error) for error in lost),
+    )
 
 
 def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:
@@ -195,10 +234,10 @@ async def _settle(
 
 
 def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> tuple[Message, ...]:
+    return (*messages, turn_of_judge(answer), {"role": "user", "content": restatement})
+
+
+def turn_of_judge(answer: str) -> Message:
+    """Return a judge's answer as a turn of the conversation that goes on after it."""
     # Some providers refuse a turn without words.
-    said = answer if answer.strip() else "(no answer)"
-    return (
-        *messages,
-        {"role": "assistant", "content": said},
-        {"role": "user", "content": restatement},
-    )
+    return {"role": "assistant", "content": answer if answer.strip() else "(no answer)"}

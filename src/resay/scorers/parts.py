@@ -82,15 +82,7 @@ class PartScores:
 
     def value_of_sentence(self, i: int) -> float | None:
         """Return the same in the method's own unbounded values, where it has any."""
-        if not self.scores.sentences:
-            return self.value_of_passage
-        return self.scores.raw[i] if self.scores.raw else self.scores.sentences[i]
-
-    @property
-    def value_of_passage(self) -> float | None:
-        """The method's own unbounded passage value where it has one, else the passage score."""
-        raw = self.scores.raw_passage
-        return self.scores.passage_score if raw is None else raw
+        return self.scores.values[i] if self.scores.sentences else self.scores.passage_value
 
 
 class Parts:

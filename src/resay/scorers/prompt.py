@@ -27,21 +27,14 @@ from pydantic import Field
 from resay.evidence import Evidence, Judge, Sample
 from resay.passage import Passage
 from resay.scorers import task_prompt
-from resay.scorers.answers import read_numbered_answers, read_yes_no
+from resay.scorers.answers import read_numbered_answers
 from resay.scorers.base import Column, Need, SampleConfig, SampleScorer
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.scorers.support import RESTATED, ask_support, read_support
 from resay.verdict import Scores
 
 __all__ = ["Prompt", "render"]
 
-# Section 5.5, worded as published.
-_PER_PAIR = (
-    "Context: {context}\n\n"
-    "Sentence: {sentence}\n\n"
-    "Is the sentence supported by the context above?\n\n"
-    "Answer Yes or No:"
-)
-_YES_OR_NO = "Answer with one word, Yes or No. Is the sentence supported by the context?"
 _PER_SAMPLE = (
     "Context: {context}\n\n"
     "Sentences:\n{sentences}\n\n"
@@ -57,7 +50,7 @@ _NUMBERED = (
 
 def render(sentence: str, sample: str) -> str:
     """Return the published question about one sentence and one sample."""
-    return _PER_PAIR.format(context=_flat(sample), sentence=sentence)
+    return ask_support(_flat(sample), sentence)
 
 
 class Prompt(SampleScorer):
@@ -145,12 +138,7 @@ async def _ask_each(
 
     async def ask_about(i: int) -> None:
         prompt = render(passage.sentences[i].text, sample.text)
-        readings[i] = await ask(
-            judge,
-            prompt,
-            lambda answer: [read_yes_no(answer.text)],
-            _YES_OR_NO if restate else None,
-        )
+        readings[i] = await ask(judge, prompt, read_support, RESTATED if restate else None)
 
     async with anyio.create_task_group() as tasks:
         for i in range(len(passage.sentences)):

@@ -35,6 +35,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -45,13 +46,6 @@ from resay.passage import Passage
 from resay.scorers.answers import strip_decoration
 from resay.scorers.base import Need
 from resay.scorers.entity_aliases import stated_aliases
-from resay.scorers.entity_match import (
-    find_mentions,
-    names_entity,
-    names_exactly,
-    read_percentage,
-    read_percentage_exactly,
-)
 from resay.scorers.judging import JudgedConfig, ask, judge_for
 from resay.verdict import Scores
 
@@ -136,6 +130,8 @@ def render_search(variant: Variant, description: str) -> str:
 
 def without(description: str, entity: Entity, variant: Variant) -> str:
     """Return the question or list of step 1 with the entity's name taken out."""
+    from resay.scorers.entity_match import find_mentions
+
     parts: list[str] = []
     position = 0
     for start, end in find_mentions(description, entity.name, entity.aliases):
@@ -179,6 +175,9 @@ class ReverseValidation:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
+        # A string library and long lists of words: few policies need them, and those that do load
+        # them here, not in the middle of a check.
+        import_module("resay.scorers.entity_match")
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Search for the entity.
@@ -219,11 +218,15 @@ class ReverseValidation:
         return False, f"from what it says the judge found {entity.name} again"
 
     def _found(self, answer: str, entity: Entity) -> bool:
+        from resay.scorers.entity_match import names_entity, names_exactly
+
         if self.config.match == "exact":
             return names_exactly(answer, entity.name)
         return names_entity(answer, entity.name, entity.aliases)
 
     def _met(self, answer: str) -> float | None:
+        from resay.scorers.entity_match import read_percentage, read_percentage_exactly
+
         if self.config.variant == "question":
             return None
         exact = self.config.match == "exact"

@@ -28,23 +28,15 @@ from typing import Literal
 from resay.errors import ScorerError
 from resay.evidence import Evidence, Judge
 from resay.passage import Passage
-from resay.scorers.answers import read_yes_no
 from resay.scorers.base import Need
 from resay.scorers.judging import ask_together
+from resay.scorers.support import RESTATED, ask_support, read_support
 from resay.verdict import Scores
 
 __all__ = ["Context", "Task", "context_of", "needs", "render", "vote"]
 
 Task = Literal["definition", "paraphrase", "translation"]
 
-# Table 1, worded as published.
-_PROMPT = (
-    "Context: {context}\n\n"
-    "Sentence: {sentence}\n\n"
-    "Is the sentence supported by the context above?\n\n"
-    "Answer Yes or No:"
-)
-_RESTATED = "Answer with one word, Yes or No. Is the sentence supported by the context?"
 # How the term stands in the sources of the shared task, and how a person asks.
 _QUOTES = "[\"'“”‘’]?"
 _TERMS = tuple(
@@ -117,7 +109,7 @@ def _term_in(source: str) -> str | None:
 def render(context: Context, hypothesis: str) -> str:
     """Return the published question about a response."""
     sentence = hypothesis if context.term is None else f"The term {context.term} means {hypothesis}"
-    return _PROMPT.format(context=context.text, sentence=sentence)
+    return ask_support(context.text, sentence)
 
 
 async def vote(
@@ -138,8 +130,8 @@ async def vote(
     readings = await ask_together(
         judge.varied(),
         render(context, passage.text),
-        lambda answer: [read_yes_no(answer.text)],
-        _RESTATED if restate else None,
+        read_support,
+        RESTATED if restate else None,
         votes,
     )
     failures = tuple(failure for reading in readings for failure in reading.failures)

@@ -18,7 +18,7 @@ from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.scorers.answers import first_choice
 from resay.scorers.base import Need
-from resay.scorers.judging import JudgedConfig, ask, judge_for
+from resay.scorers.judging import JudgedConfig, ask, judge_for, scores_of
 from resay.verdict import Scores
 
 __all__ = ["ZeroShot", "render"]
@@ -79,19 +79,12 @@ class ZeroShot:
             lambda answer: [first_choice(_joined(answer.text), _CHOICES)],
             _RESTATED if self.config.restate else None,
         )
-        wrong = reading.slots[0]
-        if wrong is None:
-            problem = "the judge's answer was neither factual nor non-factual"
-            return Scores(
-                failures=reading.failures,
-                undetermined=reading.undetermined,
-                inconclusive=problem if reading.answered else "the judge did not answer",
-            )
-        verdict = "non-factual" if wrong else "factual"
-        return Scores(
-            passage=float(wrong),
-            why_passage=f"the judge called the response {verdict}",
-            failures=reading.failures,
+        return scores_of(
+            reading,
+            right="the judge called the response factual",
+            wrong="the judge called the response non-factual",
+            unreadable="the judge's answer was neither factual nor non-factual",
+            unanswered="the judge did not answer",
         )
 
 
