@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from resay.testing import SimulatedProvider
+from tiny_models import tiny
+
+__all__ = ["tiny"]
 
 # How long an example takes says more about the machine than about the code. In CI the examples are
 # the same each time, so that a red run is about the change.

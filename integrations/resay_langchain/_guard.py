@@ -23,7 +23,7 @@ from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard, Sources
 from resay.policy import Policy
 from resay.query import Query
-from resay.scorers import SampleConfig
+from resay.scorers import SampleConfig, Step
 from resay.sync import run_sync
 from resay_langchain._inside import (
     for_judging,
@@ -32,6 +32,7 @@ from resay_langchain._inside import (
     speaker_of,
     surely_text,
     unstreamed,
+    without_logprobs,
 )
 from resay_langchain._outcome import outcome_of, verdict_data
 from resay_langchain._providers import (
@@ -272,6 +273,12 @@ def _check_policy(runnable: Runnable[Any, Any], policy: Policy) -> None:
             raise ConfigurationError(
                 f"method {method!r} asks the model that wrote the response, which cannot be found"
                 f" in this {type(runnable).__name__}; name a judge in the policy with `judge:`"
+            )
+        if "logprobs" in Step.of(step).needs and without_logprobs(runnable):
+            raise ConfigurationError(
+                f"method {method!r} looks at the probabilities of the response's tokens, and this"
+                f" {type(runnable).__name__} does not give them; guard the chat model itself, with"
+                " `logprobs=True` (and `top_logprobs` for entropies) set on it or bound to it"
             )
         if isinstance(step, SampleConfig) and step.evidence == "references":
             raise ConfigurationError(

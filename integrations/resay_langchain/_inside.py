@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langchain_core.language_models import BaseLanguageModel
@@ -36,6 +36,7 @@ __all__ = [
     "speaker_of",
     "surely_text",
     "unstreamed",
+    "without_logprobs",
 ]
 
 AnyRunnable = Runnable[Any, Any]
@@ -69,16 +70,20 @@ class Speaker:
     Attributes:
         model: The model.
         tools: Whether tools are bound to it.
+        logprobs: Whether it is asked for the log-probabilities of its tokens.
     """
 
     model: Model
     tools: bool = False
+    logprobs: bool = False
 
 
 def speaker_of(runnable: AnyRunnable) -> Speaker | None:
     """Return the model that writes the response, None where that cannot be seen."""
     if isinstance(runnable, BaseLanguageModel):
-        return Speaker(runnable)
+        further: Mapping[str, Any] = getattr(runnable, "model_kwargs", None) or {}
+        asked = getattr(runnable, "logprobs", None) or further.get("logprobs")
+        return Speaker(runnable, logprobs=bool(asked))
     if isinstance(runnable, RunnableSequence):
         steps = runnable.steps
         return next((s for step in reversed(steps) if (s := speaker_of(step))), None)
@@ -91,9 +96,22 @@ def speaker_of(runnable: AnyRunnable) -> Speaker | None:
         return speaker_of(cast("AnyRunnable", runnable.mapper))
     inner = _step_into(runnable, 0)
     speaker = speaker_of(inner) if inner is not None else None
-    if speaker and isinstance(runnable, RunnableBindingBase) and runnable.kwargs.get("tools"):
-        return Speaker(speaker.model, tools=True)
+    if speaker and isinstance(runnable, RunnableBindingBase):
+        bound: Mapping[str, Any] = runnable.kwargs
+        return replace(
+            speaker,
+            tools=speaker.tools or bool(bound.get("tools")),
+            logprobs=bool(bound.get("logprobs", speaker.logprobs)),
+        )
     return speaker
+
+
+def without_logprobs(runnable: AnyRunnable) -> bool:
+    """Return whether the output is sure to have no log-probabilities with it."""
+    speaker = speaker_of(runnable)
+    silent = speaker is not None and not speaker.logprobs
+    # They are in the message, of which this keeps only the text.
+    return silent or isinstance(_innermost(runnable, -1), StrOutputParser)
 
 
 def surely_text(runnable: AnyRunnable) -> bool:

@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from resay.errors import ProviderError
+from resay.logprobs import TokenLogprob, read_logprobs
 from resay.providers.base import Completion, Completions
 from resay.providers.litellm import LiteLLMProvider
 from resay.query import Query
@@ -98,7 +99,13 @@ class RunnableProvider:
         """
         tokens = _TokenCounter()
         output = await self._run(self._runnable, self._value, self._config(tokens), **self._kwargs)
-        return Completions((Completion(text_of(output), raw=output),), tokens.usage)
+        completion = Completion(text_of(output), logprobs=_logprobs_of(output), raw=output)
+        return Completions((completion,), tokens.usage)
+
+
+def _logprobs_of(output: object) -> tuple[TokenLogprob, ...]:
+    # Where OpenAI's and compatible chat models put what the provider returned.
+    return read_logprobs(getattr(output, "response_metadata", {}).get("logprobs"))
 
 
 class JudgeProvider:

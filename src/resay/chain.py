@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -17,6 +17,7 @@ from resay.policy import Policy
 from resay.providers.layers import Metered
 from resay.scorers import Need, Step
 from resay.verdict import (
+    Contradiction,
     Decision,
     EvidenceKind,
     Scores,
@@ -40,8 +41,21 @@ class _Entry:
     score: float | None = None
     by: str | None = None
     why: str | None = None
-    against: frozenset[int] | None = None
-    source: EvidenceKind = "sample"
+    step: Step | None = None
+    columns: tuple[float | None, ...] = ()
+    contradiction: Contradiction | None = None
+
+    @property
+    def against(self) -> frozenset[int] | None:
+        """The samples that do not support it; None where the method does not say."""
+        if not self.columns:
+            return None
+        return frozenset(i for i, score in enumerate(self.columns) if (score or 0.0) > 0.5)
+
+    @property
+    def source(self) -> EvidenceKind:
+        """What it was compared with."""
+        return self.step.source if self.step else "sample"
 
 
 @dataclass(slots=True)
@@ -103,15 +117,9 @@ def _entry(before: _Entry, step: Step, scores: Scores, place: int) -> _Entry:
         return before
     why = scores.why[place] if scores.why else None
     if not step.corrects:
-        return _Entry(score, step.name, why, _against(scores, place), step.source)
+        return _Entry(score, step.name, why, step, tuple(c[place] for c in scores.columns))
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
     return replace(before, score=score, by=step.name, why=reasons or None)
-
-
-def _against(scores: Scores, sentence: int) -> frozenset[int] | None:
-    if not scores.columns:
-        return None
-    return frozenset(i for i, c in enumerate(scores.columns) if (c[sentence] or 0.0) > 0.5)
 
 
 class Chain:
@@ -140,6 +148,16 @@ class Chain:
         """The first method whose judge is the model that wrote the response, or None."""
         return next((s.scorer.name for s in self._steps if s.config.asks_response_model), None)
 
+    async def prepare(self) -> None:
+        """Load what the steps would otherwise load at their first use.
+
+        Raises:
+            ConfigurationError: A model cannot be had as configured.
+            ScorerError: A model's server does not answer.
+        """
+        for step in self._steps:
+            await step.prepare()
+
     async def run(self, passage: Passage, evidence: Evidence, deadline: float) -> Verdict:
         """Score a passage and decide.
 
@@ -155,6 +173,7 @@ class Chain:
         board = _Board(passage, [_Entry() for _ in passage.sentences])
         with anyio.CancelScope(deadline=deadline):
             await self._run_steps(board, evidence)
+            await self._find_contradictions(board, evidence)
         return await anyio.to_thread.run_sync(self._verdict, board, evidence)
 
     async def _run_steps(self, board: _Board, evidence: Evidence) -> None:
@@ -169,10 +188,29 @@ class Chain:
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(board.entries[i].score)]
 
+    async def _find_contradictions(self, board: _Board, evidence: Evidence) -> None:
+        """Let the methods that flagged sentences say what contradicts them."""
+        doubtful = self._doubtful(board, self._obstacle(board, evidence))
+
+        async def find(i: int, step: Step) -> None:
+            entry, sentence = board.entries[i], board.passage.sentences[i]
+            entry.contradiction = await step.contradiction(sentence.text, evidence, entry.columns)
+
+        async with anyio.create_task_group() as tasks:
+            for i, entry in enumerate(board.entries):
+                if entry.step is not None and self._flags(entry) and i not in doubtful:
+                    tasks.start_soon(find, i, entry.step)
+
+    def _flags(self, entry: _Entry) -> bool:
+        limit = self._policy.threshold.sentence
+        return limit is not None and entry.score is not None and entry.score > limit
+
+    def _doubtful(self, board: _Board, obstacle: str | None) -> frozenset[int]:
+        return frozenset(range(len(board.entries))) if obstacle else board.doubtful
+
     def _verdict(self, board: _Board, evidence: Evidence) -> Verdict:
         obstacle = self._obstacle(board, evidence)
-        everything = frozenset(range(len(board.entries)))
-        doubtful = everything if obstacle else board.doubtful
+        doubtful = self._doubtful(board, obstacle)
         sentences = self._sentences(board, evidence, doubtful)
         decision: Decision
         if obstacle:
@@ -216,11 +254,7 @@ class Chain:
     def _sentences(
         self, board: _Board, evidence: Evidence, doubtful: Collection[int]
     ) -> tuple[SentenceVerdict, ...]:
-        limit = self._policy.threshold.sentence
-        flags = [
-            limit is not None and e.score is not None and e.score > limit and i not in doubtful
-            for i, e in enumerate(board.entries)
-        ]
+        flags = [self._flags(e) and i not in doubtful for i, e in enumerate(board.entries)]
         found: dict[EvidenceKind, Contradictions] = {}
         if any(flags):
             found["sample"] = Contradictions(evidence.samples.landed)
@@ -234,7 +268,7 @@ class Chain:
                 flagged,
                 entry.by,
                 entry.why,
-                found[entry.source].of(sentence.text, entry.against) if flagged else None,
+                _contradiction(entry, sentence.text, found) if flagged else None,
             )
             for sentence, entry, flagged in zip(
                 board.passage.sentences, board.entries, flags, strict=True
@@ -286,6 +320,12 @@ class Chain:
             f"the check did not finish within {self._policy.limits.deadline_s:g} s"
             f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
         )
+
+
+def _contradiction(
+    entry: _Entry, sentence: str, found: Mapping[EvidenceKind, Contradictions]
+) -> Contradiction | None:
+    return entry.contradiction or found[entry.source].of(sentence, entry.against)
 
 
 async def _run_step(board: _Board, step: Step, indices: Sequence[int], evidence: Evidence) -> None:

@@ -1,4 +1,4 @@
-"""Everything a scorer may look at: samples on demand, references, and a judge."""
+"""Everything a scorer may look at: samples on demand, references, token logprobs, and a judge."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay.errors import ProviderError
+from resay.logprobs import TokenLogprob
 from resay.passage import Passage, Splitter
 from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
@@ -201,6 +202,7 @@ class Evidence:
             that methods can compare with as they do with samples.
         query: The query the response answers, where it is known.
         judge_provider: Who answers for judges, or None when nobody can be asked.
+        logprobs: The tokens of the response with their probabilities; empty where there are none.
         scores: What the steps before this one say, one entry per sentence of the passage; for
             corrections.
     """
@@ -209,4 +211,5 @@ class Evidence:
     references: Samples = field(default_factory=Samples)
     query: Query | None = None
     judge_provider: Provider | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from resay.actions import Answer, act
 from resay.chain import Chain
+from resay.checking import Check
 from resay.errors import ConfigurationError, DeadlineExceededError
-from resay.evidence import Evidence, Samples
-from resay.passage import Passage
+from resay.logprobs import TokenLogprob, tokens_of
 from resay.policy import Policy
 from resay.providers.base import Completion, Provider
-from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.layers import Metered, Retrying
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.logprobs import WithLogprobs
 from resay.query import Message, Query
+from resay.scorers.logprobs import alternatives_wanted
 from resay.sync import run_sync
-from resay.verdict import Usage, Verdict
+from resay.verdict import Verdict
 
 __all__ = ["Guard", "Sources"]
 
@@ -86,6 +86,19 @@ class Guard:
         self._model = model
         self._provider = provider
 
+    async def aprepare(self) -> None:
+        """Load the policy's models now; otherwise the first check waits for them.
+
+        Raises:
+            ConfigurationError: A model cannot be had as configured.
+            ScorerError: A model's server does not answer.
+        """
+        await self._chain.prepare()
+
+    def prepare(self) -> None:
+        """Do what `aprepare` does, for callers that are not async."""
+        run_sync(self.aprepare)
+
     async def aask(
         self,
         question: str | Sequence[Message] | Query,
@@ -124,6 +137,7 @@ class Guard:
         question: str | Sequence[Message] | Query | None = None,
         samples: Sequence[str] | None = None,
         references: Sequence[str] = (),
+        logprobs: Sequence[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
         **params: Any,
@@ -135,6 +149,9 @@ class Guard:
             question: What it answers. Needed to draw samples.
             samples: Other responses to the same question; None to draw them from the model.
             references: Trusted texts for the steps of the chain that compare with references.
+            logprobs: The response's tokens for the steps of the chain that look at their
+                probabilities: `TokenLogprob`s, or what OpenAI's `logprobs.content` lists, as
+                objects or as mappings.
             model: The model that wrote the response, for samples and for judging.
             entity: What the response is mainly about, for methods that ask back for it.
             **params: Provider parameters, such as `api_base`.
@@ -153,10 +170,11 @@ class Guard:
         self._check_question(query)
         self._check_samples(query, samples)
         self._check_references(references)
+        tokens = self._tokens(logprobs)
         draws = samples is None and self._chain.needing("samples")
         sources = self._sources(query) if draws or self._chain.needing("judge") else None
         return await _in_task_group(
-            partial(self._check, response, query, sources, samples, references)
+            partial(self._check, response, query, sources, samples, references, tokens)
         )
 
     async def arun(
@@ -206,6 +224,7 @@ class Guard:
         question: str | Sequence[Message] | Query | None = None,
         samples: Sequence[str] | None = None,
         references: Sequence[str] = (),
+        logprobs: Sequence[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
         **params: Any,
@@ -217,6 +236,7 @@ class Guard:
             question=question,
             samples=samples,
             references=references,
+            logprobs=logprobs,
             model=model,
             entity=entity,
             **params,
@@ -272,10 +292,23 @@ class Guard:
                 " to draw them from"
             )
 
+    def _tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
+        asking = self._chain.needing("logprobs")
+        if asking and not logprobs:
+            raise ConfigurationError(
+                f"method {asking!r} looks at the probabilities of the response's tokens; pass them"
+                " as `logprobs`, or have the guard ask the model (`ask`), which returns them"
+            )
+        if logprobs and not asking:
+            raise ConfigurationError(
+                "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
+            )
+        return tokens_of(logprobs or ())
+
     async def _run(
         self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
     ) -> Answer:
-        check = _Check(self.policy, self._chain, query, sources, references)
+        check = Check(self.policy, self._chain, query, sources.samples, sources.judge, references)
         may_call_tools = "tools" in query.params or "functions" in query.params
         early = self.policy.sampling.start == "together" and not may_call_tools
         if early:
@@ -285,7 +318,7 @@ class Guard:
         # A pure tool call has no words to check, so no sample is worth its price.
         if not early and completion.text.strip():
             check.start_sampling(tasks)
-        verdict = await check.run(completion.text)
+        verdict = await check.run(completion.text, completion.logprobs)
         return act(
             self.policy,
             completion.text,
@@ -295,8 +328,11 @@ class Guard:
         )
 
     async def _main_call(self, main: Provider, query: Query, deadline: float) -> Completion:
+        asked: Provider = Retrying(main, self.policy.limits.retries)
+        if self._chain.needing("logprobs"):
+            asked = WithLogprobs(asked, alternatives_wanted(self.policy.chain))
         with anyio.CancelScope(deadline=deadline):
-            return (await Retrying(main, self.policy.limits.retries).complete(query)).first
+            return (await asked.complete(query)).first
         raise DeadlineExceededError(
             f"{query.model or 'the model'} did not answer within"
             f" {self.policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
@@ -309,75 +345,14 @@ class Guard:
         sources: Sources | None,
         samples: Sequence[str] | None,
         references: Sequence[str],
+        logprobs: tuple[TokenLogprob, ...],
         tasks: TaskGroup,
     ) -> Verdict:
-        check = _Check(self.policy, self._chain, query, sources, references, samples)
+        sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
+        check = Check(self.policy, self._chain, query, sampler, judge, references, samples)
         if samples is None and response.strip():
             check.start_sampling(tasks)
-        return await check.run(response)
-
-
-class _Check:
-    """One check: its evidence, its meters and its clock. Made anew for every request."""
-
-    def __init__(
-        self,
-        policy: Policy,
-        chain: Chain,
-        query: Query | None,
-        sources: Sources | None,
-        references: Sequence[str],
-        samples: Sequence[str] | None = None,
-    ) -> None:
-        self._policy = policy
-        self._chain = chain
-        self._query = query
-        self._started = anyio.current_time()
-        self._slots = anyio.Semaphore(policy.limits.concurrency)
-        self._sampler = Metered(sources.samples) if sources else None
-        self._judge = Metered(sources.judge) if sources else None
-        self._evidence = Evidence(
-            samples=Samples(samples or (), splitter=policy.splitter),
-            references=Samples(references, splitter=policy.splitter),
-            query=query,
-            judge_provider=self._limited(self._judge) if self._judge else None,
-        )
-
-    @property
-    def deadline(self) -> float:
-        """When the whole request must be over, on the event loop's clock."""
-        return self._started + (self._policy.limits.deadline_s or math.inf)
-
-    def _limited(self, provider: Provider) -> Provider:
-        limits = self._policy.limits
-        if limits.timeout_s is not None:
-            provider = TimeLimited(provider, limits.timeout_s)
-        return Retrying(Limited(provider, self._slots), limits.retries)
-
-    def start_sampling(self, tasks: TaskGroup) -> None:
-        """Start to draw samples, if any step wants them."""
-        if self._sampler is None or self._query is None or not self._chain.needing("samples"):
-            return
-        sampling = self._policy.sampling
-        query = self._query.for_sampling(
-            model=sampling.model, temperature=sampling.temperature, params=sampling.params
-        )
-        self._evidence.samples.start_drawing(
-            tasks, self._limited(self._sampler), query, sampling.max
-        )
-
-    async def run(self, response: str) -> Verdict:
-        """Run the chain over a response."""
-        passage = await anyio.to_thread.run_sync(
-            partial(Passage.of, response, splitter=self._policy.splitter)
-        )
-        verdict = await self._chain.run(passage, self._evidence, self.deadline)
-        meters = [m for m in (self._sampler, self._judge) if m is not None]
-        return replace(
-            verdict,
-            usage=sum((m.usage for m in meters), Usage()),
-            elapsed_s=anyio.current_time() - self._started,
-        )
+        return await check.run(response, logprobs)
 
 
 async def _in_task_group(work: Callable[[TaskGroup], Awaitable[T]]) -> T:

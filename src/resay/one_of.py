@@ -57,7 +57,7 @@ class OneOf:
         reference = handler(model.__pydantic_core_schema__)
         definition = handler.resolve_ref_schema(reference)
         definition["title"] = name
-        definition["required"] = [self._key, *definition.get("required", ())]
+        definition["required"] = list(dict.fromkeys([self._key, *definition.get("required", ())]))
         tag = definition["properties"][self._key]
         tag.pop("default", None)
         tag.pop("enum", None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from resay.errors import MissingDependencyError
 
-__all__ = ["load_optional"]
+__all__ = ["load_optional", "require_optional"]
 
 
 def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any:
@@ -29,3 +30,13 @@ def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any
         return import_module(module)
     except ImportError as error:
         raise MissingDependencyError(package, extra, purpose) from error
+
+
+def require_optional(module: str, *, package: str, extra: str, purpose: str) -> None:
+    """See that an optional dependency is installed, without importing it.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    if find_spec(module) is None:
+        raise MissingDependencyError(package, extra, purpose)

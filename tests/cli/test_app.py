@@ -97,12 +97,33 @@ def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> Non
     assert environment.calls == 6
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> None:
+    pieces = [("The bridge", -0.1), (" opened in 1932.", -0.2), (" It has 31 lamps.", -4.0)]
+    tokens = [{"token": token, "logprob": logprob} for token, logprob in pieces]
+    (files / "tokens.json").write_text(json.dumps({"content": tokens} if wrapped else tokens))
+    done = resay_cli(
+        "check",
+        "-r",
+        "response.txt",
+        "--method",
+        "logprobs",
+        "--logprobs",
+        "tokens.json",
+        cwd=files,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FLAGGED  passage 0.76 > 0.50, 1 of 2 sentences > 0.50\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["check", "-r", "nowhere.txt"], "cannot read 'nowhere.txt'"),
         (["check", "-r", "response.txt"], "needs samples"),
         (["check", "-r", "response.txt", "--samples", "a.txt"], "needs a judge"),
+        (["check", "-r", "response.txt", "--method", "logprobs"], "pass them as `logprobs`"),
+        (["check", "-r", "response.txt", "--logprobs", "a.txt"], "'a.txt' is not valid JSON"),
         (["check", "-r", "response.txt", "--method", "ngarm"], "did you mean 'ngram'"),
         (["check"], "Missing option '--response'"),
         (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resay import ConfigurationError
-from resay.cli.files import read_text, read_texts
+from resay.cli.files import read_logprobs, read_text, read_texts
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
@@ -56,3 +56,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_texts(tmp_path / "nowhere.txt")
     with pytest.raises(ConfigurationError, match="cannot read"):
         read_text(tmp_path)
+
+
+def test_tokens_are_a_list_or_what_holds_one(tmp_path: Path) -> None:
+    tokens = [{"token": "a", "logprob": -1.0}]
+    for document in (tokens, {"content": tokens, "refusal": None}):
+        (tmp_path / "a.json").write_text(json.dumps(document))
+        assert read_logprobs(tmp_path / "a.json") == tokens
+
+
+@pytest.mark.parametrize("document", ["[1]", '{"tokens": []}', "7", "[null]"])
+def test_what_holds_no_tokens_is_refused_by_name(tmp_path: Path, document: str) -> None:
+    (tmp_path / "a.json").write_text(document)
+    with pytest.raises(ConfigurationError, match=r"a\.json' must hold a list of tokens"):
+        read_logprobs(tmp_path / "a.json")

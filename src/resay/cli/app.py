@@ -13,7 +13,8 @@ from rich.console import Console
 from resay import __version__
 from resay.bench.cli import app as bench_app
 from resay.cli.demo import run_demo
-from resay.cli.files import SeveralValues, read_text, read_texts
+from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
+from resay.cli.models import app as models_app
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
@@ -36,6 +37,7 @@ app = typer.Typer(
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
 app.add_typer(bench_app, name="bench", help="Published benchmarks, and speed.")
+app.add_typer(models_app, name="models", help="Neural models: export and check them.")
 
 PolicyOption = Annotated[
     Path | None, typer.Option("--policy", "-p", help="A policy file.", show_default=False)
@@ -106,6 +108,10 @@ def check(
     references: Annotated[
         list[Path] | None, typer.Option("--references", help="Files with trusted texts.")
     ] = None,
+    logprobs: Annotated[
+        Path | None,
+        typer.Option(help="A JSON file with the response's tokens: OpenAI's logprobs.content."),
+    ] = None,
     model: ModelOption = None,
     entity: EntityOption = None,
     policy: PolicyOption = None,
@@ -123,6 +129,7 @@ def check(
         question=prompt,
         samples=drawn or None,
         references=trusted,
+        logprobs=None if logprobs is None else read_logprobs(logprobs),
         model=model,
         entity=entity,
         **_params(api_base),

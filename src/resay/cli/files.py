@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 
 from resay.errors import ConfigurationError
 
-__all__ = ["SeveralValues", "read_text", "read_texts"]
+__all__ = ["SeveralValues", "read_logprobs", "read_text", "read_texts"]
 
 _SEVERAL = ("--samples", "--references")
 
@@ -69,3 +69,27 @@ def read_texts(path: Path) -> list[str]:
     if len(texts) < len(items):
         raise ConfigurationError(f"{str(path)!r} must hold strings only, as a list or one per line")
     return texts
+
+
+def read_logprobs(path: Path) -> list[dict[str, Any]]:
+    """Read the tokens of a response from a JSON file.
+
+    Args:
+        path: The file: a list of tokens as OpenAI's `logprobs.content` has them, or an object with
+            such a list in `content`.
+
+    Raises:
+        ConfigurationError: The file cannot be read or holds something else.
+    """
+    try:
+        data: Any = json.loads(read_text(path))
+    except ValueError as error:
+        raise ConfigurationError(f"{str(path)!r} is not valid JSON: {error}") from error
+    content = cast("dict[str, object]", data).get("content") if isinstance(data, dict) else data
+    items = cast("list[object]", content) if isinstance(content, list) else [None]
+    tokens = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    if len(tokens) < len(items):
+        raise ConfigurationError(
+            f"{str(path)!r} must hold a list of tokens, as OpenAI's `logprobs.content` is one"
+        )
+    return tokens

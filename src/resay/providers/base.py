@@ -5,23 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from resay.logprobs import TokenLogprob, TopLogprob
 from resay.query import Query
 from resay.verdict import Usage
 
-__all__ = ["Completion", "Completions", "Layer", "Provider", "TokenLogprob"]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """A token of an answer.
-
-    Attributes:
-        token: Its text.
-        logprob: The natural logarithm of the probability the model gave it.
-    """
-
-    token: str
-    logprob: float
+__all__ = ["Completion", "Completions", "Layer", "Provider", "TokenLogprob", "TopLogprob"]
 
 
 @dataclass(frozen=True, slots=True)

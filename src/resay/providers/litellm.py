@@ -17,7 +17,8 @@ from resay.errors import (
     ProviderRefusedError,
     ProviderTimeoutError,
 )
-from resay.providers.base import Completion, Completions, TokenLogprob
+from resay.logprobs import read_logprobs
+from resay.providers.base import Completion, Completions
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -161,7 +162,12 @@ def _retry_after(error: Exception) -> float | None:
 
 def _read(response: Any, model: str) -> Completions:
     items = tuple(
-        Completion(choice.message.content or "", choice.finish_reason, _logprobs(choice), response)
+        Completion(
+            choice.message.content or "",
+            choice.finish_reason,
+            read_logprobs(getattr(choice, "logprobs", None)),
+            response,
+        )
         for choice in response.choices
     )
     if not items:
@@ -176,8 +182,3 @@ def _read(response: Any, model: str) -> Completions:
             cost_usd=response._hidden_params.get("response_cost"),  # noqa: SLF001 - documented by litellm
         ),
     )
-
-
-def _logprobs(choice: Any) -> tuple[TokenLogprob, ...]:
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None) or ()
-    return tuple(TokenLogprob(token.token, token.logprob) for token in tokens)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from resay.scorers.base import (
     Column,
+    Contradicts,
     Need,
+    Prepares,
     SampleConfig,
     SampleScorer,
     Scorer,
@@ -19,10 +21,12 @@ from resay.scorers.step import Step
 
 __all__ = [
     "Column",
+    "Contradicts",
     "JudgeConfig",
     "JudgedConfig",
     "Need",
     "Ngram",
+    "Prepares",
     "Prompt",
     "SampleConfig",
     "SampleScorer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -13,7 +13,22 @@ from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.verdict import Scores, mean_score, tally
 
-__all__ = ["Column", "Need", "SampleConfig", "SampleScorer", "Scorer", "ScorerConfig", "Settle"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from resay.verdict import Contradiction
+
+__all__ = [
+    "Column",
+    "Contradicts",
+    "Need",
+    "Prepares",
+    "SampleConfig",
+    "SampleScorer",
+    "Scorer",
+    "ScorerConfig",
+    "Settle",
+]
 
 Need = Literal["samples", "judge", "references", "logprobs", "query", "scores"]
 """What a scorer must find in the evidence. One that needs `scores` corrects what the steps before
@@ -108,6 +123,40 @@ class Scorer(Protocol):
         ...
 
 
+@runtime_checkable
+class Prepares(Protocol):
+    """A scorer that has something to load before its first use."""
+
+    async def prepare(self) -> None:
+        """Load what the first check would otherwise wait for.
+
+        Raises:
+            ConfigurationError: It cannot be had as configured.
+            ScorerError: It does not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class Contradicts(Protocol):
+    """A scorer that knows better than a comparison of words what contradicts a sentence."""
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
+    ) -> Contradiction | None:
+        """Find what contradicts a flagged sentence most.
+
+        Args:
+            sentence: The sentence.
+            evidence: What it was compared with, in `samples`.
+            scores: Its entries in the columns this scorer gave, one for each sample in order.
+
+        Returns:
+            What is said instead; None where nothing contradicts it.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """What comparing the passage with one sample gave.
@@ -116,17 +165,22 @@ class Column:
         scores: One score per sentence in [0, 1]; None where the comparison failed.
         failures: Kinds of failed calls, one per call.
         undetermined: Judge answers that could not be read.
+        raw: The method's own unbounded entries where it has any, None where `scores` has it.
+        passage: The score of the passage as a whole where the method has one.
     """
 
     scores: tuple[float | None, ...]
     failures: tuple[str, ...] = ()
     undetermined: int = 0
+    raw: tuple[float | None, ...] = ()
+    passage: float | None = None
 
 
 class SampleScorer(ABC):
     """The base for methods that compare the passage with one sample at a time.
 
-    A sentence's score is the mean of its entries over the samples' columns.
+    A sentence's score is the mean of its entries over the samples' columns; where those have
+    unbounded ones, the mean of these, clipped to [0, 1].
     """
 
     name: ClassVar[str]
@@ -170,14 +224,26 @@ def _average(columns: list[Column], sentences: int) -> Scores:
     rows = [[column.scores[i] for column in columns] for i in range(sentences)]
     failures = tuple(failure for column in columns for failure in column.failures)
     undetermined = sum(column.undetermined for column in columns)
+    means = [mean_score(row) for row in rows]
+    raw = _raw_means(columns, sentences)
+    if raw:
+        means = [min(max(value, 0.0), 1.0) for value in raw]
     return Scores(
-        sentences=tuple(mean_score(row) for row in rows),
+        sentences=tuple(means),
+        passage=mean_score([column.passage for column in columns]),
+        raw=raw,
         columns=tuple(column.scores for column in columns),
         why=tuple(_why(row) for row in rows),
         failures=failures,
         undetermined=undetermined,
         inconclusive=_why_inconclusive(rows, failures, undetermined),
     )
+
+
+def _raw_means(columns: list[Column], sentences: int) -> tuple[float, ...]:
+    means = [mean_score([c.raw[i] for c in columns if c.raw]) for i in range(sentences)]
+    known = tuple(mean for mean in means if mean is not None)
+    return known if len(known) == sentences else ()
 
 
 def _why(row: list[float | None]) -> str | None:

@@ -125,6 +125,10 @@ class Combination:
         self._parts = Parts(part.scorer for part in config.parts)
         self.needs: frozenset[Need] = self._parts.needs
 
+    async def prepare(self) -> None:
+        """Load what the parts would otherwise load at their first use."""
+        await self._parts.prepare()
+
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score with every part, standardise and add up.
 

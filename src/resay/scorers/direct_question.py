@@ -104,7 +104,8 @@ def _read(answer: Completion) -> list[float | None]:
     known = read_yes_no(answer.text)
     if known is None:
         return [None]
-    sure = min(exp(answer.logprobs[0].logprob), 1.0) if answer.logprobs else 1.0
+    logprob = answer.logprobs[0].logprob if answer.logprobs else None
+    sure = 1.0 if logprob is None else min(exp(logprob), 1.0)
     return [1.0 - sure if known else sure]
 
 

@@ -23,7 +23,13 @@ _GROUP = "resay.scorers"
 # By name, because some of them are made of others and find them here.
 _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
+    "nli": "Nli",
+    "logprobs": "Logprobs",
+    "proxy_logprobs": "ProxyLogprobs",
+    "bertscore": "Bertscore",
+    "similarity": "Similarity",
     "prompt": "Prompt",
+    "mqag": "Mqag",
     "direct_question": "DirectQuestion",
     "fibe": "Fibe",
     "reverse_validation": "ReverseValidation",

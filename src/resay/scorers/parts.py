@@ -99,6 +99,11 @@ class Parts:
         self._steps = tuple(map(Step.of, configs))
         self.needs: frozenset[Need] = frozenset().union(*(step.needs for step in self._steps))
 
+    async def prepare(self) -> None:
+        """Load what the parts would otherwise load at their first use."""
+        for step in self._steps:
+            await step.prepare()
+
     async def score(self, passage: Passage, evidence: Evidence) -> tuple[PartScores, ...]:
         """Score a passage with every part at the same time.
 

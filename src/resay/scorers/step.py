@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from resay.errors import ConfigurationError, ScorerError
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.providers.base import Provider
-from resay.scorers.base import Need, SampleConfig, Scorer, ScorerConfig
+from resay.scorers.base import (
+    Contradicts,
+    Need,
+    Prepares,
+    SampleConfig,
+    Scorer,
+    ScorerConfig,
+)
 from resay.scorers.lookup import build
-from resay.verdict import EvidenceKind, Scores
+from resay.verdict import Contradiction, EvidenceKind, Scores
 
 __all__ = ["Step"]
 
@@ -84,19 +93,44 @@ class Step:
             scores = await self.scorer.score(passage, evidence)
         # A method that breaks must not cost the user the answer, whoever wrote the method.
         except Exception as error:
-            return Scores(inconclusive=f"it failed ({_kind(error)})")
+            return Scores(inconclusive=f"it failed ({_what(error)})")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
             return Scores(inconclusive="it returned the wrong number of scores")
         return scores
+
+    async def prepare(self) -> None:
+        """Load what the scorer would otherwise load at its first use.
+
+        Raises:
+            ConfigurationError: It cannot be had as configured.
+            ScorerError: It does not answer.
+        """
+        if isinstance(self.scorer, Prepares):
+            await self.scorer.prepare()
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
+    ) -> Contradiction | None:
+        """Return what the scorer says contradicts a sentence; see `Contradicts`."""
+        if not isinstance(self.scorer, Contradicts):
+            return None
+        try:
+            found = await self.scorer.contradiction(sentence, self.view(evidence, None), scores)
+        # The verdict stands without it, and words are compared instead.
+        except Exception:
+            return None
+        return found and replace(found, source=self.source)
 
     @property
     def _uses_references(self) -> bool:
         return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
 
 
-def _kind(error: Exception) -> str:
+def _what(error: Exception) -> str:
     # Task groups wrap what happened in them; the first error inside is the telling one.
     inner: BaseException = error
     while nested := getattr(inner, "exceptions", ()):
         inner = nested[0]
-    return type(inner).__name__
+    # Only our own messages are sure to hold no word of the response.
+    told = isinstance(inner, (ConfigurationError, ScorerError))
+    return f"{type(inner).__name__}: {inner}" if told else type(inner).__name__

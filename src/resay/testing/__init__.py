@@ -1,6 +1,6 @@
 """What tests of an application that uses Resay need: a provider that makes things up on purpose.
 
-`SimulatedProvider` serves OpenAI's chat completions API on this machine (extra `server`). What it
+`SimulatedProvider` serves OpenAI's completions APIs on this machine (extra `server`). What it
 knows and makes up is a `World`; what goes wrong with it is a list of faults. It is its own judge:
 the questions of every judged method are answered by what it knows.
 """
@@ -12,13 +12,16 @@ from resay.testing.faults import (
     Garbled,
     Hang,
     IdenticalSamples,
+    IgnoreLogprobs,
     IgnoreN,
     MalformedJson,
     RateLimited,
     Refused,
+    RefusedLogprobs,
     ServerError,
     Slow,
 )
+from resay.testing.inference import SimulatedInference
 from resay.testing.simulated import RequestRecord, SimulatedProvider
 from resay.testing.world import Invention, Reply, Statement, Subject, World
 
@@ -29,14 +32,17 @@ __all__ = [
     "Garbled",
     "Hang",
     "IdenticalSamples",
+    "IgnoreLogprobs",
     "IgnoreN",
     "Invention",
     "MalformedJson",
     "RateLimited",
     "Refused",
+    "RefusedLogprobs",
     "Reply",
     "RequestRecord",
     "ServerError",
+    "SimulatedInference",
     "SimulatedProvider",
     "Slow",
     "Statement",

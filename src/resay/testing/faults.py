@@ -20,18 +20,20 @@ __all__ = [
     "GarbledStyle",
     "Hang",
     "IdenticalSamples",
+    "IgnoreLogprobs",
     "IgnoreN",
     "MalformedJson",
     "RateLimited",
     "Refused",
+    "RefusedLogprobs",
     "RequestKind",
     "ServerError",
     "Slow",
 ]
 
-RequestKind = Literal["judge", "restated", "chat"]
+RequestKind = Literal["judge", "restated", "chat", "text"]
 """What a request asks for: a judge's answer, that answer once more because the first could not be
-read, or anything else."""
+read, a completion of plain text, or anything else."""
 GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
 
 _TOO_MANY_REQUESTS = 429
@@ -39,7 +41,7 @@ _TOO_MANY_REQUESTS = 429
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something that goes wrong with chat completion requests.
+    """Something that goes wrong with requests for completions.
 
     A request matches when it is of the kind in `only`. Matching requests are counted from the
     moment the fault is set; the fault passes over the first `after` of them and may strike the
@@ -51,13 +53,13 @@ class Fault:
         first: How many matching requests it may strike; None for no end.
         after: How many matching requests it lets pass before that.
         only: `judge` for requests that ask a judge in one of the forms that Resay's methods use,
-            `chat` for all others, `any` for both.
+            `text` for completions of plain text, `chat` for all others, `any` for every kind.
     """
 
     probability: float = 1.0
     first: int | None = None
     after: int = 0
-    only: Literal["any", "judge", "chat"] = "any"
+    only: Literal["any", "judge", "chat", "text"] = "any"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.probability <= 1.0:
@@ -66,8 +68,10 @@ class Fault:
             raise ConfigurationError(f"first is {self.first!r}; give 0 or more, or None")
         if self.after < 0:
             raise ConfigurationError(f"after is {self.after!r}; give 0 or more")
-        if self.only not in ("any", "judge", "chat"):
-            raise ConfigurationError(f"only is {self.only!r}; give 'any', 'judge' or 'chat'")
+        if self.only not in ("any", "judge", "chat", "text"):
+            raise ConfigurationError(
+                f"only is {self.only!r}; give 'any', 'judge', 'chat' or 'text'"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,17 @@ class Refused(Fault):
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedLogprobs(Refused):
+    """A plain no to requests for log-probabilities; it neither strikes nor counts any other.
+
+    Attributes:
+        status: As for `Refused`.
+    """
+
+    status: int = 400
+
+
+@dataclass(frozen=True, slots=True)
 class Slow(Fault):
     """The answer comes late.
 
@@ -154,6 +169,11 @@ class MalformedJson(Fault):
 @dataclass(frozen=True, slots=True)
 class IgnoreN(Fault):
     """One answer, whatever `n` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreLogprobs(Fault):
+    """No log-probabilities, whatever was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +221,7 @@ class Garbled(Fault):
 
     style: GarbledStyle = "prose"
     restated: bool = False
-    only: Literal["any", "judge", "chat"] = field(default="judge", kw_only=True)
+    only: Literal["any", "judge", "chat", "text"] = field(default="judge", kw_only=True)
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
@@ -239,17 +259,18 @@ class FaultSchedule:
             raise ConfigurationError(f"not a fault: {strange[0]!r}; pass one like RateLimited()")
         self._matched = [0] * len(self.faults)
 
-    def strike(self, kind: RequestKind) -> Fault | None:
+    def strike(self, kind: RequestKind, *, logprobs: bool = False) -> Fault | None:
         """Count one request and say what goes wrong with it.
 
         Args:
             kind: What the request asks for.
+            logprobs: Whether it asks for log-probabilities.
 
         Returns:
             The first fault that strikes, None when all goes well.
         """
         for index, fault in enumerate(self.faults):
-            if _may_strike(fault, kind) and self._strikes(index, fault):
+            if _may_strike(fault, kind, logprobs) and self._strikes(index, fault):
                 return fault
         return None
 
@@ -263,8 +284,10 @@ class FaultSchedule:
         return roll < fault.probability
 
 
-def _may_strike(fault: Fault, kind: RequestKind) -> bool:
+def _may_strike(fault: Fault, kind: RequestKind, logprobs: bool) -> bool:
+    if isinstance(fault, RefusedLogprobs) and not logprobs:
+        return False
     if kind == "restated":
         spared = isinstance(fault, Garbled) and not fault.restated
-        return fault.only != "chat" and not spared
+        return fault.only in ("any", "judge") and not spared
     return fault.only in ("any", kind)

@@ -7,8 +7,10 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from resay.passage import Passage
 from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
-from resay.testing.wire import ChatBody, Choice, Token, call_tool, speak, tokenize
+from resay.testing.judges.knowledge import knows
+from resay.testing.wire import ChatBody, Choice, Token, call_tool, probable, speak, tokenize
 
 if TYPE_CHECKING:
     from resay.testing.judges import Question
@@ -63,6 +65,28 @@ class SimulatedModel:
         else:
             spoken = [self._say(request, rng) for rng in draws]
         return [_shortened(tokens, request) for tokens in spoken]
+
+    def read(self, text: str) -> list[Token]:
+        """Read a text somebody else wrote, and say how probable each token of it is.
+
+        Args:
+            text: The text. What its sentences say of the subject that it names is probable where
+                that is known; names and numbers of the others are not.
+
+        Returns:
+            Its tokens, the same for the same text.
+        """
+        rng = random.Random(f"{self._seed} read {text}")  # noqa: S311 - see `_generator`
+        subject = self._world.find(text)
+        sentences = Passage.of(text).sentences
+        unknown = [s for s in sentences if not knows(subject, s.text)]
+        tokens: list[Token] = []
+        end = 0
+        for token in tokenize(text):
+            end += len(token)
+            sure = not any(s.start < end <= s.end for s in unknown)
+            tokens.append(Token(token, probable(token, rng, sure=sure)))
+        return tokens
 
     def _say(self, request: ChatBody, rng: random.Random) -> list[Token]:
         *before, question = request.said_by_user or [""]

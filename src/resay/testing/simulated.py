@@ -16,6 +16,7 @@ from resay.testing.faults import (
     Fault,
     FaultSchedule,
     Hang,
+    IgnoreLogprobs,
     MalformedJson,
     RateLimited,
     Refused,
@@ -27,6 +28,7 @@ from resay.testing.judges import Question, question_in
 from resay.testing.model import SimulatedModel
 from resay.testing.record import RequestLog, RequestRecord
 from resay.testing.serving import Exchange, LoopbackServer
+from resay.testing.texts import TextBody, TextCompletion
 from resay.testing.wire import ChatBody, Completion, InvalidRequestError, error_body, models_body
 from resay.testing.world import World
 
@@ -35,7 +37,7 @@ __all__ = ["RequestRecord", "SimulatedProvider"]
 _SECRET_HEADERS = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
 )
-_ROUTES = {"/v1/chat/completions": "POST", "/v1/models": "GET"}
+_ROUTES = {"/v1/chat/completions": "POST", "/v1/completions": "POST", "/v1/models": "GET"}
 
 
 class SimulatedProvider:
@@ -43,6 +45,8 @@ class SimulatedProvider:
 
     It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `tools`) and `GET
     /v1/models` on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
+    At `POST /v1/completions` it says how probable the tokens of a prompt are, with `echo` and
+    `logprobs` or with vLLM's `prompt_logprobs`; it writes nothing of interest there.
 
     What it says is fixed by the seed, the conversation and how often that conversation was answered
     before; at temperature 0, and with the request parameter `seed`, it says the same each time.
@@ -240,36 +244,59 @@ class SimulatedProvider:
         if exchange.path == "/v1/models":
             return await _reply(exchange, index, 200, models_body())
         try:
-            request = ChatBody.parse(body)
+            if exchange.path == "/v1/completions":
+                return await self._text(exchange, TextBody.parse(body), index, gate)
+            return await self._chat(exchange, ChatBody.parse(body), index, gate)
         except InvalidRequestError as error:
             return await _fail(exchange, index, 400, str(error), param=error.param)
-        return await self._chat(exchange, request, index, gate)
 
     async def _chat(
         self, exchange: Exchange, request: ChatBody, index: int, gate: asyncio.Event
     ) -> None:
         question = question_in(request.said_by_user)
-        fault = self._schedule.strike(_kind(question))
-        if fault is not None:
-            self._log.note(index, fault=type(fault).__name__)
+        fault = self._strike(index, _kind(question), logprobs=bool(request.logprobs))
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await _fail_as(fault, exchange, index)
         # Drawn before any waiting, so that the order of arrival alone decides what is said.
         choices = self._model.choices(request, question, fault)
+        if isinstance(fault, IgnoreLogprobs):
+            request = request.model_copy(update={"logprobs": False})
         completion = Completion(request, choices, index)
-        if isinstance(fault, Hang):
-            await gate.wait()
-        if isinstance(fault, Slow):
-            await asyncio.sleep(fault.seconds)
-        jitter = random.Random(f"jitter {self._seed} {index}").random()  # noqa: S311 - see FaultSchedule
-        latency = self._latency_s + self._jitter_s * jitter
+        latency = await self._hold_up(fault, index, gate)
         if request.stream:
             return await self._stream(exchange, completion, fault, latency)
         await asyncio.sleep(latency)
         return await self._answer(exchange, completion, fault)
 
+    async def _text(
+        self, exchange: Exchange, request: TextBody, index: int, gate: asyncio.Event
+    ) -> None:
+        fault = self._strike(index, "text", logprobs=request.wants_logprobs)
+        if isinstance(fault, (RateLimited, ServerError, Refused)):
+            return await _fail_as(fault, exchange, index)
+        if isinstance(fault, IgnoreLogprobs):
+            request = request.model_copy(update={"logprobs": None, "prompt_logprobs": None})
+        completion = TextCompletion(request, self._model.read(request.prompt), index)
+        await asyncio.sleep(await self._hold_up(fault, index, gate))
+        return await self._answer(exchange, completion, fault)
+
+    def _strike(self, index: int, kind: RequestKind, *, logprobs: bool) -> Fault | None:
+        fault = self._schedule.strike(kind, logprobs=logprobs)
+        if fault is not None:
+            self._log.note(index, fault=type(fault).__name__)
+        return fault
+
+    async def _hold_up(self, fault: Fault | None, index: int, gate: asyncio.Event) -> float:
+        """Wait as a fault says, and return how long the answer takes, in seconds."""
+        if isinstance(fault, Hang):
+            await gate.wait()
+        if isinstance(fault, Slow):
+            await asyncio.sleep(fault.seconds)
+        jitter = random.Random(f"jitter {self._seed} {index}").random()  # noqa: S311 - see FaultSchedule
+        return self._latency_s + self._jitter_s * jitter
+
     async def _answer(
-        self, exchange: Exchange, completion: Completion, fault: Fault | None
+        self, exchange: Exchange, completion: Completion | TextCompletion, fault: Fault | None
     ) -> None:
         data = _encoded(completion.body())
         half = data[: len(data) // 2]

@@ -8,7 +8,8 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import random
 
 __all__ = [
+    "Body",
     "ChatBody",
     "Choice",
     "Completion",
@@ -24,12 +26,15 @@ __all__ = [
     "call_tool",
     "error_body",
     "models_body",
+    "probable",
     "speak",
     "text_of",
     "tokenize",
 ]
 
 MODEL = "simulated"
+BodyT = TypeVar("BodyT", bound="Body")
+_FOUR_BYTES = 0xF0
 _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
 _OTHERS = tuple(
     f" {word}"
@@ -48,26 +53,44 @@ class InvalidRequestError(Exception):
         self.param = param
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """The body of a request, as far as the simulated provider looks at it."""
+
     # A provider takes parameters that this one has no use for.
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+    @classmethod
+    def parse(cls: type[BodyT], body: object) -> BodyT:
+        """Check a decoded JSON body.
 
-class _StreamOptions(_Body):
+        Raises:
+            InvalidRequestError: It is not a request that could be answered.
+        """
+        if not isinstance(body, dict):
+            raise InvalidRequestError("We could not parse the JSON body of your request.")
+        try:
+            return cls.model_validate(body)
+        except ValidationError as error:
+            problem = error.errors(include_input=False, include_url=False)[0]
+            param = ".".join(map(str, problem["loc"]))
+            raise InvalidRequestError(f"Invalid {param!r}: {problem['msg']}.", param) from None
+
+
+class _StreamOptions(Body):
     include_usage: bool = False
 
 
-class _Function(_Body):
+class _Function(Body):
     name: str
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Tool(_Body):
+class _Tool(Body):
     function: _Function | None = None
 
 
-class ChatBody(_Body):
-    """The body of a chat completion request, as far as the simulated provider looks at it."""
+class ChatBody(Body):
+    """The body of a chat completion request."""
 
     messages: list[dict[str, Any]] = Field(min_length=1)
     model: str = MODEL
@@ -82,22 +105,6 @@ class ChatBody(_Body):
     max_completion_tokens: int | None = Field(None, ge=1)
     tools: list[_Tool] | None = None
     tool_choice: Any = None
-
-    @classmethod
-    def parse(cls, body: object) -> ChatBody:
-        """Check a decoded JSON body.
-
-        Raises:
-            InvalidRequestError: It is not a request that could be answered.
-        """
-        if not isinstance(body, dict):
-            raise InvalidRequestError("We could not parse the JSON body of your request.")
-        try:
-            return cls.model_validate(body)
-        except ValidationError as error:
-            problem = error.errors(include_input=False, include_url=False)[0]
-            param = ".".join(map(str, problem["loc"]))
-            raise InvalidRequestError(f"Invalid {param!r}: {problem['msg']}.", param) from None
 
     @property
     def prompt(self) -> str:
@@ -165,8 +172,29 @@ class Token:
     logprob: float
     rival: str | None = None
 
-    def as_json(self, top: int) -> dict[str, Any]:
-        """Return the token as `logprobs.content` lists it, with its `top` likeliest rivals."""
+    @property
+    def pieces(self) -> list[bytes]:
+        """Its bytes; a character of four of them is cut in two, as tokenizers cut rare ones."""
+        data = self.text.encode()
+        cuts = [0, *(i + 2 for i, byte in enumerate(data) if byte >= _FOUR_BYTES), len(data)]
+        return [data[start:end] for start, end in pairwise(cuts)]
+
+    def as_json(self, top: int) -> list[dict[str, Any]]:
+        """Return the token as `logprobs.content` lists it, a dictionary for each of its pieces."""
+        first, *others = self.pieces
+        listed = [_logprob(text, logprob) for text, logprob in self.likeliest(top)]
+        if not others:
+            return [{**_logprob(self.text, self.logprob), "top_logprobs": listed}]
+        # Nothing but what completes the character can follow its first bytes.
+        cut = [_partial(first, self.logprob), *(_partial(piece, 0.0) for piece in others)]
+        return [{**piece, "top_logprobs": [piece][:top]} for piece in cut]
+
+    def likeliest(self, count: int) -> list[tuple[str, float]]:
+        """Return the token and its likeliest rivals with their log-probabilities, likeliest first.
+
+        Args:
+            count: How many, the token itself among them.
+        """
         others = [self.rival, *_OTHERS] if self.rival else [*_OTHERS]
         rest = math.log(max(1e-9, -math.expm1(self.logprob)))
         ranked = [(self.text, self.logprob)]
@@ -174,13 +202,16 @@ class Token:
         ranked += [
             (t, rest - (i + 1) * math.log(2)) for i, t in enumerate(others) if t != self.text
         ]
-        ranked = sorted(ranked[: max(top, 1)], key=lambda pair: -pair[1])
-        listed = [_logprob(text, logprob) for text, logprob in ranked[:top]]
-        return {**_logprob(self.text, self.logprob), "top_logprobs": listed}
+        return sorted(ranked[:count], key=lambda pair: -pair[1])
 
 
 def _logprob(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "logprob": round(logprob, 6), "bytes": list(text.encode())}
+
+
+def _partial(data: bytes, logprob: float) -> dict[str, Any]:
+    shown = data.decode(errors="backslashreplace")
+    return {"token": shown, "logprob": round(logprob, 6), "bytes": list(data)}
 
 
 def speak(text: str, rng: random.Random, *, sure: bool, rival: str | None = None) -> list[Token]:
@@ -188,12 +219,13 @@ def speak(text: str, rng: random.Random, *, sure: bool, rival: str | None = None
 
     An unsure model is still sure of the small words; it guesses numbers and names.
     """
+    return [Token(token, probable(token, rng, sure=sure), rival) for token in tokenize(text)]
 
-    def logprob(token: str) -> float:
-        guess = not sure and any(c.isdigit() or c.isupper() for c in token)
-        return -rng.uniform(0.8, 3.5) if guess else -rng.uniform(0.001, 0.12)
 
-    return [Token(token, logprob(token), rival) for token in tokenize(text)]
+def probable(token: str, rng: random.Random, *, sure: bool) -> float:
+    """Return a log-probability of a token, to a model that is sure of what it says or not."""
+    guess = not sure and any(c.isdigit() or c.isupper() for c in token)
+    return -rng.uniform(0.8, 3.5) if guess else -rng.uniform(0.001, 0.12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +246,8 @@ class Choice:
     def size(self) -> int:
         """How many tokens it has."""
         calls = [call["function"]["arguments"] for call in self.tool_calls]
-        return len(self.tokens) + sum(len(tokenize(arguments)) for arguments in calls)
+        said = sum(len(token.pieces) for token in self.tokens)
+        return said + sum(len(tokenize(arguments)) for arguments in calls)
 
 
 def call_tool(function: _Function, call_id: str) -> Choice:
@@ -313,7 +346,8 @@ class Completion:
         if not self.request.logprobs:
             return None
         top = self.request.top_logprobs or 0
-        return {"content": [token.as_json(top) for token in tokens], "refusal": None}
+        listed = [piece for token in tokens for piece in token.as_json(top)]
+        return {"content": listed, "refusal": None}
 
     def _envelope(self, kind: str, choices: list[dict[str, Any]], **more: object) -> dict[str, Any]:
         return {

@@ -1,0 +1,169 @@
+"""The commands of `resay models`."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+from pydantic import ValidationError
+
+from resay.errors import ConfigurationError
+from resay.models.config import ModelConfig
+from resay.models.described import kind_of
+from resay.models.loading import backend_of
+from resay.models.network import Kind, Loaded
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Neural models: export and check them.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+class _Kind(str, Enum):
+    classification = "classification"
+    embedding = "embedding"
+
+
+class _Backend(str, Enum):
+    auto = "auto"
+    torch = "torch"
+    onnx = "onnx"
+
+
+class _Precision(str, Enum):
+    auto = "auto"
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+    int8 = "int8"
+
+
+_TEXTS = [
+    " ".join(["The bridge was opened in 1932, after eight years of work."] * count)
+    for count in (1, 2, 4, 8, 16)
+]
+
+ModelArgument = Annotated[
+    str, typer.Argument(help="A folder, or a model on the Hugging Face hub.", show_default=False)
+]
+KindOption = Annotated[
+    _Kind | None,
+    typer.Option(help="What it is to give.", show_default="what it was made for"),
+]
+LayerOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="For embeddings, after which layer.", show_default="the last"),
+]
+RevisionOption = Annotated[
+    str | None, typer.Option(help="A branch, tag or commit on the hub.", show_default=False)
+]
+
+
+@app.command("export")
+def export_model(
+    model: ModelArgument,
+    folder: Annotated[Path, typer.Argument(help="Where to.", show_default=False)],
+    kind: KindOption = None,
+    layer: LayerOption = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Also with 8-bit weights: smaller and faster on a CPU.")
+    ] = False,
+    revision: RevisionOption = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what was exported there before.")
+    ] = False,
+) -> None:
+    """Export a model to ONNX, so that it runs without torch; compare the two."""
+    from resay.models.export import export
+
+    files = export(
+        ModelConfig(name=model, revision=revision),
+        folder,
+        kind=_kind(kind),
+        layer=layer,
+        int8=int8,
+        overwrite=overwrite,
+    )
+    for file in files:
+        typer.echo(
+            f"{file.path}: {file.bytes / 1e6:.1f} MB; largest difference from torch"
+            f" {file.difference:.2g}"
+        )
+
+
+@app.command("check")
+def check_model(
+    model: ModelArgument,
+    backend: Annotated[_Backend, typer.Option(help="What runs it.")] = _Backend.auto,
+    precision: Annotated[_Precision, typer.Option(help="Its numbers.")] = _Precision.auto,
+    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda, cuda:1, ...")] = "auto",
+    kind: KindOption = None,
+    layer: LayerOption = None,
+    revision: RevisionOption = None,
+) -> None:
+    """Load a model, run it, and say how fast it is."""
+    config = _config(model, backend, precision, device, revision)
+    loaded = _load(config, _kind(kind) or kind_of(config), layer)
+    traits = loaded.network.traits
+    room = loaded.encoder.room
+    typer.echo(f"backend: {backend_of(config)}")
+    typer.echo(f"device: {'gpu' if traits.on_gpu else 'cpu'}")
+    typer.echo(f"precision: {_precision(loaded, config)}")
+    if traits.labels:
+        typer.echo(f"labels: {', '.join(traits.labels)}")
+    typer.echo(f"longest pair: {'any' if room is None else room} tokens")
+    typer.echo(f"speed: {_tokens_per_second(loaded):,.0f} tokens/s")
+
+
+def _kind(chosen: _Kind | None) -> Kind | None:
+    return None if chosen is None else cast("Kind", chosen.value)
+
+
+def _config(
+    model: str, backend: _Backend, precision: _Precision, device: str, revision: str | None
+) -> ModelConfig:
+    given = {"name": model, "revision": revision, "device": device}
+    chosen = {"backend": backend.value, "precision": precision.value}
+    try:
+        return ModelConfig.model_validate({**given, **chosen})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise ConfigurationError(f"{first['input']!r} cannot work: {first['msg']}") from error
+
+
+def _load(config: ModelConfig, kind: Kind, layer: int | None) -> Loaded:
+    if backend_of(config) == "onnx":
+        from resay.models.onnx_network import load
+    else:
+        from resay.models.torch_network import load
+    return load(config, kind, layer)
+
+
+def _precision(loaded: Loaded, config: ModelConfig) -> str:
+    from resay.models.onnx_network import OnnxNetwork
+
+    if isinstance(loaded.network, OnnxNetwork):
+        return loaded.network.precision
+    if config.precision != "auto":
+        return config.precision
+    return "bf16 on CUDA, else fp32" if loaded.network.traits.on_gpu else "fp32"
+
+
+def _tokens_per_second(loaded: Loaded) -> float:
+    """Measure it on a few texts, one at a time."""
+    from resay.models.encoding import pad
+
+    items = [part for parts in loaded.encoder.texts(_TEXTS) for part in parts]
+    batches = [pad([item], loaded.network.traits.pad_id) for item in items]
+    for batch in batches:
+        loaded.network.run(batch)  # The first of each length may take longer.
+    start = time.perf_counter()
+    for batch in batches:
+        loaded.network.run(batch)
+    return sum(map(len, items)) / (time.perf_counter() - start)

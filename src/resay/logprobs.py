@@ -1,0 +1,152 @@
+"""Tokens and their log-probabilities, in the shapes that providers return."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, cast
+
+from resay.errors import ConfigurationError
+
+__all__ = ["TokenLogprob", "TopLogprob", "read_logprobs", "tokens_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopLogprob:
+    """One of the tokens a model may write at some place.
+
+    Attributes:
+        token: Its text.
+        logprob: The natural logarithm of its probability, in nats, at most 0.
+    """
+
+    token: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token of a text, and how probable it was to the model.
+
+    Attributes:
+        token: Its text, as the provider shows it. Of a token that holds only some of the bytes of
+            a character this may be anything.
+        logprob: The natural logarithm of the probability the model gave it, in nats, at most 0;
+            None where it gave none, as for a first token that nothing precedes.
+        bytes: Its bytes in UTF-8, where the provider tells them; those of all tokens joined are
+            the text, also where a character is cut into several tokens.
+        top: The most probable tokens at its place, as returned; it may or may not be among them.
+        entropy: The entropy of the whole distribution at its place, in nats, where it is known.
+    """
+
+    token: str
+    logprob: float | None
+    bytes: tuple[int, ...] | None = None
+    top: tuple[TopLogprob, ...] = ()
+    entropy: float | None = None
+
+
+def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
+    """Read the `logprobs` of a choice, in the shape of OpenAI's chat completions or completions.
+
+    Args:
+        logprobs: What the provider returned, an object or a mapping; None where it returned none.
+
+    Returns:
+        The tokens; none at all where one of them cannot be read, because the others would not make
+        up the text.
+    """
+    entries = _list_in(logprobs, "content")
+    read = [_token(entry) for entry in entries] if entries else _parallel(logprobs)
+    tokens = [token for token in read if token is not None]
+    return tuple(tokens) if len(tokens) == len(read) else ()
+
+
+def tokens_of(given: Iterable[object]) -> tuple[TokenLogprob, ...]:
+    """Return the tokens a user passes along.
+
+    Args:
+        given: Tokens, or what OpenAI's `logprobs.content` lists, as objects or as mappings.
+
+    Raises:
+        ConfigurationError: One of them is something else.
+    """
+    kind = type(given).__name__
+    if isinstance(given, (str, bytes, Mapping)):
+        raise ConfigurationError(
+            f"logprobs must be a list of tokens, not {kind!r}; pass `choice.logprobs.content`"
+        )
+    tokens = [entry if isinstance(entry, TokenLogprob) else _token(entry) for entry in given]
+    if None in tokens:
+        raise ConfigurationError(
+            f"entry {tokens.index(None)} of logprobs is no token; it needs 'token', a text, and"
+            " 'logprob', a number"
+        )
+    return tuple(token for token in tokens if token is not None)
+
+
+def _token(entry: object) -> TokenLogprob | None:
+    text = _get(entry, "token")
+    if not isinstance(text, str):
+        return None
+    logprob = _get(entry, "logprob")
+    if logprob is not None and _number(logprob) is None:
+        return None
+    top = [_top(other) for other in _list_in(entry, "top_logprobs")]
+    return TokenLogprob(
+        text,
+        _number(logprob),
+        _bytes_in(entry),
+        tuple(other for other in top if other is not None),
+    )
+
+
+def _top(entry: object) -> TopLogprob | None:
+    text, logprob = _get(entry, "token"), _number(_get(entry, "logprob"))
+    return TopLogprob(text, logprob) if isinstance(text, str) and logprob is not None else None
+
+
+def _parallel(logprobs: object) -> list[TokenLogprob | None]:
+    """Read lists with an entry for each token, as completions have them."""
+    texts, numbers = _list_in(logprobs, "tokens"), _list_in(logprobs, "token_logprobs")
+    if len(texts) != len(numbers):
+        return []
+    tops = _list_in(logprobs, "top_logprobs")[: len(texts)]
+    return [
+        TokenLogprob(text, _number(number), top=_ranked(top)) if isinstance(text, str) else None
+        for text, number, top in zip_longest(texts, numbers, tops)
+    ]
+
+
+def _ranked(top: object) -> tuple[TopLogprob, ...]:
+    if not isinstance(top, Mapping):
+        return ()
+    pairs = [(t, _number(value)) for t, value in cast("Mapping[str, object]", top).items()]
+    return tuple(TopLogprob(text, logprob) for text, logprob in pairs if logprob is not None)
+
+
+def _bytes_in(entry: object) -> tuple[int, ...] | None:
+    values = _get(entry, "bytes")
+    if not isinstance(values, (list, tuple)):
+        return None
+    numbers = [n for n in cast("Sequence[object]", values) if isinstance(n, int) and 0 <= n < 256]
+    return tuple(numbers) if len(numbers) == len(cast("Sequence[object]", values)) else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return None
+    return float(value)
+
+
+def _list_in(holder: object, name: str) -> Sequence[object]:
+    value = _get(holder, name)
+    return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+
+
+def _get(holder: Any, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return cast("Mapping[str, object]", holder).get(name)
+    return getattr(holder, name, None)

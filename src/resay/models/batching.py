@@ -1,0 +1,324 @@
+"""Puts together the work of many callers and does it in batches.
+
+Callers are coroutines of any event loop in any thread; the work is done on one thread per device.
+What is asked twice is computed once, equal lengths go together, and a batch is as big as its
+tokens, not its items.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from resay.errors import ScorerError
+from resay.models.room import Room
+
+__all__ = ["Batcher", "Batching", "Item", "pack"]
+
+
+class Item(Hashable, Protocol):
+    """Work for a model. Equal items have equal results."""
+
+    def __len__(self) -> int:
+        """Return how many tokens it has."""
+        ...
+
+
+T = TypeVar("T", bound=Item)
+R = TypeVar("R")
+
+# Work is sorted by length within so many batches: more would let the oldest wait too long.
+_BATCHES_A_ROUND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How work is put together.
+
+    Attributes:
+        batch_tokens: Tokens in a batch, padding included; one item may be longer.
+        batch_items: Items in a batch.
+        padding: The share of a batch's tokens that may be padding. Where a batch is no faster than
+            its items one by one, as on a CPU, padding is all it adds.
+        window_s: Seconds the first item waits for others.
+        queue_tokens: Tokens that may wait.
+        cache_bytes: Size of the results kept.
+    """
+
+    batch_tokens: int = 2048
+    batch_items: int = 1024
+    padding: float = 0.5
+    window_s: float = 0.002
+    queue_tokens: int = 1_000_000
+    cache_bytes: int = 64_000_000
+
+
+@dataclass(eq=False, slots=True)
+class _Ticket:
+    """A caller that waits for several jobs."""
+
+    loop: asyncio.AbstractEventLoop
+    ready: asyncio.Future[None]
+    left: int = 0
+    complete: bool = False
+    error: Exception | None = None
+
+    def settle(self) -> None:
+        """Wake the caller when nothing is left to wait for."""
+        if self.error is not None or (self.complete and self.left == 0):
+            try:
+                self.loop.call_soon_threadsafe(_wake, self.ready)
+            except RuntimeError:
+                return  # Its loop was closed while it waited.
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+@dataclass(eq=False, slots=True)
+class _Job(Generic[T, R]):
+    item: T
+    tickets: list[_Ticket] = field(default_factory=list[_Ticket])
+    running: bool = False
+    done: bool = False
+    result: R | None = None
+
+
+class Batcher(Generic[T, R]):
+    """Runs items in batches.
+
+    Args:
+        run: Computes a batch: one result for each item. It is called on the worker's thread.
+        size: How many bytes a result takes.
+        worker: The device's one thread.
+        settings: How work is put together.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Sequence[T]], Sequence[R]],
+        size: Callable[[R], int],
+        worker: ThreadPoolExecutor,
+        settings: Batching,
+    ) -> None:
+        self._run = run
+        self._size = size
+        self._worker = worker
+        self._settings = settings
+        self._room = Room(settings.queue_tokens)
+        self._changed = threading.Condition()
+        self._queue: deque[_Job[T, R]] = deque()
+        self._queued = 0
+        self._oldest = 0.0
+        self._awake = False
+        self._known: dict[T, _Job[T, R]] = {}
+        self._kept: OrderedDict[T, _Job[T, R]] = OrderedDict()
+        self._kept_bytes = 0
+
+    async def map(self, items: Sequence[T]) -> list[R]:
+        """Compute results.
+
+        Args:
+            items: Any number of items.
+
+        Returns:
+            One result for each, in their order.
+
+        Raises:
+            ScorerError: An item could not be computed.
+        """
+        loop = asyncio.get_running_loop()
+        ticket = _Ticket(loop, loop.create_future())
+        jobs: list[_Job[T, R]] = []
+        try:
+            for chunk in self._chunks(items):
+                needed = self._missing(chunk)
+                if needed:
+                    await self._room.take(needed)
+                jobs += self._enlist(chunk, ticket, needed)
+            self._complete(ticket)
+            await ticket.ready
+        finally:
+            self._leave(jobs, ticket)
+        if ticket.error is not None:
+            raise ScorerError(
+                f"the model failed with {type(ticket.error).__name__}"
+            ) from ticket.error
+        return [_result(job) for job in jobs]
+
+    def _chunks(self, items: Sequence[T]) -> Iterator[list[T]]:
+        # A request that is larger than the queue goes in bit by bit, beside others.
+        limit = min(self._settings.batch_tokens * _BATCHES_A_ROUND, self._settings.queue_tokens)
+        chunk: list[T] = []
+        tokens = 0
+        for item in items:
+            if chunk and tokens + len(item) > limit:
+                yield chunk
+                chunk, tokens = [], 0
+            chunk.append(item)
+            tokens += len(item)
+        yield chunk
+
+    def _missing(self, chunk: Sequence[T]) -> int:
+        with self._changed:
+            return sum(len(i) for i in set(chunk) if i not in self._known and i not in self._kept)
+
+    def _enlist(self, chunk: Sequence[T], ticket: _Ticket, taken: int) -> list[_Job[T, R]]:
+        jobs: list[_Job[T, R]] = []
+        with self._changed:
+            for item in chunk:
+                job = self._kept.get(item) or self._known.get(item)
+                if job is None:
+                    job = self._enqueue(item)
+                    taken -= len(item)
+                elif job.done and item in self._kept:
+                    self._kept.move_to_end(item)
+                if not job.done and ticket not in job.tickets:
+                    job.tickets.append(ticket)
+                    ticket.left += 1
+                jobs.append(job)
+            self._changed.notify()
+        # Somebody else asked for the same in the meantime, or what was known is known no longer.
+        self._room.give(taken)
+        return jobs
+
+    def _enqueue(self, item: T) -> _Job[T, R]:
+        job = self._known[item] = _Job(item)
+        if not self._queue:
+            self._oldest = time.monotonic()
+        self._queue.append(job)
+        self._queued += len(item)
+        if not self._awake:
+            self._awake = True
+            self._worker.submit(self._drain)
+        return job
+
+    def _complete(self, ticket: _Ticket) -> None:
+        with self._changed:
+            ticket.complete = True
+            ticket.settle()
+
+    def _leave(self, jobs: Sequence[_Job[T, R]], ticket: _Ticket) -> None:
+        """Forget a caller; what nobody waits for any more is not computed."""
+        dropped = 0
+        with self._changed:
+            for job in dict.fromkeys(jobs):
+                if ticket in job.tickets:
+                    job.tickets.remove(ticket)
+                if not (job.tickets or job.running or job.done):
+                    self._known.pop(job.item, None)
+                    job.done = True
+                    dropped += len(job.item)
+        self._room.give(dropped)
+
+    def _drain(self) -> None:
+        """Do one round of work, on the worker's thread."""
+        for batch in pack(self._take_round(), self._settings):
+            self._do(batch)
+        with self._changed:
+            self._awake = bool(self._queue)
+            # Behind what other models have submitted: they share the device.
+            if self._awake:
+                self._worker.submit(self._drain)
+
+    def _take_round(self) -> list[_Job[T, R]]:
+        limit = self._settings.batch_tokens * _BATCHES_A_ROUND
+        jobs: list[_Job[T, R]] = []
+        with self._changed:
+            left = self._oldest + self._settings.window_s - time.monotonic()
+            self._changed.wait_for(lambda: self._queued >= limit, timeout=max(left, 0.0))
+            tokens = 0
+            while self._queue and (not jobs or tokens + len(self._queue[0].item) <= limit):
+                job = self._queue.popleft()
+                self._queued -= len(job.item)
+                if not job.done:
+                    job.running = True
+                    jobs.append(job)
+                    tokens += len(job.item)
+        return jobs
+
+    def _do(self, batch: Sequence[_Job[T, R]]) -> None:
+        try:
+            results = self._run([job.item for job in batch])
+        # Whatever a model raises is its callers' to hear, not this thread's to die of.
+        except Exception as error:
+            if len(batch) == 1:
+                self._finish(batch[0], None, error)
+                return
+            # One by one, so that neither a full memory nor one bad item costs the others.
+            for job in batch:
+                self._do([job])
+            return
+        for job, result in zip(batch, results, strict=True):
+            self._finish(job, result, None)
+
+    def _finish(self, job: _Job[T, R], result: R | None, error: Exception | None) -> None:
+        with self._changed:
+            job.result, job.done = result, True
+            del self._known[job.item]
+            for ticket in job.tickets:
+                ticket.left -= 1
+                ticket.error = ticket.error or error
+                ticket.settle()
+            if result is not None:
+                self._keep(job, result)
+        self._room.give(len(job.item))
+
+    def _keep(self, job: _Job[T, R], result: R) -> None:
+        self._kept[job.item] = job
+        self._kept_bytes += self._size(result)
+        while self._kept_bytes > self._settings.cache_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_bytes -= self._size(_result(oldest))
+
+
+def _result(job: _Job[T, R]) -> R:
+    if job.result is None:
+        raise ScorerError("the model gave no result")
+    return job.result
+
+
+class _Sized(Protocol):
+    @property
+    def item(self) -> Item: ...
+
+
+J = TypeVar("J", bound=_Sized)
+
+
+def pack(jobs: Sequence[J], settings: Batching) -> Iterator[list[J]]:
+    """Put jobs of like length into batches, the longest first.
+
+    Args:
+        jobs: What there is to do.
+        settings: How big a batch may be, and how much of it padding.
+
+    Yields:
+        Batches within the settings; each job is in one of them. A job that alone is over the limit
+        is a batch.
+    """
+    batch: list[J] = []
+    tokens = 0
+    for job in sorted(jobs, key=lambda job: len(job.item), reverse=True):
+        # All are padded to the length of the longest, which stands first.
+        area = len(batch[0].item) * (len(batch) + 1) if batch else 0
+        full = (
+            area > settings.batch_tokens
+            or len(batch) >= settings.batch_items
+            or tokens + len(job.item) < area * (1.0 - settings.padding)
+        )
+        if batch and full:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(job)
+        tokens += len(job.item)
+    if batch:
+        yield batch

@@ -1,0 +1,132 @@
+"""What a policy can say about a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = ["Backend", "ModelConfig", "ModelField", "config_of"]
+
+Backend = Literal["auto", "torch", "onnx", "tei", "vllm"]
+
+_REMOTE = frozenset({"tei", "vllm"})
+
+
+class ModelConfig(BaseModel):
+    """A model, where it runs, and how."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A folder, or a model on the Hugging Face hub; for vllm its name there.",
+    )
+    backend: Backend = Field(
+        default="auto",
+        description="torch (transformers), onnx (onnxruntime), tei (a text-embeddings-inference"
+        " server) or vllm (its server); auto = onnx for a folder with an exported model in it or"
+        " where torch is not installed, else torch; tei where `url` is given.",
+    )
+    revision: str | None = Field(
+        default=None, description="A branch, tag or commit of a model on the hub."
+    )
+    file: str | None = Field(
+        default=None,
+        description="For onnx, which file of the model; null = the int8 one if there is one, on a"
+        " CPU, else model.onnx.",
+    )
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
+        description="auto = a GPU where there is one.",
+    )
+    precision: Literal["auto", "fp32", "fp16", "bf16", "int8"] = Field(
+        default="auto",
+        description="auto = bf16 on CUDA, else fp32; int8 needs a model exported to ONNX.",
+    )
+    max_tokens: int | None = Field(
+        default=None,
+        ge=16,
+        description="How many tokens the model reads at once; null = as many as it was made for.",
+    )
+    batch_tokens: int | None = Field(
+        default=None,
+        ge=16,
+        description="Tokens, padding included, that are computed together: the memory a batch"
+        " takes grows with it. null = 2048 on a CPU, 32768 on a GPU.",
+    )
+    queue_tokens: int = Field(
+        default=1_000_000,
+        ge=16,
+        description="Tokens that may wait to be computed; more must wait before they may wait.",
+    )
+    window_ms: float = Field(
+        default=2.0,
+        ge=0,
+        le=1000,
+        description="How long work waits for other work to be computed with it.",
+    )
+    cache_mb: float = Field(
+        default=64.0, ge=0, description="Results that are kept in memory for the next to ask."
+    )
+    url: str | None = Field(default=None, description="For tei and vllm, the server's address.")
+    api_key: str | None = Field(
+        default=None, repr=False, description="For tei and vllm, the key the server asks for."
+    )
+    labels: tuple[str, ...] | None = Field(
+        default=None,
+        description="The labels' names in the order of the model's outputs, where the model does"
+        " not say; vllm never does.",
+    )
+    separator: str = Field(
+        default="</s></s>",
+        description="For vllm, which takes one text only: what stands between two texts.",
+    )
+    timeout_s: float = Field(
+        default=30.0, gt=0, description="For tei and vllm, seconds one request may take."
+    )
+    concurrency: int = Field(
+        default=8, ge=1, le=1000, description="For tei and vllm, requests at the same time."
+    )
+
+    @model_validator(mode="after")
+    def _must_fit(self) -> ModelConfig:
+        if self.backend in _REMOTE and not self.url:
+            raise ValueError(f"backend {self.backend!r} needs `url`, the address of its server")
+        if self.url and self.backend not in {*_REMOTE, "auto"}:
+            raise ValueError(f"`url` is for tei and vllm; backend {self.backend!r} runs here")
+        if not self.url and not self.name:
+            raise ValueError("`name` is missing; give a folder or a model on the hub, or a `url`")
+        if self.backend == "vllm" and not self.name:
+            raise ValueError("backend 'vllm' needs `name`, the name its server gives the model")
+        if self.backend == "torch" and self.precision == "int8":
+            raise ValueError(
+                "int8 needs an exported model; make one with `resay models export --int8` and use"
+                " backend 'onnx'"
+            )
+        return self
+
+    @property
+    def remote(self) -> bool:
+        """Whether the model runs in a server of its own."""
+        return bool(self.url)
+
+    @property
+    def called(self) -> str:
+        """What messages call the model: its name, or its server without what may be secret."""
+        return self.name or urlsplit(self.url or "").netloc.rpartition("@")[2]
+
+
+ModelField = Annotated[
+    str | ModelConfig,
+    Field(description="A folder or a model on the Hugging Face hub; or a mapping with settings."),
+]
+"""A model in a scorer's configuration."""
+
+
+def config_of(model: str | ModelConfig) -> ModelConfig:
+    """Return a model's settings, defaults where only its name is given."""
+    return ModelConfig(name=model) if isinstance(model, str) else model

@@ -1,0 +1,162 @@
+"""Turns texts into the numbers a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from resay.models.base import Pair
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Batch", "Encoded", "Spans", "TextEncoder", "pad"]
+
+Spans: TypeAlias = Sequence[tuple[int, int]]
+"""For each token where its characters begin and end in the text; equal for special tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text, or two, as a model reads it.
+
+    Attributes:
+        ids: The tokens' numbers, special tokens included.
+        types: For each token which of the two texts it belongs to.
+        special: For each token whether it is a special one.
+    """
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+    special: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several encoded texts, padded to the same length.
+
+    Attributes:
+        ids: The tokens' numbers, of shape (texts, tokens).
+        mask: 1 for a token, 0 for padding.
+        types: Which of two texts a token belongs to.
+    """
+
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    types: NDArray[np.int64]
+
+
+def pad(items: Sequence[Encoded], pad_id: int) -> Batch:
+    """Put encoded texts into arrays, padded at the end."""
+    shape = (len(items), max(map(len, items)))
+    ids = np.full(shape, pad_id, dtype=np.int64)
+    mask = np.zeros(shape, dtype=np.int64)
+    types = np.zeros(shape, dtype=np.int64)
+    for row, item in enumerate(items):
+        ids[row, : len(item)] = item.ids
+        types[row, : len(item)] = item.types
+        mask[row, : len(item)] = 1
+    return Batch(ids, mask, types)
+
+
+class TextEncoder:
+    """A tokenizer that never cuts and never pads. Threads may share it.
+
+    Args:
+        tokenizer: A `tokenizers.Tokenizer`, which is copied.
+        max_tokens: How many tokens the model reads at once, special tokens included; None = any
+            number.
+        start: The number of the token to begin a text with where the tokenizer begins it with none,
+            for models that give each token's probability after those before it.
+    """
+
+    def __init__(self, tokenizer: Any, max_tokens: int | None, start: int | None = None) -> None:
+        # Others may set theirs to cut and pad, which is state of the tokenizer.
+        make: Any = tokenizer.__class__
+        self._tokenizer: Any = make.from_str(tokenizer.to_str())
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._max_tokens = max_tokens
+        self._start = start
+
+    @property
+    def room(self) -> int | None:
+        """How many tokens two texts may have together."""
+        return self._room(pair=True)
+
+    @property
+    def text_room(self) -> int | None:
+        """How many tokens a single text may have."""
+        return self._room(pair=False)
+
+    def _room(self, *, pair: bool) -> int | None:
+        if self._max_tokens is None:
+            return None
+        return self._max_tokens - self._tokenizer.num_special_tokens_to_add(pair)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens texts have, without special tokens."""
+        whole = [_readable(text) for text in texts]
+        return [len(e) for e in self._tokenizer.encode_batch(whole, add_special_tokens=False)]
+
+    def pairs(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        """Encode pairs of texts, however long they are."""
+        whole = [(_readable(a), _readable(b)) for a, b in pairs]
+        return [_encoded(e) for e in self._tokenizer.encode_batch(whole)]
+
+    def texts(self, texts: Sequence[str]) -> list[list[Encoded]]:
+        """Encode single texts; one longer than the model reads becomes several."""
+        readable = [_readable(text) for text in texts]
+        whole = [_encoded(e) for e in self._tokenizer.encode_batch(readable)]
+        return [self.split(encoded) for encoded in whole]
+
+    def spans(self, text: str) -> tuple[Encoded, Spans]:
+        """Encode a text, however long it is, and say where its tokens stand."""
+        encoding = self._tokenizer.encode(_readable(text))
+        encoded, spans = _encoded(encoding), tuple(encoding.offsets)
+        if self._start is None or encoded.special[:1] == (1,):
+            return encoded, spans
+        first = (self._start,)
+        whole = Encoded(first + encoded.ids, (0, *encoded.types), (1, *encoded.special))
+        return whole, ((0, 0), *spans)
+
+    def fits(self, item: Encoded) -> bool:
+        """Return whether the model can read it at once."""
+        return self._max_tokens is None or len(item) <= self._max_tokens
+
+    def split(self, whole: Encoded) -> list[Encoded]:
+        """Divide an encoded text into parts that the model reads at once."""
+        if self._max_tokens is None or self.fits(whole):
+            return [whole]
+        room = max(self._max_tokens - sum(whole.special), 1)
+        # What stands before and after the text is put around each of its parts.
+        first = whole.special.index(0)
+        last = len(whole) - whole.special[::-1].index(0)
+        cuts = [(start, min(start + room, last)) for start in range(first, last, room)]
+        return [
+            Encoded(*(row[:first] + row[start:end] + row[last:] for row in _rows(whole)))
+            for start, end in cuts
+        ]
+
+
+def _readable(text: str) -> str:
+    """Return a text without halves of characters, which no tokenizer takes."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _rows(item: Encoded) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    return item.ids, item.types, item.special
+
+
+def _encoded(encoding: Any) -> Encoded:
+    return Encoded(
+        tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.special_tokens_mask)
+    )

@@ -1,0 +1,238 @@
+"""Models that write a text in answer to one: encoder and decoder, as T5 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from resay.models.batching import Batcher
+from resay.models.config import ModelConfig
+from resay.models.encoding import Encoded, TextEncoder, pad
+from resay.models.local import batching_of, in_parts, too_long
+from resay.models.threads import LoadedOnce, thread
+from resay.models.torch_network import load_model, tokenizer_of
+from resay.optional import load_optional
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+__all__ = ["TextGenerator"]
+
+# As transformers samples unless told otherwise, and so the code released with the papers.
+_TOP = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A text to be written.
+
+    Attributes:
+        prompt: What it is written in answer to, as the model reads it.
+        longest: How many tokens it may have.
+        seed: What the noise is made of; None = no noise, the most probable token each time.
+    """
+
+    prompt: Encoded
+    longest: int
+    seed: int | None
+
+    def __len__(self) -> int:
+        return len(self.prompt) + self.longest
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A model that was loaded."""
+
+    encoder: TextEncoder
+    batcher: Batcher[_Draft, str]
+
+
+class TextGenerator:
+    """Writes texts, those of all callers together, on the device's one thread.
+
+    What is written depends on the model, the prompt, the seed and the text's number alone: neither
+    on the batch it is written in, beyond the last digits of sums, nor on torch's global random
+    numbers, which belong to the application.
+
+    Args:
+        config: The model's settings. `max_tokens` limits prompts; without it they may have any
+            length, as T5's relative positions allow.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._config = config
+        self._loaded = LoadedOnce(self._load)
+
+    async def prepare(self) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigurationError: It cannot be had as configured.
+        """
+        await self._loaded.get()
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, without special tokens."""
+        ready = await self._loaded.get()
+        return await in_parts(ready.encoder.lengths, texts)
+
+    async def room(self) -> int | None:
+        """Return how many tokens a prompt may have; None = any number."""
+        return (await self._loaded.get()).encoder.text_room
+
+    async def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        n: int = 1,
+        max_new_tokens: int = 128,
+        sample: bool = True,
+        seed: int = 0,
+    ) -> list[list[str]]:
+        """Write texts in answer to prompts.
+
+        Args:
+            prompts: Any number of prompts; equal ones have equal results, computed once.
+            n: How many texts to write for each.
+            max_new_tokens: Where a text that does not end is cut.
+            sample: Draw each token at random from the 50 most probable, as probable as they are
+                among these; otherwise the most probable is taken, and all n texts are the same.
+            seed: What is drawn depends on it.
+
+        Returns:
+            For each prompt n texts, with all special tokens that separate their parts, but without
+            those that begin and end them and without padding.
+
+        Raises:
+            ConfigurationError: The model cannot be had as configured.
+            ScorerError: A prompt is longer than `max_tokens`, or the model failed.
+        """
+        ready = await self._loaded.get()
+        drafts: list[_Draft] = []
+        for parts in await in_parts(ready.encoder.texts, prompts):
+            if len(parts) > 1:
+                raise too_long(sum(part.special.count(0) for part in parts), self._config)
+            prompt = parts[0]
+            seeds = [_mix(seed, number, prompt) if sample else None for number in range(n)]
+            drafts += [_Draft(prompt, max_new_tokens, each) for each in seeds]
+        texts = await ready.batcher.map(drafts)
+        return [texts[start : start + n] for start in range(0, len(texts), n)]
+
+    def _load(self) -> _Ready:
+        model = load_model(self._config, "seq2seq")
+        tokenizer = tokenizer_of(self._config)
+        device = str(model.device)
+        batcher = Batcher[_Draft, str](
+            _Writer(model, tokenizer),
+            _size,
+            thread(device),
+            batching_of(self._config, on_gpu=device != "cpu", alone=False),
+        )
+        encoder = TextEncoder(tokenizer.backend_tokenizer, self._config.max_tokens)
+        return _Ready(encoder, batcher)
+
+
+class _Writer:
+    """Writes a batch of drafts.
+
+    Args:
+        model: A transformers model with encoder and decoder.
+        tokenizer: Its tokenizer.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self._torch = _import("torch")
+        self._output = _import("transformers.modeling_outputs").BaseModelOutput
+        self._model = model
+        self._tokenizer = tokenizer
+        self._ends = _ids(model.generation_config.eos_token_id)
+        self._pad = tokenizer.pad_token_id
+
+    def __call__(self, drafts: Sequence[_Draft]) -> list[str]:
+        with self._torch.inference_mode():
+            written = self._model.generate(
+                **self._read(drafts),
+                max_new_tokens=max(draft.longest for draft in drafts),
+                do_sample=False,
+                num_beams=1,
+                logits_processor=[_Noise(self._torch, self._model.device, drafts)],
+            )
+        return [self._text(ids, draft) for ids, draft in zip(written.tolist(), drafts, strict=True)]
+
+    def _read(self, drafts: Sequence[_Draft]) -> dict[str, Any]:
+        """Read each prompt once, however many texts are written for it."""
+        prompts = list(dict.fromkeys(draft.prompt for draft in drafts))
+        batch = pad(prompts, self._pad)
+        device = self._model.device
+        ids = self._torch.from_numpy(batch.ids).to(device)
+        mask = self._torch.from_numpy(batch.mask).to(device)
+        states = self._model.get_encoder()(input_ids=ids, attention_mask=mask)[0]
+        places = {prompt: place for place, prompt in enumerate(prompts)}
+        rows = [places[draft.prompt] for draft in drafts]
+        return {
+            "encoder_outputs": self._output(last_hidden_state=states[rows]),
+            "attention_mask": mask[rows],
+        }
+
+    def _text(self, ids: Sequence[int], draft: _Draft) -> str:
+        ids = ids[1 : 1 + draft.longest]  # The first is what the decoder starts from.
+        end = next((i for i, token in enumerate(ids) if token in self._ends), len(ids))
+        kept = [token for token in ids[:end] if token != self._pad]
+        return self._tokenizer.decode(kept, skip_special_tokens=False)
+
+
+class _Noise:
+    """Makes the choice of the most probable token a random one (the Gumbel-max trick).
+
+    Each text has random numbers of its own, so that it does not matter what else is written.
+
+    Args:
+        torch: The module.
+        device: Where the model runs.
+        drafts: The texts, in the order of the batch.
+    """
+
+    def __init__(self, torch: Any, device: Any, drafts: Sequence[_Draft]) -> None:
+        self._torch = torch
+        self._sources: list[Generator | None] = [
+            None if draft.seed is None else torch.Generator(device).manual_seed(draft.seed)
+            for draft in drafts
+        ]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        del input_ids
+        if not any(self._sources):
+            return scores
+        # Noise for each token of the vocabulary: the order of the most probable ones hangs on the
+        # last digits, and with them on the batch.
+        noise = self._torch.ones_like(scores)
+        least = scores.topk(min(_TOP, scores.shape[-1])).values[:, -1:]
+        for row, source in zip(noise, self._sources, strict=True):
+            if source is not None:
+                row.exponential_(generator=source)
+        return (scores - noise.log()).masked_fill(scores < least, -float("inf"))
+
+
+def _mix(seed: int, number: int, prompt: Encoded) -> int:
+    """Return a seed that differs between texts."""
+    told = f"{seed}:{number}:{prompt.ids}".encode()
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
+
+
+def _ids(given: int | Sequence[int] | None) -> frozenset[int]:
+    if given is None:
+        return frozenset()
+    return frozenset([given] if isinstance(given, int) else given)
+
+
+def _size(text: str) -> int:
+    return 4 * len(text) + 4096  # and what its key takes
+
+
+def _import(module: str) -> Any:
+    return load_optional(
+        module, package=module.split(".")[0], extra="nli", purpose="writing text with a model"
+    )

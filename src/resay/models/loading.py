@@ -1,0 +1,185 @@
+"""Gives scorers their models: each is loaded once per process, whoever asks for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+from resay.errors import ConfigurationError
+from resay.models.config import Backend, ModelConfig, config_of
+from resay.models.files import folder_of
+from resay.optional import require_optional
+
+if TYPE_CHECKING:
+    from resay.models.base import (
+        PairClassifier,
+        PairScorer,
+        SentenceEmbedder,
+        TextScorer,
+        TokenEmbedder,
+    )
+    from resay.models.generation import TextGenerator
+    from resay.models.local import LocalTextModel
+    from resay.models.network import Kind, Loaded
+
+__all__ = [
+    "backend_of",
+    "choice_scorer",
+    "pair_classifier",
+    "pair_scorer",
+    "sentence_embedder",
+    "text_generator",
+    "text_model",
+    "text_scorer",
+    "token_embedder",
+]
+
+_lock = threading.Lock()
+_models: dict[object, Any] = {}
+
+
+def pair_classifier(model: str | ModelConfig) -> PairClassifier:
+    """Return the model that classifies pairs of texts.
+
+    It is not loaded before it is used.
+
+    Args:
+        model: A folder, a model on the hub, or its settings.
+
+    Raises:
+        MissingDependencyError: What it needs to run is not installed.
+    """
+    return cast("PairClassifier", _shared("classification", model))
+
+
+def pair_scorer(model: str | ModelConfig) -> PairScorer:
+    """Return the model that gives the logits of pairs of texts; see `pair_classifier`."""
+    return cast("PairScorer", _shared("classification", model))
+
+
+def choice_scorer(model: str | ModelConfig) -> PairScorer:
+    """Return the model that gives one logit for a question with a choice.
+
+    See `pair_classifier` for the rest.
+    """
+    return cast("PairScorer", _shared("multiple_choice", model))
+
+
+def text_scorer(model: str | ModelConfig) -> TextScorer:
+    """Return the model that gives the logits of single texts; see `pair_classifier`."""
+    return cast("TextScorer", _shared("texts", model))
+
+
+def token_embedder(model: str | ModelConfig, layer: int | None = None) -> TokenEmbedder:
+    """Return the model that embeds tokens, after a layer; see `pair_classifier` for the rest."""
+    return cast("TokenEmbedder", _shared("tokens", model, layer))
+
+
+def sentence_embedder(model: str | ModelConfig) -> SentenceEmbedder:
+    """Return the model that embeds texts; see `pair_classifier` for the rest."""
+    return cast("SentenceEmbedder", _shared("sentences", model))
+
+
+def text_model(model: str | ModelConfig) -> LocalTextModel:
+    """Return the model that gives the probability of each token; see `pair_classifier`."""
+    return cast("LocalTextModel", _shared("causal", model))
+
+
+def text_generator(model: str | ModelConfig) -> TextGenerator:
+    """Return the model that writes a text in answer to one; see `pair_classifier`.
+
+    Raises:
+        ConfigurationError: The settings name a backend other than torch, which cannot do it.
+    """
+    config = config_of(model)
+    if config.remote or config.backend == "onnx" or config.precision == "int8":
+        raise ConfigurationError(
+            f"{config.called!r} is to write text, which only torch does here; give it neither"
+            " `url` nor another `backend`, and no int8"
+        )
+    torch = config.model_copy(update={"backend": "torch"})
+    return cast("TextGenerator", _shared("seq2seq", torch))
+
+
+def backend_of(config: ModelConfig) -> Backend:
+    """Return where a model runs, chosen where the settings leave it open."""
+    if config.backend != "auto":
+        return config.backend
+    if config.url:
+        return "tei"
+    folder = folder_of(config)
+    exported = folder is not None and any(folder.rglob("*.onnx"))
+    if config.precision == "int8" or config.file or exported:
+        return "onnx"
+    only_onnx = find_spec("onnxruntime") is not None and find_spec("torch") is None
+    return "onnx" if only_onnx else "torch"
+
+
+def _shared(role: str, model: str | ModelConfig, layer: int | None = None) -> Any:
+    config = config_of(model)
+    make = _remote if config.remote else _local
+    key = (role, config, layer)
+    with _lock:
+        if key not in _models:
+            _models[key] = make(role, config, layer)
+        return _models[key]
+
+
+def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
+    require_optional("numpy", package="numpy", extra="remote", purpose="asking a model's server")
+    from resay.models import remote
+
+    kinds: dict[tuple[str, str], Callable[[ModelConfig], Any]] = {
+        ("tei", "classification"): remote.TeiClassifier,
+        ("tei", "tokens"): remote.TeiTokenEmbedder,
+        ("tei", "sentences"): remote.TeiSentenceEmbedder,
+        ("vllm", "classification"): remote.VllmClassifier,
+        ("vllm", "sentences"): remote.VllmSentenceEmbedder,
+    }
+    backend = backend_of(config)
+    if (backend, role) not in kinds or layer is not None:
+        raise ConfigurationError(
+            f"a {backend} server cannot do what {config.called!r} is wanted for; run the model"
+            " here, with backend 'torch'"
+        )
+    return kinds[backend, role](config)
+
+
+def _local(role: str, config: ModelConfig, layer: int | None) -> Any:
+    backend = backend_of(config)
+    load: Callable[..., Loaded]
+    if backend == "onnx":
+        require_optional(
+            "onnxruntime", package="onnxruntime", extra="onnx", purpose=_purpose(config)
+        )
+        require_optional("tokenizers", package="tokenizers", extra="onnx", purpose=_purpose(config))
+        from resay.models.onnx_network import load
+    else:
+        require_optional("torch", package="torch", extra="nli", purpose=_purpose(config))
+        require_optional(
+            "transformers", package="transformers", extra="nli", purpose=_purpose(config)
+        )
+        from resay.models.torch_network import load
+    if role == "seq2seq":
+        from resay.models.generation import TextGenerator
+
+        return TextGenerator(config)
+    from resay.models import local
+
+    classes: dict[str, tuple[Kind, Callable[[ModelConfig, Callable[[], Loaded]], Any]]] = {
+        "classification": ("classification", local.LocalPairModel),
+        "multiple_choice": ("multiple_choice", local.LocalPairModel),
+        "tokens": ("embedding", local.LocalTokenEmbedder),
+        "sentences": ("embedding", local.LocalSentenceEmbedder),
+        "texts": ("classification", local.LocalTextScorer),
+        "causal": ("causal", local.LocalTextModel),
+    }
+    kind, model = classes[role]
+    return model(config, partial(load, config, kind, layer))
+
+
+def _purpose(config: ModelConfig) -> str:
+    return f"running the model {config.called!r}"

@@ -1,0 +1,306 @@
+"""Networks that run in onnxruntime, exported or quantised; without torch and transformers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from resay.errors import ConfigurationError
+from resay.models.config import ModelConfig
+from resay.models.described import json_of
+from resay.models.encoding import Batch, TextEncoder
+from resay.models.files import find
+from resay.models.labels import labels_of
+from resay.models.network import Kind, Loaded, Traits
+from resay.models.onnx_files import KIND, LAYER, is_quantised_by_batch, model_file, precision_of
+from resay.models.pooling import pooling_of
+from resay.optional import load_optional
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OnnxNetwork", "load"]
+
+# They count positions from behind the padding token's number.
+_COUNT_FROM_PADDING = frozenset(
+    {
+        "camembert",
+        "data2vec-text",
+        "esm",
+        "ibert",
+        "lilt",
+        "longformer",
+        "luke",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    }
+)
+# A number no text reaches: how tokenizers say that there is no limit.
+_ENDLESS = 1_000_000
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_RANKS: Mapping[str, int] = {"classification": 2, "multiple_choice": 2, "embedding": 3}
+_OUTPUTS = ("logits", "last_hidden_state", "token_embeddings")
+_TYPES: Mapping[str, Any] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_CUDA = "CUDAExecutionProvider"
+
+_import = partial(load_optional, extra="onnx", purpose="running an exported model")
+
+
+def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
+    """Load an exported network and its tokenizer.
+
+    Args:
+        config: Which, and where it runs.
+        kind: What it is to give.
+        layer: For vectors of tokens, after which layer; None = the last.
+
+    Returns:
+        The network.
+
+    Raises:
+        MissingDependencyError: onnxruntime or tokenizers is not installed.
+        ConfigurationError: There is no such model, or it cannot give this.
+    """
+    if kind == "causal":
+        raise ConfigurationError(
+            f"the probabilities of {config.name!r}'s tokens can be had with torch only; use"
+            " backend 'torch'"
+        )
+    described = json_of(config, "config.json")
+    tokens = json_of(config, "tokenizer_config.json")
+    tokenizer = _tokenizer(config)
+    on_gpu = _on_gpu(config)
+    path = model_file(config, on_gpu=on_gpu)
+    session = _open(path, config, on_gpu=on_gpu)
+    _check_export(session.get_modelmeta().custom_metadata_map, described, config, kind, layer)
+    network = OnnxNetwork(
+        session, path, config, kind, described, _pad_id(described, tokens, tokenizer)
+    )
+    return Loaded(network, TextEncoder(tokenizer, _max_tokens(config, described, tokens)))
+
+
+def _tokenizer(config: ModelConfig) -> Any:
+    path = find(config, "tokenizer.json")
+    if path is None:
+        raise ConfigurationError(
+            f"{config.name!r} has no tokenizer.json, which an exported model needs; make one with"
+            " `resay models export`, or with transformers:"
+            " AutoTokenizer.from_pretrained(...).save_pretrained(...)"
+        )
+    tokenizers = _import("tokenizers", package="tokenizers")
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare `Exception`s.
+        raise ConfigurationError(
+            f"{str(path)!r} cannot be read as a tokenizer; fetch or export it again"
+        ) from error
+
+
+def _pad_id(described: Mapping[str, Any], tokens: Mapping[str, Any], tokenizer: Any) -> int:
+    named: str | Mapping[str, str] = tokens.get("pad_token") or ""
+    token = named if isinstance(named, str) else named["content"]
+    number = tokenizer.token_to_id(token)
+    return number if number is not None else described.get("pad_token_id") or 0
+
+
+def _max_tokens(
+    config: ModelConfig, described: Mapping[str, Any], tokens: Mapping[str, Any]
+) -> int | None:
+    if config.max_tokens is not None:
+        return config.max_tokens
+    limits = [tokens.get("model_max_length") or _ENDLESS]
+    if positions := described.get("max_position_embeddings"):
+        behind = described.get("model_type") in _COUNT_FROM_PADDING
+        limits.append(positions - ((described.get("pad_token_id") or 0) + 1 if behind else 0))
+    least = min(limits)
+    return int(least) if least < _ENDLESS else None
+
+
+def _on_gpu(config: ModelConfig) -> bool:
+    there = _CUDA in _import("onnxruntime", package="onnxruntime").get_available_providers()
+    kind = config.device.split(":")[0]
+    if kind == "mps" or (kind == "cuda" and not there):
+        raise ConfigurationError(
+            f"this onnxruntime cannot use the device {config.device!r}; install onnxruntime-gpu"
+            " for CUDA, or use 'auto' or 'cpu'"
+        )
+    return there and kind != "cpu"
+
+
+def _number(config: ModelConfig) -> str:
+    return config.device.partition(":")[2] or "0"
+
+
+def _open(path: Path, config: ModelConfig, *, on_gpu: bool) -> Any:
+    onnxruntime = _import("onnxruntime", package="onnxruntime")
+    providers: list[Any] = ["CPUExecutionProvider"]
+    if on_gpu:
+        providers.insert(0, (_CUDA, {"device_id": _number(config)}))
+    try:
+        session = onnxruntime.InferenceSession(
+            str(path), _options(onnxruntime), providers=providers
+        )
+    except Exception as error:  # Its exceptions have no root of their own.
+        raise ConfigurationError(
+            f"onnxruntime {onnxruntime.__version__} cannot read {str(path)!r}"
+            f" ({type(error).__name__}); export it again or use a newer onnxruntime"
+        ) from error
+    if config.device.startswith("cuda") and _CUDA not in session.get_providers():
+        raise ConfigurationError(
+            f"onnxruntime could not start CUDA for the device {config.device!r}; see that the CUDA"
+            " and cuDNN it was built for are installed, or use 'auto' or 'cpu'"
+        )
+    return session
+
+
+def _options(onnxruntime: Any) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    # It plans memory for each shape of input anew and keeps every plan; texts have all lengths.
+    options.enable_mem_pattern = False
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdigit():
+        options.intra_op_num_threads = int(threads)
+    if _may_overflow():
+        options.add_session_config_entry("session.x64quantprecision", "1")
+    return options
+
+
+def _may_overflow() -> bool:
+    """Return whether sums of products of bytes may overflow on this processor.
+
+    They do on x86 without VNNI. onnxruntime can avoid it, at a price; it takes processors with AMX
+    for such ones.
+    """
+    try:
+        flags = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return True
+    return "vnni" not in flags
+
+
+def _check_export(
+    said: Mapping[str, str],
+    described: Mapping[str, Any],
+    config: ModelConfig,
+    kind: Kind,
+    layer: int | None,
+) -> None:
+    made_for = said.get(KIND, kind)
+    if made_for != kind:
+        raise ConfigurationError(
+            f"{config.name!r} was exported for {made_for}, not for {kind}; export it again with"
+            f" `resay models export MODEL FOLDER --kind {kind}`"
+        )
+    last = described.get("num_hidden_layers")
+    has, wanted = int(said.get(LAYER) or last or 0), layer or last or 0
+    if kind == "embedding" and has != wanted:
+        raise ConfigurationError(
+            f"{config.name!r} gives what comes after layer {has or 'unknown'}, not {wanted}; export"
+            f" it again with `resay models export MODEL FOLDER --layer {wanted}`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    name: str
+    width: int | None
+
+
+class OnnxNetwork:
+    """An exported model as a network.
+
+    Args:
+        session: The `onnxruntime.InferenceSession` that runs it.
+        path: Its file.
+        config: Its settings.
+        kind: What it gives.
+        described: Its config.json.
+        pad_id: The number of its tokenizer's padding token.
+
+    Attributes:
+        traits: What it says of itself.
+        precision: What its numbers are: fp32, fp16, bf16 or int8.
+
+    Raises:
+        ConfigurationError: It wants other input than texts, or gives something else.
+    """
+
+    def __init__(
+        self,
+        session: Any,
+        path: Path,
+        config: ModelConfig,
+        kind: Kind,
+        described: Mapping[str, Any],
+        pad_id: int,
+    ) -> None:
+        self._session = session
+        self._inputs = _inputs(session, config)
+        output = _output(session, config, kind)
+        self._output = output.name
+        by_batch = is_quantised_by_batch(path)
+        self.precision = precision_of(config, path, by_batch=by_batch)
+        self.traits = Traits(
+            labels=_labels(config, described, output.width) if kind == "classification" else (),
+            pad_id=pad_id,
+            device=f"cuda:{_number(config)}" if _CUDA in session.get_providers() else "cpu",
+            alone=by_batch,
+            pooling=pooling_of(config) if kind == "embedding" else "mean",
+        )
+
+    def run(self, batch: Batch) -> NDArray[np.float32]:
+        """Compute a batch."""
+        given = zip(_INPUTS, (batch.ids, batch.mask, batch.types), strict=True)
+        feeds = {n: v.astype(self._inputs[n]) for n, v in given if n in self._inputs}
+        (found,) = self._session.run([self._output], feeds)
+        return found.astype(np.float32, copy=False)
+
+
+def _inputs(session: Any, config: ModelConfig) -> dict[str, Any]:
+    wanted = {i.name: i.type for i in session.get_inputs()}
+    strange = [n for n, t in wanted.items() if n not in _INPUTS or t not in _TYPES]
+    if strange:
+        raise ConfigurationError(
+            f"the exported model {config.name!r} wants the input {strange[0]!r}; a model that reads"
+            f" texts has {', '.join(_INPUTS)}"
+        )
+    return {name: _TYPES[kind] for name, kind in wanted.items()}
+
+
+def _output(session: Any, config: ModelConfig, kind: Kind) -> _Output:
+    outputs = sorted(session.get_outputs(), key=lambda o: o.name not in _OUTPUTS)
+    fitting = [o for o in outputs if len(o.shape) == _RANKS[kind]]
+    if not fitting:
+        raise ConfigurationError(
+            f"the exported model {config.name!r} is not one for {kind.replace('_', ' ')}: it gives"
+            f" {outputs[0].name!r} of shape {outputs[0].shape!r}; name one that is"
+        )
+    width = fitting[0].shape[-1]
+    return _Output(fitting[0].name, width if isinstance(width, int) else None)
+
+
+def _labels(
+    config: ModelConfig, described: Mapping[str, Any], width: int | None
+) -> tuple[str, ...]:
+    # transformers leaves out names it would make up itself.
+    names: Mapping[Any, str] = described.get("id2label") or {
+        number: f"LABEL_{number}" for number in range(width or 2)
+    }
+    labels = labels_of(config, {int(number): name for number, name in names.items()})
+    if width is not None and width != len(labels):
+        raise ConfigurationError(
+            f"the exported model {config.name!r} has {width} outputs, but its config.json names"
+            f" {len(labels)}; export it again"
+        )
+    return labels

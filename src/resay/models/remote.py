@@ -1,0 +1,14 @@
+"""Models that run in a server of their own: text-embeddings-inference or vLLM."""
+
+from __future__ import annotations
+
+from resay.models.remote_tei import TeiClassifier, TeiSentenceEmbedder, TeiTokenEmbedder
+from resay.models.remote_vllm import VllmClassifier, VllmSentenceEmbedder
+
+__all__ = [
+    "TeiClassifier",
+    "TeiSentenceEmbedder",
+    "TeiTokenEmbedder",
+    "VllmClassifier",
+    "VllmSentenceEmbedder",
+]

@@ -1,0 +1,291 @@
+"""Puts what concurrent callers ask of a server into common requests."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from resay.errors import ResayError
+from resay.models.remote_http import TooLargeError
+from resay.models.remote_loops import PerLoop
+
+__all__ = ["Kept", "Once", "Outcomes", "Together", "by_size"]
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R")
+
+Outcomes: TypeAlias = list[R | ResayError]
+"""For each item its result, or why there is none."""
+
+
+class Kept(Generic[K, R]):
+    """Results for the next to ask; those asked for longest ago go first. Threads may share it.
+
+    Args:
+        limit_bytes: How much may be kept.
+        size: How many bytes an item and its result take.
+    """
+
+    def __init__(self, limit_bytes: float, size: Callable[[K, R], int]) -> None:
+        self._limit = limit_bytes
+        self._size = size
+        self._used = 0
+        self._results: OrderedDict[K, R] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, items: Iterable[K]) -> dict[K, R]:
+        """Return the results that are there."""
+        with self._lock:
+            found = {item: self._results[item] for item in items if item in self._results}
+            for item in found:
+                self._results.move_to_end(item)
+        return found
+
+    def add(self, item: K, result: R) -> None:
+        """Keep a result."""
+        with self._lock:
+            if item in self._results:
+                return
+            self._results[item] = result
+            self._used += self._size(item, result)
+            while self._used > self._limit:
+                self._used -= self._size(*self._results.popitem(last=False))
+
+
+@dataclass(eq=False, slots=True)
+class _Job(Generic[K, R]):
+    item: K
+    result: asyncio.Future[R]
+    callers: int = 0
+    batch: _Batch[K, R] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Batch(Generic[K, R]):
+    jobs: list[_Job[K, R]]
+    wanted: int
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Gathering(Generic[K, R]):
+    """What the callers of one event loop wait for."""
+
+    jobs: dict[K, _Job[K, R]] = field(default_factory=dict[K, _Job[K, R]])
+    queue: list[_Job[K, R]] = field(default_factory=list[_Job[K, R]])
+    tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+
+class Together(Generic[K, R]):
+    """Asks for many items at once: what is asked twice is asked for once.
+
+    An item waits a moment for those of other callers in its event loop. A caller that is cancelled
+    takes nothing from the others; what nobody waits for any more is not asked for.
+
+    Args:
+        send: Asks for items, at most `most` of them.
+        most: How many items a request may have.
+        window_s: Seconds the first item waits for others.
+        kept: Where results are kept; None = they are not.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Sequence[K]], Awaitable[Outcomes[R]]],
+        *,
+        most: Callable[[], Awaitable[int]],
+        window_s: float,
+        kept: Kept[K, R] | None = None,
+    ) -> None:
+        self._send = send
+        self._most = most
+        self._window_s = window_s
+        self._kept = kept
+        self._gatherings: PerLoop[_Gathering[K, R]] = PerLoop(_Gathering[K, R], _abandon)
+
+    async def map(self, items: Sequence[K]) -> list[R]:
+        """Return the result of each item.
+
+        Raises:
+            ResayError: An item has none.
+        """
+        distinct = dict.fromkeys(items)
+        found = self._kept.find(distinct) if self._kept else {}
+        missing = [item for item in distinct if item not in found]
+        if missing:
+            found |= await self._ask(missing)
+        return [found[item] for item in items]
+
+    async def _ask(self, items: Sequence[K]) -> dict[K, R]:
+        most = await self._most()
+        gathering = await self._gatherings.get()
+        jobs = [self._enter(gathering, item, most) for item in items]
+        try:
+            waited = [job.result for job in jobs]
+            await asyncio.wait(waited, return_when=asyncio.FIRST_EXCEPTION)
+            for future in waited:
+                error = future.exception() if future.done() else None
+                if error is not None:
+                    raise error
+            return {job.item: job.result.result() for job in jobs}
+        finally:
+            _leave(gathering, jobs)
+
+    def _enter(self, gathering: _Gathering[K, R], item: K, most: int) -> _Job[K, R]:
+        job = gathering.jobs.get(item)
+        if job is None:
+            loop = asyncio.get_running_loop()
+            job = gathering.jobs[item] = _Job(item, loop.create_future())
+            if not gathering.queue:
+                loop.call_later(self._window_s, self._start, gathering, most)
+            gathering.queue.append(job)
+        job.callers += 1
+        return job
+
+    def _start(self, gathering: _Gathering[K, R], most: int) -> None:
+        jobs = [job for job in gathering.queue if not job.result.done()]
+        gathering.queue = []
+        for start in range(0, len(jobs), most):
+            part = jobs[start : start + most]
+            batch = _Batch(part, wanted=len(part))
+            for job in part:
+                job.batch = batch
+            batch.task = asyncio.get_running_loop().create_task(self._do(gathering, batch))
+            gathering.tasks.add(batch.task)
+            batch.task.add_done_callback(gathering.tasks.discard)
+
+    async def _do(self, gathering: _Gathering[K, R], batch: _Batch[K, R]) -> None:
+        try:
+            outcomes = await self._send([job.item for job in batch.jobs])
+            for job, outcome in zip(batch.jobs, outcomes, strict=True):
+                self._finish(job, outcome)
+        # Whatever it is, it is for the callers to hear.
+        except Exception as error:
+            for job in batch.jobs:
+                self._finish(job, error)
+        finally:
+            for job in batch.jobs:
+                _forget(gathering, job)
+
+    def _finish(self, job: _Job[K, R], outcome: R | Exception) -> None:
+        if not isinstance(outcome, Exception) and self._kept:
+            self._kept.add(job.item, outcome)
+        if job.result.done():
+            return
+        if isinstance(outcome, Exception):
+            job.result.set_exception(outcome)
+            # A caller that is told of another item's error never asks for this one.
+            job.result.exception()
+        else:
+            job.result.set_result(outcome)
+
+
+def _leave(gathering: _Gathering[K, R], jobs: Iterable[_Job[K, R]]) -> None:
+    for job in jobs:
+        job.callers -= 1
+        if job.callers or job.result.done():
+            continue
+        _forget(gathering, job)
+        if job.batch is not None:
+            job.batch.wanted -= 1
+            if not job.batch.wanted and job.batch.task:
+                job.batch.task.cancel()
+
+
+def _forget(gathering: _Gathering[K, R], job: _Job[K, R]) -> None:
+    if gathering.jobs.get(job.item) is job:
+        del gathering.jobs[job.item]
+    job.result.cancel()
+
+
+async def _abandon(gathering: _Gathering[K, R]) -> None:
+    for task in gathering.tasks:
+        task.cancel()
+
+
+class Once(Generic[R]):
+    """Something asked for once and remembered, whichever caller and event loop asks first.
+
+    Args:
+        ask: Asks for it.
+    """
+
+    def __init__(self, ask: Callable[[], Awaitable[R]]) -> None:
+        self._ask = ask
+        self._answer: R | None = None
+        self._together: Together[None, R] = Together(self._send, most=_one, window_s=0.0)
+
+    async def get(self) -> R:
+        """Return it.
+
+        Raises:
+            ResayError: It could not be had; the next to ask tries again.
+        """
+        if self._answer is None:
+            (self._answer,) = await self._together.map([None])
+        return self._answer
+
+    async def again(self) -> R:
+        """Ask for it anew."""
+        self._answer = None
+        return await self.get()
+
+    async def _send(self, _: Sequence[None]) -> Outcomes[R]:
+        return [await self._ask()]
+
+
+async def _one() -> int:
+    return 1
+
+
+async def by_size(
+    items: Sequence[K],
+    send: Callable[[Sequence[K]], Awaitable[Sequence[R]]],
+    most: Callable[[], Awaitable[int]],
+) -> Outcomes[R]:
+    """Ask for items, in smaller requests where the server finds one too large.
+
+    A server may have become stricter, or one of the texts is too long. The first is settled by
+    asking it again how many it takes; the second by halving until that text stands alone, so that
+    the others get their results.
+
+    Args:
+        items: What to ask for.
+        send: Asks for items in one request.
+        most: Asks how many items a request may have now.
+
+    Returns:
+        For each item its result, or why there is none.
+    """
+    try:
+        return list(await send(items))
+    except TooLargeError as error:
+        if len(items) == 1:
+            return [error]
+    limit = await most()
+    return await _in_parts(items, send, limit if limit < len(items) else len(items) // 2)
+
+
+async def _in_parts(
+    items: Sequence[K], send: Callable[[Sequence[K]], Awaitable[Sequence[R]]], size: int
+) -> Outcomes[R]:
+    parts = [items[start : start + size] for start in range(0, len(items), size)]
+    outcomes = await asyncio.gather(*(_halving(part, send) for part in parts))
+    return [outcome for part in outcomes for outcome in part]
+
+
+async def _halving(
+    items: Sequence[K], send: Callable[[Sequence[K]], Awaitable[Sequence[R]]]
+) -> Outcomes[R]:
+    try:
+        return list(await send(items))
+    except TooLargeError as error:
+        if len(items) == 1:
+            return [error]
+    except ResayError as error:
+        return [error] * len(items)
+    return await _in_parts(items, send, len(items) // 2)

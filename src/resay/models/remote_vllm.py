@@ -1,0 +1,347 @@
+"""Models behind vLLM's server.
+
+What is said here about vLLM was read in its documentation; no real server could be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from resay.errors import ConfigurationError, ResayError, ScorerError
+from resay.models.remote_arrays import are_probabilities, doubles, floats, means, stack, units
+from resay.models.remote_batches import Kept, Once, Outcomes, Together, by_size
+from resay.models.remote_http import Reply, Server, TooLargeError
+from resay.models.remote_texts import Part, cut, flat, regroup, weights, without_halves
+
+if TYPE_CHECKING:
+    from resay.models.base import Doubles, Floats, Pair
+    from resay.models.config import ModelConfig
+
+__all__ = ["VllmClassifier", "VllmSentenceEmbedder"]
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R")
+
+_PRODUCT = "the vLLM server"
+_PROBE = "a"
+_MOST_TEXTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    max_tokens: int | None
+
+
+class _Vllm:
+    """What the models behind such a server have in common."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self.config = config
+        # It answers with 400 when a text is too long, and with 413 only a proxy before it.
+        self.server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
+        self.served = Once(self._ask_served)
+        # `/tokenize` takes one text a request.
+        self._lengths: Together[str, int] = self.together(
+            self._ask_length, size=lambda text, _: len(text), most=1
+        )
+
+    def together(
+        self,
+        send: Callable[[Sequence[K]], Any],
+        *,
+        size: Callable[[K, R], int],
+        most: int = _MOST_TEXTS,
+    ) -> Together[K, R]:
+        """Ask for items with others, splitting what the server finds too large."""
+
+        async def limit() -> int:
+            return most
+
+        async def split(items: Sequence[K]) -> Outcomes[R]:
+            outcomes: Outcomes[R] = await by_size(items, send, limit)
+            return [await self._explained(outcome) for outcome in outcomes]
+
+        kept: Kept[K, R] = Kept(self.config.cache_mb * 1e6, size)
+        return Together(split, most=limit, window_s=self.config.window_ms / 1000, kept=kept)
+
+    async def _explained(self, outcome: R | ResayError) -> R | ResayError:
+        if not isinstance(outcome, TooLargeError):
+            return outcome
+        limit = (await self.served.get()).max_tokens
+        return ScorerError(
+            f"{self.server.called} refused a text, or a pair, most likely because it is longer than"
+            f" the {limit!r} tokens that its model reads at once; shorten it, or serve a model that"
+            " reads more"
+        )
+
+    async def tokens(self, text: str, *, special: bool) -> int:
+        """Return how many tokens a text has."""
+        body = {"model": self.config.name, "prompt": text, "add_special_tokens": special}
+        return await self.server.post("/tokenize", body, lambda r: int(r.body["count"]))
+
+    async def room(self, edges: int) -> int | None:
+        """Return how many tokens fit beside so many special ones."""
+        limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
+        known = [limit for limit in limits if limit is not None]
+        return max(min(known) - edges, 0) if known else None
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        sound = [without_halves(text) for text in texts]
+        counts = await self._lengths.map([text for text in sound if text])
+        rest = iter(counts)
+        return [next(rest) if text else 0 for text in sound]
+
+    async def _ask_length(self, texts: Sequence[str]) -> list[int]:
+        return [await self.tokens(text, special=False) for text in texts]
+
+    async def _ask_served(self) -> _Served:
+        models = await self.server.get("/v1/models", _read_models)
+        served = models.get(self.config.name or "")
+        if served is None:
+            raise ConfigurationError(
+                f"{self.server.called} serves {sorted(models)!r}, not {self.config.name!r}; set"
+                " `name` to what it serves"
+            )
+        return served
+
+
+def _read_models(reply: Reply) -> dict[str, _Served]:
+    return {str(m["id"]): _Served(m.get("max_model_len")) for m in reply.body["data"]}
+
+
+def _read_rows(reply: Reply, items: Sequence[object]) -> list[Any]:
+    rows = sorted(reply.body["data"], key=lambda row: row["index"])
+    if [row["index"] for row in rows] != list(range(len(items))):
+        raise ValueError("not one row for each item")
+    return rows
+
+
+def _read_row(row: Any) -> tuple[Doubles, str]:
+    return doubles(row["probs"], 1), str(row.get("label")).lower()
+
+
+def _bytes(text: str, row: Doubles | Floats) -> int:
+    return len(text) + row.nbytes
+
+
+class VllmClassifier:
+    """A classifier behind vLLM's `/classify`.
+
+    It takes one text, so a pair is joined by `separator`, which must be what the model's tokenizer
+    puts between two texts: `</s></s>` for RoBERTa's kin, `[SEP]` for BERT's and DeBERTa's. A
+    separator that stands in a text itself is replaced by a blank, or it would end that text. Models
+    that tell the texts apart by token types, as BERT does, get the type of the first for both, and
+    answer differently from elsewhere; serve those with text-embeddings-inference.
+
+    vLLM does not name the labels, so the policy must (`labels`). It does name the likeliest label:
+    where that is one of those in the policy, but at another place, the policy is wrong and is
+    refused. Probabilities are vLLM's own.
+
+    `max_tokens` is what `room` says; `classify` refuses only what the server refuses.
+
+    Args:
+        config: Where the server is, and the labels' names in the order of the model's outputs.
+
+    Raises:
+        ConfigurationError: `labels` is missing.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        if not config.labels:
+            raise ConfigurationError(
+                f"`labels` is missing for {config.name!r}: vLLM does not name them; list the names"
+                " in `id2label` of the model's config.json, in that order"
+            )
+        self._labels = tuple(name.lower() for name in config.labels)
+        self._separator = config.separator
+        self._vllm = _Vllm(config)
+        self._works = Once(self._try)
+        self._edges = Once(self._ask_edges)
+        self._gives_logits = Once(self._try_logits)
+        self._rows: Together[str, Doubles] = self._vllm.together(self._classify, size=_bytes)
+        self._raw: Together[str, Doubles] = self._vllm.together(self._ask_logits, size=_bytes)
+
+    async def prepare(self) -> None:
+        """See that the server answers, and classifies with the labels of the policy.
+
+        Raises:
+            ConfigurationError: It does not, or there is no such server.
+            ScorerError: It does not answer.
+        """
+        await self._works.get()
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names; see `PairClassifier`."""
+        return self._labels
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, without special tokens; one request for each."""
+        return await self._vllm.lengths(texts)
+
+    async def room(self) -> int | None:
+        """Return how many tokens the two texts of a pair may have together."""
+        return await self._vllm.room(await self._edges.get())
+
+    async def classify(self, pairs: Sequence[Pair]) -> Doubles:
+        """Classify pairs; see `PairClassifier`."""
+        if pairs:
+            await self._works.get()
+        rows = await self._rows.map([self._joined(pair) for pair in pairs])
+        return stack(rows, len(self._labels))
+
+    async def logits(self, pairs: Sequence[Pair]) -> Doubles:
+        """Score pairs; see `PairScorer`.
+
+        Raises:
+            ConfigurationError: The server gives probabilities only, as old versions do.
+            ScorerError: A pair is too long, or the server failed.
+        """
+        if pairs:
+            await self._gives_logits.get()
+        rows = await self._raw.map([self._joined(pair) for pair in pairs])
+        return stack(rows, len(self._labels))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._vllm.server.aclose()
+
+    def _joined(self, pair: Pair) -> str:
+        return self._separator.join(self._clean(without_halves(text)) for text in pair)
+
+    def _clean(self, text: str) -> str:
+        return text if self._separator.isspace() else text.replace(self._separator, " ")
+
+    async def _classify(self, texts: Sequence[str]) -> list[Doubles]:
+        rows = await self._send(texts)
+        for probabilities, label in rows:
+            if not are_probabilities(probabilities):
+                raise ScorerError(
+                    f"{self._vllm.server.called} gave numbers that are no probabilities of labels"
+                    " that exclude each other; serve a model with one label a text, and leave its"
+                    " activation on"
+                )
+            self._check_order(label, probabilities)
+        return [probabilities for probabilities, _ in rows]
+
+    async def _ask_logits(self, texts: Sequence[str]) -> list[Doubles]:
+        return [logits for logits, _ in await self._send(texts, use_activation=False)]
+
+    async def _send(self, texts: Sequence[str], **options: bool) -> list[tuple[Doubles, str]]:
+        body = {"model": self._vllm.config.name, "input": list(texts), **options}
+        rows = await self._vllm.server.post(
+            "/classify", body, lambda r: [_read_row(row) for row in _read_rows(r, texts)]
+        )
+        widths = {len(numbers) for numbers, _ in rows} - {len(self._labels)}
+        if widths:
+            raise ConfigurationError(
+                f"{self._vllm.server.called} serves a model with {widths.pop()!r} labels, and"
+                f" `labels` names {self._labels!r}; name each, in the order of `id2label` in its"
+                " config.json"
+            )
+        return rows
+
+    def _check_order(self, likeliest: str, probabilities: Doubles) -> None:
+        if likeliest not in self._labels:
+            return
+        place = self._labels.index(likeliest)
+        if probabilities[place] < probabilities.max():
+            raise ConfigurationError(
+                f"{self._vllm.server.called} calls {likeliest!r} what `labels` calls"
+                f" {self._labels[int(probabilities.argmax())]!r}; put `labels` into the order of"
+                " `id2label` in the model's config.json"
+            )
+
+    async def _try(self) -> bool:
+        await self._vllm.served.get()
+        try:
+            await self._classify([self._joined((_PROBE, _PROBE))])
+        except TooLargeError as error:
+            raise ConfigurationError(
+                f"{self._vllm.server.called} serves {self._vllm.config.name!r}, which does not"
+                " classify; start it with a classifier, `--runner pooling`"
+            ) from error
+        return True
+
+    async def _try_logits(self) -> bool:
+        await self._works.get()
+        text = self._joined((_PROBE, _PROBE))
+        (probabilities,), (logits,) = await self._classify([text]), await self._ask_logits([text])
+        if (probabilities == logits).all():
+            raise ConfigurationError(
+                f"{self._vllm.server.called} gives probabilities where logits are needed: it does"
+                " not know `use_activation`; update it, or use the backend 'tei'"
+            )
+        return True
+
+    async def _ask_edges(self) -> int:
+        whole = await self._vllm.tokens(self._joined((_PROBE, _PROBE)), special=True)
+        return whole - 2 * await self._vllm.tokens(_PROBE, special=False)
+
+
+class VllmSentenceEmbedder:
+    """A sentence embedder behind vLLM's `/v1/embeddings`.
+
+    A text that is longer than the model reads is cut at white space into parts of like length,
+    whose embeddings, each of length 1, are averaged by their tokens.
+
+    Args:
+        config: Where the server is.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._vllm = _Vllm(config)
+        self._works = Once(self._try)
+        self._edges = Once(self._ask_edges)
+        self._rows: Together[str, Floats] = self._vllm.together(self._embed, size=_bytes)
+
+    async def prepare(self) -> None:
+        """See that the server answers, and embeds.
+
+        Raises:
+            ConfigurationError: It does not, or there is no such server.
+            ScorerError: It does not answer.
+        """
+        await self._works.get()
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """Embed texts; see `SentenceEmbedder`. No texts make an array of shape (0, 0)."""
+        if texts:
+            await self._works.get()
+        parts = await self._cut(texts)
+        rows = regroup(await self._rows.map(flat(parts)), parts)
+        return means(rows, weights(parts))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._vllm.server.aclose()
+
+    async def _cut(self, texts: Sequence[str]) -> list[list[Part]]:
+        sound = [without_halves(text) or " " for text in texts]
+        room = await self._vllm.room(await self._edges.get())
+        return await cut(sound, room, self._vllm.lengths)
+
+    async def _embed(self, texts: Sequence[str]) -> list[Floats]:
+        body = {"model": self._vllm.config.name, "input": list(texts), "encoding_format": "float"}
+        return await self._vllm.server.post("/v1/embeddings", body, lambda r: _vectors(r, texts))
+
+    async def _try(self) -> bool:
+        await self._vllm.served.get()
+        try:
+            await self._embed([_PROBE])
+        except TooLargeError as error:
+            raise ConfigurationError(
+                f"{self._vllm.server.called} serves {self._vllm.config.name!r}, which does not"
+                " embed; start it with an embedder, `--runner pooling`"
+            ) from error
+        return True
+
+    async def _ask_edges(self) -> int:
+        whole = await self._vllm.tokens(_PROBE, special=True)
+        return whole - await self._vllm.tokens(_PROBE, special=False)
+
+
+def _vectors(reply: Reply, texts: Sequence[str]) -> list[Floats]:
+    rows = [row["embedding"] for row in _read_rows(reply, texts)]
+    return list(units(floats(rows, 2)))

@@ -1,0 +1,254 @@
+"""Networks that run in torch, with weights as transformers reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from resay.errors import ConfigurationError
+from resay.models.config import ModelConfig
+from resay.models.encoding import Batch, TextEncoder
+from resay.models.labels import labels_of
+from resay.models.network import Kind, Loaded, Traits
+from resay.models.pooling import pooling_of
+from resay.optional import load_optional
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["cut_off", "load", "load_model", "require", "tokenizer_of"]
+
+_CLASSES: Mapping[str, str] = {
+    "classification": "AutoModelForSequenceClassification",
+    "multiple_choice": "AutoModelForMultipleChoice",
+    "embedding": "AutoModel",
+    "causal": "AutoModelForCausalLM",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+}
+# A number no text reaches: how transformers says that there is no limit.
+_ENDLESS = 1_000_000
+
+
+def require() -> None:
+    """Raise a `MissingDependencyError` unless torch and transformers are installed."""
+    _import("torch")
+    _import("transformers")
+
+
+def _import(module: str) -> Any:
+    return load_optional(module, package=module, extra="nli", purpose="running a model in torch")
+
+
+def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
+    """Load a network and its tokenizer.
+
+    Args:
+        config: Which, and where it runs.
+        kind: What it is to give.
+        layer: For vectors of tokens, after which layer; None = the last.
+
+    Returns:
+        The network.
+
+    Raises:
+        MissingDependencyError: torch or transformers is not installed.
+        ConfigurationError: There is no such model, or it cannot give this.
+    """
+    model = load_model(config, kind)
+    if kind == "embedding" and layer is not None:
+        cut_off(model, layer, config)
+    tokenizer = tokenizer_of(config)
+    network = TorchNetwork(model, kind, config, tokenizer.pad_token_id)
+    start = tokenizer.bos_token_id if kind == "causal" else None
+    limit = _max_tokens(config, model, tokenizer)
+    return Loaded(network, TextEncoder(tokenizer.backend_tokenizer, limit, start))
+
+
+def load_model(config: ModelConfig, kind: str) -> Any:
+    """Load a transformers model, ready to be used, on the device and in the precision asked for.
+
+    Raises:
+        MissingDependencyError: torch or transformers is not installed.
+        ConfigurationError: There is no such model, or it cannot give this.
+    """
+    transformers, torch = _import("transformers"), _import("torch")
+    device = _device(config, torch)
+    model_class = getattr(transformers, _CLASSES[kind])
+    try:
+        model, found = model_class.from_pretrained(
+            config.name,
+            revision=config.revision,
+            dtype=_dtype(config, device, torch),
+            output_loading_info=True,
+        )
+    # transformers raises OSError and ValueError for what cannot be found or read.
+    except (OSError, ValueError) as error:
+        raise _not_loaded(config, error) from error
+    _check_weights(config, kind, found["missing_keys"])
+    return model.to(device).eval()
+
+
+def tokenizer_of(config: ModelConfig) -> Any:
+    """Load a model's tokenizer.
+
+    Raises:
+        ConfigurationError: There is none, or it is of a kind that works in Python only.
+    """
+    try:
+        tokenizer = _import("transformers").AutoTokenizer.from_pretrained(
+            config.name, revision=config.revision
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise _not_loaded(config, error) from error
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise ConfigurationError(
+            f"the tokenizer of {config.name!r} works in Python only; use a model with a"
+            " tokenizer.json"
+        )
+    return tokenizer
+
+
+def _not_loaded(config: ModelConfig, error: Exception) -> ConfigurationError:
+    reason = str(error).strip().split("\n", 1)[0]
+    return ConfigurationError(
+        f"the model {config.name!r} cannot be loaded: {reason} Name a folder with the model in it"
+        " or a model on the Hugging Face hub; with HF_HUB_OFFLINE set it must have been downloaded"
+        " before"
+    )
+
+
+def _check_weights(config: ModelConfig, kind: str, missing: Any) -> None:
+    # What a pooler gives is not used; a head made up on the spot would give random scores.
+    lacking = sorted(key for key in missing if "pooler" not in key or kind != "embedding")
+    if lacking:
+        raise ConfigurationError(
+            f"the model {config.name!r} was not made for {kind.replace('_', ' ')}: it has no"
+            f" {lacking[0]!r}; name one that was"
+        )
+
+
+def _device(config: ModelConfig, torch: Any) -> str:
+    if config.device != "auto":
+        _check_device(config.device, torch)
+        return config.device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _check_device(device: str, torch: Any) -> None:
+    kind = device.split(":")[0]
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not there[kind]:
+        raise ConfigurationError(f"there is no device {device!r} here; use 'auto' or 'cpu'")
+
+
+def _dtype(config: ModelConfig, device: str, torch: Any) -> Any:
+    auto = "bf16" if device.startswith("cuda") else "fp32"
+    names = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+    return names[auto if config.precision == "auto" else config.precision]
+
+
+def _max_tokens(config: ModelConfig, model: Any, tokenizer: Any) -> int | None:
+    if config.max_tokens is not None:
+        return config.max_tokens
+    limits = [tokenizer.model_max_length]
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions:
+        # RoBERTa and its kin count positions from behind the padding token's number.
+        offset = (model.config.pad_token_id or 0) + 1 if _counts_from_padding(model) else 0
+        limits.append(positions - offset)
+    least = min(limits)
+    return int(least) if least < _ENDLESS else None
+
+
+def _counts_from_padding(model: Any) -> bool:
+    return any(
+        type(module).__name__.endswith("Embeddings")
+        and hasattr(module, "create_position_ids_from_inputs_embeds")
+        for module in model.modules()
+    )
+
+
+def cut_off(model: Any, layer: int, config: ModelConfig) -> None:
+    """Leave out the layers whose work would be thrown away.
+
+    Args:
+        model: The model, which is changed.
+        layer: How many of its layers to keep, from 1.
+        config: Its settings.
+
+    Raises:
+        ConfigurationError: It has no such layer, or is not made of layers like these.
+    """
+    layers = getattr(getattr(model, "encoder", None), "layer", None)
+    if layers is None:
+        raise ConfigurationError(f"`layer` cannot be chosen in a model like {config.name!r}")
+    if not 1 <= layer <= len(layers):
+        raise ConfigurationError(
+            f"{config.name!r} has {len(layers)} layers; `layer` cannot be {layer!r}"
+        )
+    model.encoder.layer = layers[:layer]
+
+
+class TorchNetwork:
+    """A transformers model as a network.
+
+    Args:
+        model: The model, on its device.
+        kind: What it gives.
+        config: Its settings.
+        pad_id: The number of its tokenizer's padding token, if it has one.
+    """
+
+    def __init__(self, model: Any, kind: Kind, config: ModelConfig, pad_id: int | None) -> None:
+        self._torch = _import("torch")
+        self._model = model
+        self._kind = kind
+        self._types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self.traits = Traits(
+            labels=labels_of(config, model.config.id2label) if kind == "classification" else (),
+            pad_id=pad_id or 0,
+            device=str(model.device),
+            pooling=pooling_of(config) if kind == "embedding" else "mean",
+        )
+
+    def run(self, batch: Batch) -> NDArray[np.float32]:
+        """Compute a batch."""
+        torch = self._torch
+        with torch.inference_mode():
+            inputs = {
+                "input_ids": torch.from_numpy(batch.ids).to(self._model.device),
+                "attention_mask": torch.from_numpy(batch.mask).to(self._model.device),
+            }
+            if self._types:
+                inputs["token_type_ids"] = torch.from_numpy(batch.types).to(self._model.device)
+            return self._compute(inputs).float().cpu().numpy()
+
+    def _compute(self, inputs: dict[str, Any]) -> Any:
+        if self._kind == "embedding":
+            return self._model(**inputs)[0]
+        if self._kind == "multiple_choice":
+            # Each choice is scored by itself; as many questions as items, with one choice each.
+            inputs = {name: value.unsqueeze(1) for name, value in inputs.items()}
+        if self._kind == "causal":
+            return _next_tokens(self._torch, self._model(**inputs).logits, inputs["input_ids"])
+        return self._model(**inputs).logits
+
+
+def _next_tokens(torch: Any, logits: Any, ids: Any) -> Any:
+    """Return for each token its log-probability and the entropy of what could stand in its place.
+
+    The first token follows nothing; its entries are NaN.
+    """
+    given = logits[:, :-1].float().log_softmax(-1)
+    chosen = given.gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)
+    entropy = -(given.exp() * given).nansum(-1)
+    found = torch.stack((chosen, entropy), dim=-1)
+    first = torch.full_like(found[:, :1], float("nan"))
+    return torch.cat((first, found), dim=1)

@@ -1,0 +1,238 @@
+"""SelfCheckGPT with question answering (`mqag`).
+
+Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
+Generative Large Language Models", EMNLP 2023, section 5.2 and appendix B, equations 2 to 6 and 14
+to 21.
+
+From a sentence r_i of the response R a first model draws questions with their answers, and a second
+one, given R, other options (Eq. 14). A third model chooses among the options, from R (Eq. 3) and
+from each sample S^n (Eq. 4); a fourth says how probable it is that the text answers the question at
+all, alpha (Eq. 15). With N_m samples that choose as R does and N_n that do not, a question's score
+is, by `scoring`,
+
+    counting      N_n / (N_m + N_n)
+    bayes         gamma2^N_n / (gamma1^N_m + gamma2^N_n)                    (Eq. 19)
+    bayes_alpha   the same with counts weighted by alpha_n                  (Eq. 20 and 21)
+
+where gamma1 = beta2 / (1 - beta1) and gamma2 = beta1 / (1 - beta2). A sentence's score is the mean
+over its questions (Eq. 6).
+
+For `counting` and `bayes` samples with alpha_n under `answerable` do not count, and questions that
+R itself does not answer are left out, as the paper says; the released code keeps those with a score
+of 0.5. `bayes_alpha` leaves out neither. Where no sample counts, a question's score is 0.5. The
+released code compares with four options, the last one repeated where there are fewer; here each is
+there once, which chooses the same, and a question with a single option is not asked.
+
+The models are those of the paper: T5-large, fine-tuned on SQuAD and on RACE, and Longformer-large,
+on RACE and SQuAD 2.0. Others must read and write as these do. Nothing is cut off: a text that is
+longer than the Longformers read is divided into windows of whole sentences, and a question is
+answered from the window that most probably answers it.
+
+Cost: no calls. Per sentence, up to 2 x `questions` texts of up to 128 tokens to write; per question
+and per text, R and the N samples, up to 4 readings to choose and 1 to judge. Good at: saying what
+exactly the samples say otherwise. Bad at: speed, of all methods without calls the slowest;
+sentences without a fact to ask for; languages other than English.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.evidence import Evidence, Sample
+from resay.models import ModelField, choice_scorer, text_generator, text_scorer
+from resay.passage import Passage
+from resay.scorers.base import Need, SampleConfig
+from resay.scorers.mqag_answers import Exam, Examinee
+from resay.scorers.mqag_questions import Question, write_questions
+from resay.scorers.mqag_scoring import Answer, Rule, Scoring
+from resay.verdict import Scores, mean_score
+
+__all__ = ["Mqag"]
+
+
+class Mqag:
+    """Asks samples questions about each sentence, and compares the answers with the response's."""
+
+    name: ClassVar[str] = "mqag"
+    needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
+
+    class Config(SampleConfig):
+        """Settings of `mqag`."""
+
+        method: Literal["mqag"] = "mqag"
+        question: ModelField = Field(
+            default="potsawee/t5-large-generation-squad-QuestionAnswer",
+            description="Writes question and answer from a sentence.",
+        )
+        distractor: ModelField = Field(
+            default="potsawee/t5-large-generation-race-Distractor",
+            description="Writes the other options, from question, answer and response.",
+        )
+        answering: ModelField = Field(
+            default="potsawee/longformer-large-4096-answering-race",
+            description="Chooses among the options.",
+        )
+        answerability: ModelField = Field(
+            default="potsawee/longformer-large-4096-answerable-squad2",
+            description="Says whether a text answers a question at all.",
+        )
+        questions: int = Field(
+            default=5, ge=1, le=50, description="How many questions to try for each sentence."
+        )
+        scoring: Scoring = Field(
+            default="bayes_alpha",
+            description="How answers become a score: Eq. 21 (the best as published), Eq. 19, or"
+            " the share of answers that differ.",
+        )
+        beta1: float = Field(
+            default=0.8,
+            gt=0.5,
+            lt=1,
+            description="For bayes: P(a sample answers otherwise | the sentence is not factual).",
+        )
+        beta2: float = Field(
+            default=0.8,
+            gt=0.5,
+            lt=1,
+            description="For bayes: P(a sample answers the same | the sentence is factual).",
+        )
+        answerable: float = Field(
+            default=0.5,
+            ge=0,
+            le=1,
+            description="For counting and bayes: an answerability under this does not count.",
+        )
+        seed: int = Field(default=0, ge=0, description="Which questions are drawn.")
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._first = text_generator(self.config.question)
+        self._second = text_generator(self.config.distractor)
+        self._examinee = Examinee(
+            choice_scorer(self.config.answering), text_scorer(self.config.answerability)
+        )
+        self._rule = Rule(
+            self.config.scoring, self.config.beta1, self.config.beta2, self.config.answerable
+        )
+
+    async def prepare(self) -> None:
+        """Load the four models.
+
+        Raises:
+            ConfigurationError: One cannot be had, or is not made for this.
+        """
+        await self._first.prepare()
+        await self._second.prepare()
+        await self._examinee.prepare()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Write questions while samples are drawn, and ask each sample as it lands.
+
+        Args:
+            passage: The response; its `sentences` are asked about.
+            evidence: The samples.
+
+        Returns:
+            Sentence scores. A column holds what its sample alone would have given.
+
+        Raises:
+            ConfigurationError: A model cannot be had, or is not made for this.
+            ScorerError: A model failed.
+        """
+        await self.prepare()
+        config = self.config
+        questions = await write_questions(
+            passage, self._first, self._second, config.questions, config.seed
+        )
+        sheets: dict[int, list[Answer]] = {}
+        marks: list[_Mark] = []
+        if questions:
+            exam = await self._examinee.exam(questions)
+            own = await self._examinee.answer(exam, passage)
+            await self._ask_all(exam, evidence, sheets)
+            marks = self._marks(questions, own, sheets)
+        return _scores(len(passage.sentences), questions, marks, len(sheets))
+
+    async def _ask_all(
+        self, exam: Exam, evidence: Evidence, sheets: dict[int, list[Answer]]
+    ) -> None:
+        async def ask(sample: Sample) -> None:
+            sheets[sample.index] = await self._examinee.answer(exam, sample.passage)
+
+        async with anyio.create_task_group() as tasks:
+            async for sample in evidence.samples:
+                tasks.start_soon(ask, sample)
+
+    def _marks(
+        self,
+        questions: Sequence[Question],
+        own: Sequence[Answer],
+        sheets: Mapping[int, Sequence[Answer]],
+    ) -> list[_Mark]:
+        rule = self._rule
+        marks: list[_Mark] = []
+        for place, question in enumerate(questions):
+            others = tuple(sheets[i][place] for i in sorted(sheets))
+            if others and rule.asks(own[place]):
+                alone = tuple(rule.score(own[place], [other]) for other in others)
+                score = rule.score(own[place], others)
+                marks.append(_Mark(question, own[place], others, score, alone))
+        return marks
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What the answers to a question say.
+
+    Attributes:
+        question: The question.
+        own: The response's answer.
+        others: The samples' answers.
+        score: Their score.
+        alone: The score of each.
+    """
+
+    question: Question
+    own: Answer
+    others: tuple[Answer, ...]
+    score: float
+    alone: tuple[float, ...]
+
+    def say(self) -> str:
+        """Return the answers in words."""
+        options = self.question.options
+        choice, times = Counter(other.choice for other in self.others).most_common(1)[0]
+        count = f"{times} of {len(self.others)} texts compared"
+        asked, told = f"asked {self.question.text!r}", options[self.own.choice]
+        if choice == self.own.choice:
+            return f"{asked}, the response and {count} say {told!r}"
+        return f"{asked}, the response says {told!r}, {count} {options[choice]!r}"
+
+
+def _scores(
+    sentences: int, questions: Sequence[Question], marks: Sequence[_Mark], samples: int
+) -> Scores:
+    of_each = [[m for m in marks if m.question.sentence == i] for i in range(sentences)]
+    asked = {question.sentence for question in questions}
+    return Scores(
+        sentences=tuple(mean_score([m.score for m in found]) for found in of_each),
+        columns=tuple(
+            tuple(mean_score([m.alone[n] for m in found]) for found in of_each)
+            for n in range(samples)
+        ),
+        why=tuple(_why(found, i in asked, samples) for i, found in enumerate(of_each)),
+    )
+
+
+def _why(marks: Sequence[_Mark], asked: bool, samples: int) -> str | None:
+    if marks:
+        return max(marks, key=lambda mark: mark.score).say()
+    if not asked:
+        return "no well-formed question could be written about it"
+    return "the response itself answers no question about it" if samples else None

@@ -1,0 +1,79 @@
+"""How far answers from other texts disagree with the answer from the response.
+
+Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 5.2 and appendix B.1, equations 5 and
+16 to 21. See `resay.scorers.mqag`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import Literal, TypeAlias
+
+__all__ = ["Answer", "Rule", "Scoring"]
+
+Scoring: TypeAlias = Literal["counting", "bayes", "bayes_alpha"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a text answers to a question.
+
+    Attributes:
+        choice: Which of the options it chooses, from 0.
+        answerability: How probable it is that the text answers the question at all (Eq. 15).
+    """
+
+    choice: int
+    answerability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How answers become a score.
+
+    Attributes:
+        scoring: `counting` is N_n / (N_m + N_n), `bayes` Eq. 19, `bayes_alpha` Eq. 21.
+        beta1: P(another answer | the sentence is not factual), over 0.5.
+        beta2: P(the same answer | the sentence is factual), over 0.5.
+        answerable: An answerability under this does not count, but for `bayes_alpha`.
+    """
+
+    scoring: Scoring = "bayes_alpha"
+    beta1: float = 0.8
+    beta2: float = 0.8
+    answerable: float = 0.5
+
+    def asks(self, own: Answer) -> bool:
+        """Return whether a question is any good: whether the response itself answers it."""
+        return self.scoring == "bayes_alpha" or own.answerability >= self.answerable
+
+    def score(self, own: Answer, others: Sequence[Answer]) -> float:
+        """Score a question.
+
+        Args:
+            own: The answer from the response.
+            others: The answers from the texts compared.
+
+        Returns:
+            S_QA(i, q) in [0, 1]; 0.5 where no text counts.
+        """
+        same = sum(self._weight(a) for a in others if a.choice == own.choice)
+        another = sum(self._weight(a) for a in others if a.choice != own.choice)
+        if self.scoring == "counting":
+            return another / (same + another) if same + another else 0.5
+        gamma1 = self.beta2 / (1.0 - self.beta1)
+        gamma2 = self.beta1 / (1.0 - self.beta2)
+        # gamma2^n / (gamma1^m + gamma2^n); the powers themselves soon leave the range of floats.
+        return _sigmoid(another * log(gamma2) - same * log(gamma1))
+
+    def _weight(self, answer: Answer) -> float:
+        if self.scoring == "bayes_alpha":
+            return answer.answerability
+        return float(answer.answerability >= self.answerable)
+
+
+def _sigmoid(x: float) -> float:
+    power = exp(-abs(x))
+    return 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)

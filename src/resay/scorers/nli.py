@@ -1,0 +1,233 @@
+"""SelfCheckGPT with NLI (`nli`).
+
+Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
+Generative Large Language Models", EMNLP 2023, section 5.4, equations 9 and 10: a natural language
+inference classifier says whether a sample contradicts a sentence. With z_e and z_c its logits of
+entailment and contradiction, the neutral class left out,
+
+    P(contradict | r_i, S^n) = exp(z_c) / (exp(z_e) + exp(z_c))        (Eq. 9)
+
+and a sentence's score is the mean over the samples (Eq. 10).
+
+A sample that is longer than the model reads is divided into windows of whole sentences. Over the
+windows the greatest probabilities of entailment and of contradiction are taken, each by itself, and
+put into Eq. 9: what one window supports, another that is about something else does not disprove.
+With one window that is the paper's equation. A sentence that is itself too long is divided too, and
+is as contradicted as its most contradicted part.
+
+`premise: sentences` compares each sentence only with the few sentences of a sample that share most
+with it: far fewer tokens to compute, and a premise of the length that such models were trained on.
+
+Cost: no calls; one classification per sentence and sample. Good at: plain contradictions of facts,
+at the best quality of the methods without a judge. Bad at: numbers and names that differ little,
+texts in languages the model does not know, and speed on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+import anyio.to_thread
+from pydantic import Field
+
+from resay.errors import ConfigurationError
+from resay.evidence import Evidence, Sample
+from resay.models import ModelField, Pair, config_of, pair_classifier
+from resay.models.windows import cut, windows
+from resay.passage import Passage
+from resay.scorers.base import Column, SampleConfig, SampleScorer
+from resay.scorers.nearest import Nearest
+from resay.verdict import Contradiction
+
+if TYPE_CHECKING:
+    from resay.models.base import Doubles
+
+__all__ = ["Nli"]
+
+_PUBLISHED = "potsawee/deberta-v3-large-mnli"
+# Trained, and asked by the code released with the paper, with the sentence first.
+_SENTENCE_FIRST = frozenset({_PUBLISHED})
+
+_ENTAILMENT = frozenset({"entailment", "entailed", "entails", "entail"})
+_CONTRADICTION = frozenset({"contradiction", "contradictory", "contradicts", "contradict"})
+
+
+_Parts: TypeAlias = Mapping[str, Sequence[str]]
+"""A sentence, or the parts it is divided into, each with the windows of its premise."""
+
+
+class Nli(SampleScorer):
+    """Scores sentences by what a classifier says of them and each sample."""
+
+    name: ClassVar[str] = "nli"
+
+    class Config(SampleConfig):
+        """Settings of `nli`."""
+
+        method: Literal["nli"] = "nli"
+        model: ModelField = Field(
+            default=_PUBLISHED,
+            description="A classifier of premise and hypothesis with labels for entailment and"
+            " contradiction: a folder or a model on the Hugging Face hub, or a mapping with"
+            " settings.",
+        )
+        premise: Literal["passage", "sentences"] = Field(
+            default="passage",
+            description="What a sentence is compared with: the whole sample, as published, or its"
+            " nearest sentences, which is several times faster.",
+        )
+        nearest: int = Field(
+            default=2, ge=1, le=20, description="For `premise: sentences`, how many of them."
+        )
+        order: Literal["auto", "premise_first", "sentence_first"] = Field(
+            default="auto",
+            description="Which text the model reads first; auto = the premise, but the sentence for"
+            f" {_PUBLISHED}, as released.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._model = pair_classifier(self.config.model)
+        name = config_of(self.config.model).name
+        auto = "sentence_first" if name in _SENTENCE_FIRST else "premise_first"
+        chosen = auto if self.config.order == "auto" else self.config.order
+        self._sentence_first = chosen == "sentence_first"
+
+    async def prepare(self) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
+            ScorerError: Its server does not answer.
+        """
+        await self._model.prepare()
+        await self._outputs()
+
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        """Compare every sentence with one sample.
+
+        Args:
+            passage: The passage; its `sentences` are compared.
+            sample: The sample.
+            evidence: Not used.
+
+        Returns:
+            P(contradict) of each sentence.
+
+        Raises:
+            ConfigurationError: The model cannot be had, or has the wrong labels.
+            ScorerError: The model failed.
+        """
+        wanted = await anyio.to_thread.run_sync(self._premises, passage, sample)
+        return Column(tuple(await self._contradicted(await self._plan(wanted))))
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
+    ) -> Contradiction | None:
+        """Find the sentence that contradicts most, in the sample that contradicts most.
+
+        Args:
+            sentence: The flagged sentence.
+            evidence: The samples.
+            scores: P(contradict) by sample.
+
+        Returns:
+            That sentence; None where none contradicts it.
+        """
+        index = max(range(len(scores)), key=lambda i: scores[i] or 0.0)
+        texts = [s.text for s in evidence.samples.landed[index].passage.sentences]
+        texts = await self._fitting(texts, sentence)
+        found = await self._probabilities([(text, sentence) for text in texts])
+        contradicting = [
+            (contradicts, text)
+            for text, (entails, contradicts) in zip(texts, found, strict=True)
+            if contradicts > entails
+        ]
+        if not contradicting:
+            return None
+        return Contradiction("sample", index, max(contradicting, key=lambda pair: pair[0])[1])
+
+    def _premises(self, passage: Passage, sample: Sample) -> list[tuple[str, Passage]]:
+        """Return each sentence with what it is compared with."""
+        text, sentences = sample.passage, [sentence.text for sentence in passage.sentences]
+        if self.config.premise == "passage" or not text.sentences:
+            return [(sentence, text) for sentence in sentences]
+        near, count = Nearest([s.text for s in text.sentences]), self.config.nearest
+        return [(s, Passage.from_sentences(near.to(s, count))) for s in sentences]
+
+    async def _plan(self, wanted: Sequence[tuple[str, Passage]]) -> list[_Parts]:
+        """Divide what the model cannot read at once."""
+        room = await self._model.room()
+        if room is None:
+            return [{sentence: [premise.text.strip()]} for sentence, premise in wanted]
+        texts = list(dict.fromkeys(t for s, p in wanted for t in (s, p.text.strip())))
+        lengths = dict(zip(texts, await self._model.lengths(texts), strict=True))
+        plan: list[_Parts] = []
+        for sentence, premise in wanted:
+            whole = premise.text.strip()
+            fits = lengths[sentence] + lengths[whole] <= room
+            plan.append(
+                {sentence: [whole]} if fits else await self._divided(sentence, premise, room)
+            )
+        return plan
+
+    async def _divided(self, sentence: str, premise: Passage, room: int) -> _Parts:
+        model = self._model
+        size = (await model.lengths([sentence]))[0]
+        parts = [sentence] if size <= room // 2 else await cut(sentence, room // 2, model)
+        sizes = await model.lengths(parts)
+        return {
+            part: await windows(premise, room - size, model)
+            for part, size in zip(parts, sizes, strict=True)
+        }
+
+    async def _fitting(self, texts: Sequence[str], sentence: str) -> list[str]:
+        room = await self._model.room()
+        if room is None:
+            return list(texts)
+        *lengths, length = await self._model.lengths([*texts, sentence])
+        return [t for t, size in zip(texts, lengths, strict=True) if size + length <= room]
+
+    async def _contradicted(self, plan: Sequence[_Parts]) -> list[float]:
+        """Return P(contradict) of each sentence, from those of its parts and their windows."""
+        pairs = [(w, part) for parts in plan for part, texts in parts.items() for w in texts]
+        found = await self._probabilities(pairs)
+        scores: list[float] = []
+        start = 0
+        for parts in plan:
+            of_parts: list[float] = []
+            for texts in parts.values():
+                entails, contradicts = found[start : start + len(texts)].max(axis=0)
+                of_parts.append(_relative(float(entails), float(contradicts)))
+                start += len(texts)
+            scores.append(max(of_parts))
+        return scores
+
+    async def _probabilities(self, pairs: Sequence[Pair]) -> Doubles:
+        """Return P(entailment) and P(contradiction) of premises and hypotheses, side by side."""
+        outputs = await self._outputs()
+        read = [(b, a) for a, b in pairs] if self._sentence_first else list(pairs)
+        return (await self._model.classify(read))[:, outputs]
+
+    async def _outputs(self) -> list[int]:
+        labels = await self._model.labels()
+        found = [_place(labels, _ENTAILMENT), _place(labels, _CONTRADICTION)]
+        if -1 in found:
+            raise ConfigurationError(
+                f"{config_of(self.config.model).called!r} has the labels {', '.join(labels)!r};"
+                " `nli` needs entailment and contradiction: name another model, or give the right"
+                " names with `labels` in the model's settings"
+            )
+        return found
+
+
+def _relative(entails: float, contradicts: float) -> float:
+    """Return Eq. 9 of two probabilities."""
+    either = entails + contradicts
+    # A server's rounded probabilities can both be 0; then it has no opinion.
+    return contradicts / either if either else 0.5
+
+
+def _place(labels: Sequence[str], names: frozenset[str]) -> int:
+    return next((i for i, label in enumerate(labels) if label in names), -1)

@@ -1,0 +1,144 @@
+"""Another model's token probabilities (`proxy_logprobs`).
+
+Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
+Generative Large Language Models", EMNLP 2023, section 4, "Proxy LLMs": where the model that wrote
+the response does not give the probabilities of its tokens, another one reads the response and gives
+its own. `resay.scorers.uncertainty` has the equations, and how their values become scores.
+
+The paper's proxies read the response alone (`context: none`). With `context: question` they read it
+as the answer to the question, which is what the model that wrote it did.
+
+Cost: one request to the proxy's server, or one pass of a local model. It is no LLM call that a
+provider bills, and is not among the calls and tokens of the verdict's usage. Good at: texts whose
+model can be asked for nothing; it needs neither samples nor a judge. Bad at: telling what is wrong
+from what is merely unlike the proxy's own style. In the paper it is the weakest method, and its
+entropies, which depend less on the words that were chosen, do better than its probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Protocol
+
+import anyio.to_thread
+from pydantic import Field, field_validator
+
+from resay.evidence import Evidence
+from resay.logprobs import TokenLogprob
+from resay.models import ModelField, config_of, text_model
+from resay.passage import Passage
+from resay.scorers.base import Need, Prepares
+from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
+from resay.verdict import Scores
+
+__all__ = ["LanguageModel", "ProxyLogprobs"]
+
+
+class LanguageModel(Protocol):
+    """A language model that reads a text and says how probable each token of it was."""
+
+    async def score_text(self, prompt: str, text: str) -> Sequence[TokenLogprob]:
+        """Return the tokens of a text behind a prompt.
+
+        Args:
+            prompt: What stands in front of the text; may be empty.
+            text: The text.
+
+        Returns:
+            The tokens of the text, in order, after those of the prompt or without them. Each has
+            its alternatives in `top`, or the entropy of the whole distribution in `entropy`, as far
+            as they are known. A first token that nothing precedes has no log-probability.
+
+        Raises:
+            ScorerError: The model failed.
+        """
+        ...
+
+
+class ProxyLogprobs:
+    """Scores sentences by the probabilities that another model gives their tokens.
+
+    Args:
+        config: The settings.
+        proxy: Who reads the response; None for what the settings say.
+    """
+
+    name: ClassVar[str] = "proxy_logprobs"
+
+    class Config(UncertaintyConfig):
+        """Settings of `proxy_logprobs`."""
+
+        method: Literal["proxy_logprobs"] = "proxy_logprobs"
+        model: ModelField
+        api: Literal["echo", "prompt_logprobs"] = Field(
+            default="echo",
+            description="For a model behind a `url`: how its server is asked for the probabilities"
+            " of a prompt, by OpenAI's `echo` or by vLLM's `prompt_logprobs`.",
+        )
+        context: Literal["question", "none"] = Field(
+            default="question",
+            description="What the model reads before the response: the question, or nothing, as in"
+            " the paper.",
+        )
+        template: str = Field(
+            default="{question}\n\n",
+            description="The text in front of the response; {question} stands for the question. For"
+            " a model trained to chat, write what its chat template would.",
+        )
+
+        @field_validator("template")
+        @classmethod
+        def _must_hold_the_question(cls, template: str) -> str:
+            if "{question}" not in template:
+                raise ValueError("it must have {question} in it; for no context, `context: none`")
+            return template
+
+    def __init__(self, config: Config, proxy: LanguageModel | None = None) -> None:
+        self.config = config
+        self.needs: frozenset[Need] = frozenset({"query"} if config.context == "question" else ())
+        self._proxy = proxy or _proxy(config)
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Score sentences and passage.
+
+        Args:
+            passage: The response; its `sentences` are scored.
+            evidence: The query, for its question.
+
+        Returns:
+            Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`.
+
+        Raises:
+            ConfigurationError: The model cannot be had as configured.
+            ScorerError: The model failed.
+        """
+        tokens = await self._proxy.score_text(self._prompt(evidence), passage.text)
+        return await anyio.to_thread.run_sync(score_tokens, passage, tokens, self.config)
+
+    async def prepare(self) -> None:
+        """Load the model, where it runs in this process.
+
+        Raises:
+            ConfigurationError: It cannot be had as configured.
+        """
+        if isinstance(self._proxy, Prepares):
+            await self._proxy.prepare()
+
+    def _prompt(self, evidence: Evidence) -> str:
+        if self.config.context == "none":
+            return ""
+        question = evidence.query.question if evidence.query else ""
+        return self.config.template.replace("{question}", question)
+
+
+def _proxy(config: ProxyLogprobs.Config) -> LanguageModel:
+    model = config_of(config.model)
+    if model.remote:
+        from resay.models.remote_language import RemoteLanguageModel
+
+        return RemoteLanguageModel(model, api=config.api, top=config.alternatives)
+    # Says what to install, before the next module misses numpy.
+    text_model(model)
+    from resay.models.local_language import LocalLanguageModel
+
+    return LocalLanguageModel(model)

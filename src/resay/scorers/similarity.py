@@ -1,0 +1,116 @@
+"""Hypothesis-target similarity (`similarity`).
+
+Markchom, Jung and Liang, "NU-RU at SemEval-2024 Task 6: Hallucination and Related Observable
+Overgeneration Mistake Detection Using Hypothesis-Target Similarity and SelfCheckGPT", SemEval 2024,
+section 4.1: with s the cosine of the embeddings of a text h and its target t, h is a hallucination
+when
+
+    s(e_h, e_t) < delta        (Eq. 1)
+
+The paper takes sigma(s) for the probability of hallucination (Eq. 2), which grows with the
+similarity: as printed it is upside down. The score here falls with the similarity, and is 0.5 where
+s is delta, so that flagging scores over 0.5 is Eq. 1:
+
+    score = 1 / 2 * (1 - s) / (1 - delta)            for s >= delta
+    score = 1 - 1 / 2 * (1 + s) / (1 + delta)        for s < delta
+
+Any falling function of s has the same rank correlation.
+
+A passage score compares the whole texts, as published. A sentence is compared with each sentence
+of the other text and takes the most similar; with several references or samples, sentences and
+passage take the mean over them.
+
+Cost: no calls; one embedding of each distinct text and sentence. Good at: speed; short outputs with
+a target, such as definitions, paraphrases and translations. Bad at: facts: two sentences with
+different years, names or a "not" between them are very similar.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import anyio.to_thread
+from pydantic import Field
+
+from resay.evidence import Evidence, Sample
+from resay.models import ModelField, sentence_embedder
+from resay.passage import Passage
+from resay.scorers.base import Column, SampleConfig, SampleScorer
+
+__all__ = ["Similarity"]
+
+
+class Similarity(SampleScorer):
+    """Scores texts by how little their embeddings are like those of other texts."""
+
+    name: ClassVar[str] = "similarity"
+
+    class Config(SampleConfig):
+        """Settings of `similarity`."""
+
+        method: Literal["similarity"] = "similarity"
+        evidence: Literal["samples", "references"] = Field(
+            default="references",
+            description="What the passage is compared with: the references supplied with the"
+            " check, as published, or the model's own samples.",
+        )
+        model: ModelField = Field(
+            default="sentence-transformers/paraphrase-MiniLM-L6-v2",
+            description="An embedder of sentences: a folder or a model on the Hugging Face hub, or"
+            " a mapping with settings.",
+        )
+        delta: float = Field(
+            default=0.6,
+            gt=-1,
+            lt=1,
+            description="The similarity under which a text is a hallucination: where the score"
+            " is 0.5.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._model = sentence_embedder(self.config.model)
+
+    async def prepare(self) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigurationError: It cannot be had.
+            ScorerError: Its server does not answer.
+        """
+        await self._model.prepare()
+
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        """Compare the passage and its sentences with one text.
+
+        Args:
+            passage: The passage.
+            sample: The text.
+            evidence: Not used.
+
+        Returns:
+            The scores of the sentences and of the passage.
+
+        Raises:
+            ConfigurationError: The model cannot be had.
+            ScorerError: The model failed.
+        """
+        texts = [passage.text, *(s.text for s in passage.sentences)]
+        inside = await anyio.to_thread.run_sync(lambda: sample.passage.sentences)
+        others = [sample.text, *(s.text for s in inside)]
+        rows = await self._model.embed([*texts, *others])
+        from resay.models.matching import cosines
+
+        likeness = cosines(rows[: len(texts)], rows[len(texts) :])
+        # A text without a sentence, a heading say, is compared as it stands.
+        likest = likeness[1:, 1 if len(others) > 1 else 0 :].max(axis=1)
+        return Column(
+            tuple(self._score(float(s)) for s in likest),
+            passage=self._score(float(likeness[0, 0])),
+        )
+
+    def _score(self, s: float) -> float:
+        delta = self.config.delta
+        if s < delta:
+            return 1.0 - (1.0 + s) / (1.0 + delta) / 2
+        return (1.0 - s) / (1.0 - delta) / 2

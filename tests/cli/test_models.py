@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from resay.cli.app import app
+from resay.errors import ConfigurationError
+from tiny_models import make_deberta, make_roberta
+
+pytest.importorskip("onnx")
+pytest.importorskip("torch")
+
+
+def resay(*words: str | Path) -> str:
+    done = CliRunner().invoke(app, ["models", *map(str, words)])
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+def test_export_and_check(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    lines = resay("export", tiny(make_deberta), target, "--int8").splitlines()
+    assert len(lines) == 2
+    form = r": \d\.\d MB; largest difference from torch \d\S*"
+    assert re.fullmatch(re.escape(str(target / "model.onnx")) + form, lines[0])
+    assert re.fullmatch(re.escape(str(target / "model_int8.onnx")) + form, lines[1])
+
+    said = dict(line.split(": ") for line in resay("check", target).splitlines())
+    speed = said.pop("speed")
+    assert re.fullmatch(r"[\d,]+ tokens/s", speed)
+    assert said == {
+        "backend": "onnx",
+        "device": "cpu",
+        "precision": "int8",
+        "labels": "contradiction, entailment, neutral",
+        "longest pair": "61 tokens",
+    }
+    assert "precision: fp32\n" in resay("check", target, "--precision", "fp32")
+    with pytest.raises(ConfigurationError, match="not empty"):
+        resay("export", tiny(make_deberta), target)
+    resay("export", tiny(make_deberta), target, "--overwrite")
+    with pytest.raises(ConfigurationError, match="--int8"):
+        resay("check", target, "--precision", "int8")
+
+
+def test_a_layer_is_exported_and_asked_for(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    words = ("--kind", "embedding", "--layer", "2")
+    resay("export", tiny(make_roberta), tmp_path / "target", *words)
+    assert "labels" not in resay("check", tmp_path / "target", *words)
+    with pytest.raises(ConfigurationError, match="--layer 3"):
+        resay("check", tmp_path / "target")
+
+
+def test_check_runs_torch(tiny: Callable[..., Path]) -> None:
+    said = resay("check", tiny(make_deberta), "--device", "cpu")
+    assert said.startswith("backend: torch\ndevice: cpu\nprecision: fp32\nlabels: contradiction,")
+
+
+def test_settings_that_cannot_work_are_bad_input(tiny: Callable[..., Path]) -> None:
+    with pytest.raises(ConfigurationError, match="'tpu' cannot work"):
+        resay("check", tiny(make_deberta), "--device", "tpu")
+    with pytest.raises(ConfigurationError, match="resay models export --int8"):
+        resay("check", tiny(make_deberta), "--backend", "torch", "--precision", "int8")

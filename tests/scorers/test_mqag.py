@@ -1,0 +1,352 @@
+"""`mqag` with real, tiny models, against the published procedure written down plainly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from resay.errors import ConfigurationError
+from resay.evidence import Evidence, Samples
+from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
+from resay.models.windows import windows
+from resay.passage import Passage
+from resay.scorers.mqag import Mqag
+from resay.scorers.mqag_answers import Examinee
+from resay.scorers.mqag_questions import Question, read_options, write_questions
+from resay.scorers.mqag_scoring import Scoring
+from resay.verdict import Scores
+from tiny_models import TEXTS, make_longformer, make_roberta, make_t5, sentences
+
+torch: Any = pytest.importorskip("torch")
+transformers: Any = pytest.importorskip("transformers")
+
+Tiny = Callable[..., Path]
+RESPONSE = "The bridge was opened in 1932. She wrote a novel in Vienna. Workers built it in London."
+SAMPLES = [
+    "The bridge was opened in 1871 by the king. She wrote a novel in Paris.",
+    "A stone arch of two hundred metres. It was built by workers in London.",
+    "The bridge was never finished; she died in Vienna after the war.",
+    "He was born in 1946.",
+]
+# Some of the questions and answers lie under it, whichever way the untrained model leans.
+ANSWERABLE = 0.2
+LESSONS = {
+    TEXTS[0]: "the bridge opened?<sep> 1932",
+    TEXTS[1]: "the king opened?<sep> 1871",
+    TEXTS[2]: "the arch?<sep> two hundred",
+    TEXTS[3]: "she wrote?<sep> a novel",
+    TEXTS[4]: "he was born?<sep> Paris",
+    TEXTS[5]: "people?<extra_id_0> workers<sep> the king",
+}
+
+
+def make_writer(folder: Path, *, seed: int = 0) -> Path:
+    """A T5 that was taught for a second to write parts with a separator between them."""
+    make_t5(folder, seed=seed)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
+    read = tokenizer(list(LESSONS), return_tensors="pt", padding=True)
+    labels = tokenizer(list(LESSONS.values()), return_tensors="pt", padding=True).input_ids
+    labels[labels == tokenizer.pad_token_id] = -100
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(0.5)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = model(**read, labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval().save_pretrained(folder)
+    return folder
+
+
+def make_reader(folder: Path, *, choices: bool, seed: int = 0) -> Path:
+    """A Longformer that reads the longest question the writers come up with."""
+    make_longformer(folder, choices=choices)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
+    tokenizer.save_pretrained(folder)
+    config = transformers.LongformerConfig.from_pretrained(folder, max_position_embeddings=514)
+    task = "MultipleChoice" if choices else "SequenceClassification"
+    torch.manual_seed(seed)
+    getattr(transformers, f"LongformerFor{task}")(config).save_pretrained(folder)
+    return folder
+
+
+@dataclass(frozen=True)
+class Models:
+    question: Path
+    distractor: Path
+    answering: Path
+    answerability: Path
+
+    def config(self, batch_tokens: int | None = None, **settings: Any) -> Mqag.Config:
+        """Settings; with `batch_tokens`, nothing that was computed before is used again."""
+        kept = {} if batch_tokens is None else {"batch_tokens": batch_tokens, "cache_mb": 0}
+        named = {name: {"name": str(path), **kept} for name, path in vars(self).items()}
+        return Mqag.Config.model_validate({"questions": 8, **named, **settings})
+
+
+@pytest.fixture
+def models(tiny: Tiny) -> Models:
+    return Models(
+        tiny(make_writer),
+        tiny(make_writer, seed=1),
+        tiny(make_reader, choices=True, seed=3),
+        tiny(make_reader, choices=False, seed=4),
+    )
+
+
+async def score(config: Mqag.Config, response: str, samples: Sequence[str]) -> Scores:
+    return await Mqag(config).score(Passage.of(response), Evidence(samples=Samples(samples)))
+
+
+async def questions_of(config: Mqag.Config, response: str) -> list[Question]:
+    first, second = text_generator(config.question), text_generator(config.distractor)
+    passage = Passage.of(response)
+    return await write_questions(passage, first, second, config.questions, config.seed)
+
+
+class Published:
+    """Answering and scoring as the paper and its code have them, one text at a time."""
+
+    def __init__(self, models: Models, scoring: Scoring) -> None:
+        self.scoring = scoring
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(models.answering)
+        chooser = transformers.LongformerForMultipleChoice.from_pretrained(models.answering)
+        judge = transformers.LongformerForSequenceClassification
+        self.a = chooser.eval()
+        self.u = judge.from_pretrained(models.answerability).eval()
+
+    @torch.no_grad()
+    def choose(self, question: Question, context: str) -> int:
+        options = list(question.options)
+        while len(options) < 4:
+            options.append(options[-1])
+        first = [f"{context} {self.tokenizer.bos_token} {question.text}"] * 4
+        encoded = self.tokenizer(first, options, padding="longest", return_tensors="pt")
+        logits = self.a(
+            input_ids=encoded.input_ids.unsqueeze(0),
+            attention_mask=encoded.attention_mask.unsqueeze(0),
+        ).logits
+        return int(logits.softmax(-1)[0].argmax())
+
+    @torch.no_grad()
+    def answerable(self, question: Question, context: str) -> float:
+        text = f"{question.text} {self.tokenizer.sep_token} {context}"
+        logits = self.u(**self.tokenizer(text, return_tensors="pt")).logits
+        return float(logits.squeeze(-1).sigmoid())
+
+    def mean(self, questions: Sequence[Question], samples: Sequence[str]) -> float:
+        scores = [self.score(question, RESPONSE, samples) for question in questions]
+        return fmean(each for each in scores if each is not None)
+
+    def score(self, question: Question, response: str, samples: Sequence[str]) -> float | None:
+        own = self.choose(question, response)
+        if self.scoring != "bayes_alpha" and self.answerable(question, response) < ANSWERABLE:
+            return None
+        same = another = 0.0
+        for sample in samples:
+            alpha = self.answerable(question, sample)
+            if self.scoring != "bayes_alpha":
+                alpha = 1.0 if alpha >= ANSWERABLE else 0.0
+            if self.choose(question, sample) == own:
+                same += alpha
+            else:
+                another += alpha
+        if self.scoring == "counting":
+            return another / (same + another) if same + another else 0.5
+        gamma1, gamma2 = 0.8 / (1 - 0.8), 0.8 / (1 - 0.8)
+        return gamma2**another / (gamma1**same + gamma2**another)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scoring", ["counting", "bayes", "bayes_alpha"])
+async def test_scores_are_those_of_the_published_procedure(
+    models: Models, scoring: Scoring
+) -> None:
+    config = models.config(scoring=scoring, answerable=ANSWERABLE)
+    found = await score(config, RESPONSE, SAMPLES)
+    questions = await questions_of(config, RESPONSE)
+    published = Published(models, scoring)
+    assert len({question.sentence for question in questions}) == 3
+    assert {len(question.options) for question in questions} > {2}
+    for place, sentence in enumerate(found.sentences):
+        of_it = [question for question in questions if question.sentence == place]
+        assert sentence == pytest.approx(published.mean(of_it, SAMPLES), abs=1e-5)
+    assert len(set(found.sentences)) > 1
+
+
+@pytest.mark.anyio
+async def test_company_changes_nothing(models: Models) -> None:
+    one_by_one = await score(models.config(batch_tokens=16), RESPONSE, SAMPLES)
+    batched = await score(models.config(batch_tokens=100_000), RESPONSE, SAMPLES)
+    assert batched.why == one_by_one.why
+    assert batched.sentences == pytest.approx(one_by_one.sentences, abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_a_sentence_is_asked_the_same_by_itself(models: Models) -> None:
+    passage = Passage.of(RESPONSE)
+    whole = await score(models.config(), RESPONSE, SAMPLES)
+    for place in range(3):
+        evidence = Evidence(samples=Samples(SAMPLES))
+        found = await Mqag(models.config()).score(passage.only([place]), evidence)
+        assert found.sentences == pytest.approx(whole.sentences[place : place + 1], abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_a_column_is_what_its_sample_alone_gives(models: Models) -> None:
+    together = await score(models.config(), RESPONSE, SAMPLES)
+    assert len(together.columns) == len(SAMPLES)
+    for sample, column in zip(SAMPLES, together.columns, strict=True):
+        alone = await score(models.config(), RESPONSE, [sample])
+        assert alone.sentences == pytest.approx(column, abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_a_seed_decides_the_questions(models: Models) -> None:
+    first, again, other = [
+        await questions_of(models.config(seed=seed), RESPONSE) for seed in (0, 0, 1)
+    ]
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.anyio
+async def test_why_names_the_question_and_what_is_answered(models: Models) -> None:
+    config = models.config()
+    questions = await questions_of(config, RESPONSE)
+    found = await score(config, RESPONSE, SAMPLES)
+    for place, why in enumerate(found.why):
+        assert why is not None
+        named = [q for q in questions if q.sentence == place and f"asked {q.text!r}" in why]
+        assert any(repr(option) in why for q in named for option in q.options), why
+        assert " of 4 texts compared" in why
+
+
+@pytest.mark.anyio
+async def test_samples_that_say_the_same_leave_no_doubt(models: Models) -> None:
+    found = await score(models.config(scoring="bayes", answerable=0.0), RESPONSE, [RESPONSE] * 9)
+    assert found.sentences == pytest.approx((4**-9 / (1 + 4**-9),) * 3)
+    assert all("the response and 9 of 9" in why for why in found.why if why)
+
+
+@pytest.mark.anyio
+async def test_nothing_to_say_without_a_well_formed_question(tiny: Tiny, models: Models) -> None:
+    untaught = str(tiny(make_t5))
+    found = await score(models.config(question=untaught), RESPONSE, SAMPLES)
+    assert found.sentences == (None, None, None)
+    assert set(found.why) == {"no well-formed question could be written about it"}
+    # Nor where the response itself answers none of them.
+    found = await score(models.config(scoring="bayes", answerable=1.0), RESPONSE, SAMPLES)
+    assert found.sentences == (None, None, None)
+    assert set(found.why) == {"the response itself answers no question about it"}
+
+
+@pytest.mark.anyio
+async def test_nothing_to_say_without_samples(models: Models) -> None:
+    found = await score(models.config(), RESPONSE, [])
+    assert found.sentences == (None, None, None)
+    assert found.columns == ()
+    assert found.why == (None, None, None)
+
+
+@pytest.mark.anyio
+async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> None:
+    chooser = choice_scorer(str(tiny(make_longformer, choices=True)))
+    judge = text_scorer(str(tiny(make_longformer, choices=False)))
+    examinee = Examinee(chooser, judge)
+    # Of different lengths, so that they leave different room.
+    questions = [
+        Question(0, "the bridge opened?", ("1932", "1871")),
+        Question(0, "in which of the years was it opened by the king?", ("1871", "1946", "1932")),
+    ]
+    exam = await examinee.exam(questions)
+    assert exam.rooms is not None
+    assert 4 < exam.rooms[1] < exam.rooms[0] < 126
+    long = Passage.of(" ".join(sentences(40, seed=7)))
+    for place, (question, answer) in enumerate(
+        zip(questions, await examinee.answer(exam, long), strict=True)
+    ):
+        parts = await windows(long, exam.rooms[place], chooser)
+        assert len(parts) > 3
+        one = await examinee.exam([question])
+        apart = [(await examinee.answer(one, Passage.of(part)))[0] for part in parts]
+        best = max(apart, key=lambda each: each.answerability)
+        assert answer.choice == best.choice
+        assert answer.answerability == pytest.approx(best.answerability, abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_a_long_response_is_read_around_the_sentence(models: Models) -> None:
+    config = models.config()
+    long = Passage.of(" ".join(sentences(12, seed=9)))
+    limited = ModelConfig(name=str(models.distractor), max_tokens=100, cache_mb=0)
+    first, second = text_generator(config.question), text_generator(limited)
+    questions = await write_questions(long, first, second, 5, 0)
+    assert len({question.sentence for question in questions}) > 6
+    for question in questions:
+        head = f"{question.text} <sep> {question.options[0]} <sep> "
+        (length,) = await second.lengths([head])
+        parts = await windows(long, 98 - length, second)
+        (context,) = [part for part in parts if long.sentences[question.sentence].text in part]
+        ((written,),) = await second.generate([head + context])
+        assert len(parts) > 1
+        assert question.options == read_options(question.options[0], written)
+
+
+@pytest.mark.anyio
+async def test_tokens_that_steer_a_model_are_text_like_any_other(models: Models) -> None:
+    response = f"{RESPONSE} It is </s> three <s>long</s> <sep> <extra_id_3> <pad> metres."
+    found = await score(models.config(), response, [*SAMPLES, "Workers </s></s> built <mask>."])
+    assert None not in found.sentences[:3]
+
+
+@pytest.mark.anyio
+async def test_a_model_that_is_made_for_something_else_is_refused(
+    tiny: Tiny, models: Models
+) -> None:
+    classifier = str(tiny(make_roberta, head=True))
+    with pytest.raises(ConfigurationError, match="`answerability` gives 3 values"):
+        await Mqag(models.config(answerability=classifier)).prepare()
+    with pytest.raises(ConfigurationError, match="cannot be loaded"):
+        await Mqag(models.config(answering=str(models.question))).prepare()
+    with pytest.raises(ConfigurationError, match="cannot be loaded"):
+        await score(models.config(question="/nowhere/at/all"), RESPONSE, SAMPLES)
+
+
+def test_concurrent_checks_do_not_mix(models: Models) -> None:
+    scorer = Mqag(models.config(batch_tokens=2048))
+    other = " ".join(sentences(3, seed=1))
+
+    async def check(response: str) -> Scores:
+        return await scorer.score(Passage.of(response), Evidence(samples=Samples(SAMPLES)))
+
+    async def both() -> tuple[Scores, Scores]:
+        return await asyncio.gather(check(RESPONSE), check(other))
+
+    together = asyncio.run(both())
+    for response, found in zip((RESPONSE, other), together, strict=True):
+        alone = asyncio.run(check(response))
+        assert found.why == alone.why
+        assert found.sentences == pytest.approx(alone.sentences, abs=1e-5)
+
+
+def test_betas_under_a_half_turn_evidence_around() -> None:
+    for name in ("beta1", "beta2"):
+        for value in (0.5, 0.2, 1.0):
+            with pytest.raises(ValueError, match=name):
+                Mqag.Config.model_validate({name: value})
+
+
+def test_the_default_models_are_those_of_the_paper() -> None:
+    config = Mqag.Config()
+    assert config.question == "potsawee/t5-large-generation-squad-QuestionAnswer"
+    assert (config.beta1, config.beta2, config.scoring) == (0.8, 0.8, "bayes_alpha")

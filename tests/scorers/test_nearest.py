@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay.scorers.nearest import Nearest
+
+SAMPLE = [
+    "The bridge is in the city.",
+    "It was designed by John Bradfield.",
+    "The bridge was opened in 1932.",
+    "Workers were paid.",
+]
+
+
+def test_names_and_numbers_count_more_than_the() -> None:
+    assert Nearest(SAMPLE).to("The bridge was finished in 1932.", 1) == [SAMPLE[2]]
+    assert Nearest(SAMPLE).to("Bradfield was the designer.", 1) == [SAMPLE[1]]
+
+
+def test_they_come_in_the_order_of_the_text() -> None:
+    assert Nearest(SAMPLE).to("Bradfield designed the bridge in 1932.", 2) == [SAMPLE[1], SAMPLE[2]]
+
+
+def test_where_nothing_is_shared_the_first_are_taken() -> None:
+    assert Nearest(SAMPLE).to("Nothing alike", 2) == SAMPLE[:2]
+
+
+@given(st.text(max_size=20), st.lists(st.text(max_size=20), max_size=6), st.integers(1, 8))
+def test_at_most_so_many_each_once(sentence: str, others: list[str], count: int) -> None:
+    found = Nearest(others).to(sentence, count)
+    assert len(found) == min(count, len(others))
+    rest = iter(others)
+    assert all(text in rest for text in found)
