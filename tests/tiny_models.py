@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from string import ascii_lowercase, digits
 from typing import Any
 
 import pytest
@@ -31,12 +32,11 @@ TEXTS = (
 )
 
 
-def train_tokenizer(kind: str) -> Any:
+def make_tokenizer(kind: str) -> Any:
     """A tokenizer of the kind a model uses: word pieces, or bytes as RoBERTa has them."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
-    texts = [*TEXTS, WORDS]
     if kind == "bytes":
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -47,17 +47,14 @@ def train_tokenizer(kind: str) -> Any:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        tokenizer.train_from_iterator(texts, trainer)
+        tokenizer.train_from_iterator([*TEXTS, WORDS], trainer)
         tokenizer.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0))
         return tokenizer
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    vocabulary = {piece: number for number, piece in enumerate([*SPECIAL.values(), *word_pieces()])}
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=300, special_tokens=list(SPECIAL.values()), show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -66,8 +63,18 @@ def train_tokenizer(kind: str) -> Any:
     return tokenizer
 
 
+def word_pieces() -> list[str]:
+    """The words above, and their letters for all others.
+
+    Training would break ties at random, and the models would be others in each run.
+    """
+    letters = sorted({*ascii_lowercase, *digits, *".,;:!?'-"})
+    words = [word for word in sorted(set(WORDS.split())) if len(word) > 1]
+    return [*letters, *(f"##{letter}" for letter in letters), *words]
+
+
 def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
-    """Train a tokenizer, put it into a model's folder and return how many tokens it knows."""
+    """Make a tokenizer, put it into a model's folder and return how many tokens it knows."""
     from transformers import PreTrainedTokenizerFast
 
     names = SPECIAL
@@ -75,7 +82,7 @@ def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
         names = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "sep": "</s>", "eos": "</s>"}
         names = {**names, "unk": "<unk>", "mask": "<mask>"}
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=train_tokenizer(kind),
+        tokenizer_object=make_tokenizer(kind),
         **{f"{name}_token": token for name, token in names.items()},
         **settings,
     )

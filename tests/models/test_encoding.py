@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.models.encoding import Encoded, TextEncoder, pad
-from tiny_models import TEXTS, train_tokenizer
+from tiny_models import TEXTS, make_tokenizer
 
 
 @pytest.fixture(scope="module", params=["words", "bytes"])
 def tokenizer(request: pytest.FixtureRequest) -> Any:
-    return train_tokenizer(request.param)
+    return make_tokenizer(request.param)
 
 
 def test_somebody_elses_cutting_and_padding_does_not_reach_us(tokenizer: Any) -> None:
@@ -66,4 +66,4 @@ def test_any_text_can_be_encoded(text: str) -> None:
         assert len(encoder.pairs([(text, text)])) == 1
 
 
-ENCODERS = {kind: TextEncoder(train_tokenizer(kind), None) for kind in ("words", "bytes")}
+ENCODERS = {kind: TextEncoder(make_tokenizer(kind), None) for kind in ("words", "bytes")}

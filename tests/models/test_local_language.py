@@ -17,7 +17,7 @@ from resay import Guard
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.local_language import LocalLanguageModel, _pieces
-from tiny_models import make_gpt2, train_tokenizer
+from tiny_models import make_gpt2, make_tokenizer
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ async def test_the_proxy_scores_sentences(bare: Path, measure: str) -> None:
         assert "the whole vocabulary" in (verdict.sentences[0].why or "")
 
 
-ENCODERS = {kind: TextEncoder(train_tokenizer(kind), None, 7) for kind in ("words", "bytes")}
+ENCODERS = {kind: TextEncoder(make_tokenizer(kind), None, 7) for kind in ("words", "bytes")}
 
 
 @pytest.mark.parametrize("kind", ENCODERS)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from resay import Passage
 from resay.models.encoding import TextEncoder
 from resay.models.windows import cut, windows
-from tiny_models import train_tokenizer
+from tiny_models import make_tokenizer
 
 
 class Counter:
     """Counts as a model's tokenizer does."""
 
     def __init__(self, kind: str) -> None:
-        self.encoder = TextEncoder(train_tokenizer(kind), None)
+        self.encoder = TextEncoder(make_tokenizer(kind), None)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         return self.encoder.lengths(texts)

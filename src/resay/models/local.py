@@ -305,7 +305,7 @@ def batching_of(config: ModelConfig, *, on_gpu: bool, alone: bool) -> Batching:
     return Batching(
         batch_tokens=config.batch_tokens or (32_768 if on_gpu else 2048),
         batch_items=1 if alone else 1024,
-        padding=0.5 if on_gpu else 0.1,
+        padding=0.5 if on_gpu else 0.05,
         window_s=config.window_ms / 1000,
         queue_tokens=config.queue_tokens,
         cache_bytes=int(config.cache_mb * 1_000_000),

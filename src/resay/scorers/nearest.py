@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import fsum, log
+from math import fsum, log, sqrt
 
 from resay.tokens import tokenize
 
@@ -15,7 +15,7 @@ class Nearest:
     """The sentences of a text, ready to be searched.
 
     Words weigh by how few of the text's sentences hold them, so that names and numbers count and
-    "the" hardly does.
+    "the" hardly does; sentences are as near as the cosine of their weighted words says.
 
     Args:
         sentences: The text's sentences.
@@ -30,17 +30,25 @@ class Nearest:
         }
 
     def to(self, sentence: str, count: int) -> list[str]:
-        """Return the sentences that share most with a sentence.
+        """Return the sentences that are nearest to a sentence.
 
         Args:
             sentence: What is compared.
             count: How many are wanted, at least 1.
 
         Returns:
-            At most so many, in the text's order; the earlier where they share as much.
+            At most so many, in the text's order; the earlier where they are as near.
         """
         words = frozenset(tokenize(sentence))
-        # Exact, so that the order in which a set gives its words decides no tie.
-        shared = [fsum(self._weights[word] for word in words & bag) for bag in self._words]
-        best = sorted(range(len(shared)), key=lambda i: -shared[i])[:count]
+        nearness = [self._nearness(words, other) for other in self._words]
+        best = sorted(range(len(nearness)), key=lambda i: -nearness[i])[:count]
         return [self._sentences[i] for i in sorted(best)]
+
+    def _nearness(self, words: frozenset[str], other: frozenset[str]) -> float:
+        """Return the cosine, but for the length of the one sentence that all are compared with."""
+        length = sqrt(self._squares(other))
+        return self._squares(words & other) / length if length else 0.0
+
+    def _squares(self, words: frozenset[str]) -> float:
+        # Exact, so that the order in which a set gives its words decides no tie.
+        return fsum(self._weights[word] ** 2 for word in words)

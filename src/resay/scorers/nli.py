@@ -15,8 +15,9 @@ put into Eq. 9: what one window supports, another that is about something else d
 With one window that is the paper's equation. A sentence that is itself too long is divided too, and
 is as contradicted as its most contradicted part.
 
-`premise: sentences` compares each sentence only with the few sentences of a sample that share most
-with it: far fewer tokens to compute, and a premise of the length that such models were trained on.
+`premise: sentences` compares each sentence only with the nearest sentences of a sample: far fewer
+tokens to compute, and a premise of the length that such models were trained on. What a sample says
+of the matter in other sentences is not seen.
 
 Cost: no calls; one classification per sentence and sample. Good at: plain contradictions of facts,
 at the best quality of the methods without a judge. Bad at: numbers and names that differ little,
@@ -78,7 +79,7 @@ class Nli(SampleScorer):
             " nearest sentences, which is several times faster.",
         )
         nearest: int = Field(
-            default=2, ge=1, le=20, description="For `premise: sentences`, how many of them."
+            default=1, ge=1, le=20, description="For `premise: sentences`, how many of them."
         )
         order: Literal["auto", "premise_first", "sentence_first"] = Field(
             default="auto",
