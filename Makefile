@@ -52,6 +52,7 @@ bench: $(VENV)/.dev
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
+	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -7,7 +7,15 @@ import pytest
 
 import resay
 
-HEAVY = ("litellm", "torch", "transformers", "openai", "anthropic", "langchain_core", "httpx")
+HEAVY = (
+    *("litellm", "openai", "anthropic", "langchain_core", "httpx"),
+    *("torch", "transformers", "onnxruntime", "tokenizers", "huggingface_hub", "numpy"),
+)
+NEURAL = """
+from resay import Guard, Policy
+methods = "nli", "bertscore", "mqag", "similarity"
+Policy.of({"chain": [{"method": m} for m in methods]})
+"""
 
 
 def test_every_name_is_there() -> None:
@@ -33,6 +41,12 @@ def loaded_by(code: str) -> set[str]:
 @pytest.mark.parametrize("code", ["import resay", "import resay; resay.Guard(); resay.Verdict"])
 def test_nothing_heavy_is_loaded(code: str) -> None:
     assert not loaded_by(code) & set(HEAVY)
+
+
+def test_a_policy_with_models_loads_none_of_what_they_run_on() -> None:
+    assert not loaded_by(NEURAL) & set(HEAVY)
+    guard = "Guard({'chain': [{'method': 'nli'}], 'threshold': {'passage': 0.4}})"
+    assert not loaded_by(f"{NEURAL}{guard}") & {"torch", "transformers", "onnxruntime"}
 
 
 def test_importing_loads_almost_nothing() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ScorerError,
     )
     from resay.guard import Guard, Sources
+    from resay.logprobs import TokenLogprob
     from resay.passage import Passage, Sentence
     from resay.policy import Policy
     from resay.query import Query
@@ -50,6 +51,7 @@ __all__ = [
     "SentenceVerdict",
     "Sources",
     "StepRecord",
+    "TokenLogprob",
     "Usage",
     "Verdict",
     "__version__",
@@ -66,6 +68,7 @@ _HOMES = {
     "SentenceVerdict": "verdict",
     "Sources": "guard",
     "StepRecord": "verdict",
+    "TokenLogprob": "logprobs",
     "Usage": "verdict",
     "Verdict": "verdict",
 }

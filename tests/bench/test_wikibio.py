@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from resay import ConfigurationError, ProviderRefusedError
 from resay.bench import wikibio
 from resay.bench.cli import app
-from resay.bench.entries import choose
+from resay.bench.entries import choose, with_models
 from resay.testing import Refused
+from tiny_models import make_deberta, make_roberta
 
 KEYS = {
     "method",
@@ -211,6 +212,11 @@ def test_sentences_that_are_not_in_the_passage_stand_in_for_it(data):
             ["--methods", "prompt", "--judge", "recorded:tiny", "--api-base", "http://x"],
             "a recorded judge has no address",
         ),
+        (["--methods", "nli", "--model", "prompt=x"], "'prompt=x' is for none of the methods"),
+        (["--methods", "nli,bertscore", "--model", "x"], "which are: nli, bertscore; pass METHOD="),
+        (["--methods", "ngram", "--model", "x"], "which are: none; pass METHOD=MODEL"),
+        (["--methods", "nli", "--model", "{name: x, size: 3}"], "size: Extra inputs are not"),
+        (["--methods", "nli", "--model", "nli={name: ["], "is not a model's settings"),
         (["--rows", "3"], "'3' is not of the form A:B"),
         (["--rows", "9:"], "no row is left of the 3"),
         (["--json", "--markdown"], "exclude each other"),
@@ -242,6 +248,70 @@ def test_data_that_is_not_valid_is_named_with_its_line(data):
     write(data / "wikibio_gpt3.jsonl", [ROWS[0] | {"labels": ["accurate"]}])
     with pytest.raises(ConfigurationError, match="2 sentences have 1 labels"):
         wikibio.load(data, slice(None))
+
+
+def test_neural_methods_run_with_the_models_named(data, tiny):
+    nli, encoder = tiny(make_deberta), tiny(make_roberta)
+    rows = rows_of(
+        invoke(
+            *("--data", data, "--json", "--methods", "nli,nli:sentences,bertscore"),
+            *("--model", f"nli={{name: '{nli}', cache_mb: 0}}"),
+            *("--model", f"bertscore={encoder}"),
+        )
+    )
+    names = [(row["method"], row["variant"]) for row in rows]
+    assert names == [("nli", "passage"), ("nli", "sentences"), ("bertscore", "rescaled")]
+    assert all(set(row) == KEYS for row in rows)
+    assert all(row["roc_auc"] is not None and row["calls"] == 0 for row in rows)
+    assert [row["paper"] and row["paper"]["nonfact"] for row in rows] == [92.50, None, 81.96]
+
+
+def test_a_model_without_a_method_is_that_of_the_only_one(data, tiny):
+    folder = tiny(make_roberta)
+    (row,) = rows_of(
+        invoke(
+            "--data", data, "--json", "--methods", "ngram:average-1,bertscore", "--model", folder
+        )
+    )[1:]
+    assert row["method"] == "bertscore"
+
+
+def test_nli_reads_the_sentence_first_whatever_the_model_is_called():
+    (entry,) = with_models(choose(wikibio.ENTRIES, "nli"), ["somewhere/else"])
+    assert (entry.settings["order"], entry.settings["model"]) == (
+        "sentence_first",
+        "somewhere/else",
+    )
+
+
+def test_recorded_scores_stand_where_there_are_any(data):
+    scores = [{"nli_scores": [0.1, 0.9], "bert_scores": [-0.25, 1.5]}, {"nli_scores": None}, {}]
+    write(data / "wikibio_gpt3_recorded.jsonl", scores)
+    result = invoke("--data", data, "--methods", "nli:recorded,bertscore:recorded", "--json")
+    nli, bertscore = rows_of(result)
+    assert set(nli) == set(bertscore) == KEYS
+    assert (nli["nonfact"], nli["factual"], bertscore["nonfact"]) == (100, 100, 100)
+    assert (nli["calls"], nli["seconds"]) == (None, None)
+    assert nli["paper"]["pearson"] == 74.14
+    notes = json.loads(result.stdout)["notes"]
+    assert any(
+        note.startswith("nli:recorded: scores that the code released with the paper gave;")
+        and "for 1 of the 3 passages" in note
+        for note in notes
+    )
+
+
+def test_recorded_scores_are_measured_when_asked_for_by_name():
+    assert [e.variant for e in choose(wikibio.ENTRIES, "nli,bertscore")] == ["passage", "rescaled"]
+
+
+def test_recorded_scores_of_other_passages_are_refused(data):
+    write(data / "wikibio_gpt3_recorded.jsonl", [{"nli_scores": [0.1]}, {}, {}])
+    result = invoke("--data", data, "--methods", "nli:recorded")
+    assert result.exit_code == 2
+    assert "recorded scores of row 0 are not one for each of its 2 sentences" in words(
+        result.stderr
+    )
 
 
 def test_a_recording_of_other_passages_is_refused(data):
@@ -328,3 +398,10 @@ def test_a_recorded_judge_with_failures_and_labelled_answers(judged):
     # 71.35 and 70.03 / 72.00.
     row = judged("qwen3.5-9b-think")
     assert [row[f] for f in FIGURES] == [92.70, 64.67, 71.61, 69.88, 71.81]
+
+
+def test_recorded_scores_of_the_released_code(data_dir):
+    args = ("--data", data_dir, "--methods", "nli:recorded,bertscore:recorded", "--json")
+    nli, bertscore = rows_of(invoke(*args))
+    assert [nli[f] for f in FIGURES] == [91.74, 45.08, 64.32, 70.80, 70.87]
+    assert [bertscore[f] for f in FIGURES] == [81.24, 45.36, 40.90, 54.28, 49.31]

@@ -14,8 +14,9 @@ from resay.bench import shroom as shroom_bench
 from resay.bench import speed as speed_bench
 from resay.bench import wikibio as wikibio_bench
 from resay.bench.ensemble_cli import ensemble
-from resay.bench.entries import Entry, choose
+from resay.bench.entries import Entry, choose, with_models
 from resay.bench.fetch import fetch
+from resay.bench.inference_cli import inference
 from resay.bench.judges import BenchJudge
 from resay.bench.options import (
     ApiBaseOption,
@@ -24,6 +25,7 @@ from resay.bench.options import (
     JsonOption,
     JudgeOption,
     MarkdownOption,
+    ModelsOption,
     RowsOption,
     as_bad,
     check_judge,
@@ -38,6 +40,7 @@ from resay.bench.options import (
     wikibio_judge,
 )
 from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
+from resay.bench.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
 from resay.sync import run_sync
 
@@ -48,6 +51,7 @@ app = typer.Typer(
 )
 app.command()(fetch)
 app.command()(ensemble)
+app.command()(inference)
 
 
 class _Match(str, Enum):
@@ -72,9 +76,11 @@ def wikibio(
     methods: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: ngram, ngram:maximum-1, prompt, snowballing, fibe, …"
+            help="Separated by commas: ngram, ngram:maximum-1, prompt, nli, nli:recorded,"
+            " bertscore, snowballing, fibe, …"
         ),
     ] = "ngram",
+    model: ModelsOption = None,
     judge: JudgeOption = None,
     api_base: ApiBaseOption = None,
     concurrency: ConcurrencyOption = 16,
@@ -88,12 +94,21 @@ def wikibio(
     with as_bad("--methods"):
         entries = choose(wikibio_bench.ENTRIES, methods)
         check_judge(entries, judge)
+    with as_bad("--model"):
+        entries = with_models(entries, model or ())
     with as_bad("--data"):
         corpus = wikibio_bench.load(folder, slice_of(rows))
+        recorded = recorded_scores(folder, entries, corpus.items)
     asked = wikibio_judge(judge, api_base, entries, folder, corpus)
     with progress("wikibio", len(entries) * len(corpus.items)) as done:
         table = run_sync(
-            wikibio_bench.run, corpus, entries, asked, concurrency=concurrency, done=done
+            wikibio_bench.run,
+            corpus,
+            entries,
+            asked,
+            recorded=recorded,
+            concurrency=concurrency,
+            done=done,
         )
     print_result(table, form)
 
@@ -165,8 +180,19 @@ def shroom(
     data: DataOption = None,
     methods: Annotated[
         str,
-        typer.Option(help="Separated by commas: prompt:task, prompt:references, ngram:references."),
+        typer.Option(
+            help="Separated by commas: prompt:task, prompt:references, ngram:references,"
+            " similarity:references."
+        ),
     ] = "ngram:references",
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The model of similarity in place of the published one: a folder, or a model on"
+            " the hub.",
+        ),
+    ] = None,
     track: Annotated[_Track, typer.Option(help="Which of the validation sets.")] = _Track.both,
     judge: Annotated[
         str | None, typer.Option(help="Who is asked: a model in litellm's notation.")
@@ -188,6 +214,8 @@ def shroom(
     with as_bad("--methods"):
         entries = choose(shroom_bench.ENTRIES, methods)
         check_judge(entries, judge)
+    with as_bad("--embedder"):
+        entries = with_models(entries, () if embedder is None else (f"similarity={embedder}",))
     tracks = shroom_bench.TRACKS if track is _Track.both else (track.value,)
     with as_bad("--data"):
         outputs = shroom_bench.load(folder, tracks, slice_of(rows))

@@ -34,6 +34,7 @@ from resay.bench.wikibio_figures import (
     is_wrong,
     star_ap,
 )
+from resay.bench.wikibio_recorded import Recorded
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.parts import PartScores
@@ -41,7 +42,7 @@ from resay.verdict import Scores, Usage
 
 __all__ = ["COLUMNS", "MEMBERS", "check_folds", "run"]
 
-MEMBERS: tuple[Entry, ...] = tuple(e for e in ENTRIES if not isinstance(e, Correction))
+MEMBERS: tuple[Entry, ...] = tuple(e for e in ENTRIES if not isinstance(e, (Correction, Recorded)))
 """What can be a member."""
 
 COLUMNS = (

@@ -28,6 +28,7 @@ __all__ = [
     "JsonOption",
     "JudgeOption",
     "MarkdownOption",
+    "ModelsOption",
     "RowsOption",
     "as_bad",
     "check_judge",
@@ -49,6 +50,15 @@ DataOption = Annotated[
 JudgeOption = Annotated[
     str | None,
     typer.Option(help="Who is asked: a model in litellm's notation, or recorded:NAME."),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="[METHOD=]MODEL",
+        help="The neural model of a method in place of the published one: a folder, a model on the"
+        " hub, or settings such as '{name: FOLDER, backend: onnx}'. May be repeated.",
+    ),
 ]
 ApiBaseOption = Annotated[
     str | None, typer.Option("--api-base", help="The judge's address, if not its usual one.")

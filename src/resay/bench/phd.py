@@ -317,7 +317,7 @@ def _note_on_leaks(finding: _Finding, recordings: Recordings) -> str:
 
 def _note_on(threshold: Threshold) -> str:
     return (
-        "bertscore: recorded scores of SelfCheckGPT's code, not yet a scorer of Resay. Flagged is"
+        "bertscore: recorded scores of SelfCheckGPT's code, not of Resay's scorer. Flagged is"
         f" what is over {threshold.value:.4f}. As in the paper the threshold is the one with the"
         f" best F1 ({threshold.f1:.1f}) for WikiBio, here for the {threshold.passages} passages"
         " with recorded scores. Those are rescaled with BERTScore's baseline and these are not;"

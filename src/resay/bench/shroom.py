@@ -28,6 +28,7 @@ from resay.bench.measuring import Item, Measured, measure
 from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.errors import ConfigurationError
+from resay.models import config_of
 from resay.passage import Passage
 from resay.query import Query
 from resay.verdict import Scores
@@ -44,10 +45,21 @@ _DATA = "shroom_dev_{track}.jsonl"
 _TASKS: Mapping[Task, str] = {"DM": "definition", "PG": "paraphrase", "MT": "translation"}
 _FLAG_OVER = 0.5
 
-# Table 2, validation sets: accuracy and Spearman's correlation. The judge was gpt-3.5-turbo-1106.
-_TABLE_2: Mapping[Track, Mapping[str, float]] = {
-    "agnostic": {"accuracy": 0.707, "spearman": 0.567},
-    "aware": {"accuracy": 0.722, "spearman": 0.510},
+# Table 2, validation sets: accuracy and Spearman's correlation.
+_TABLE_2: Mapping[str, Mapping[Track, Mapping[str, float]]] = {
+    "prompt:task": {
+        "agnostic": {"accuracy": 0.707, "spearman": 0.567},
+        "aware": {"accuracy": 0.722, "spearman": 0.510},
+    },
+    "similarity:references": {
+        "agnostic": {"accuracy": 0.699, "spearman": 0.574},
+        "aware": {"accuracy": 0.699, "spearman": 0.536},
+    },
+}
+# What the paper's figures were measured with.
+_PAPERS: Mapping[str, str] = {
+    "prompt:task": "its judge was gpt-3.5-turbo-1106",
+    "similarity:references": "its embedder was paraphrase-MiniLM-L6-v2, its delta 0.6",
 }
 _BY_TASK = "task"
 
@@ -55,6 +67,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
     Entry("prompt", "references", {"mode": "per_pair", "evidence": "references"}, live_only=True),
     Entry("ngram", "references", {"n": 1, "evidence": "references"}),
+    Entry("similarity", "references", {"evidence": "references", "delta": 0.6}),
 )
 """What can be measured."""
 
@@ -224,7 +237,7 @@ def _rows(entry: Entry, judge: BenchJudge | None, found: Sequence[Found]) -> Ite
 
 
 def _published(entry: Entry, track: Track) -> Mapping[str, float] | None:
-    return dict(_TABLE_2[track]) if entry.variant == _BY_TASK else None
+    return dict(_TABLE_2[entry.name][track]) if entry.name in _TABLE_2 else None
 
 
 def _figures(pairs: Sequence[Found]) -> dict[str, float | None]:
@@ -270,14 +283,24 @@ def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]
         "calls, tokens and s (seconds) are means per output. An output of whose answers none can be"
         " read is undetermined and counts as a hallucination, as published."
     )
-    if any(entry.variant == _BY_TASK for entry in entries):
-        yield "The paper's figures are of the validation sets; its judge was gpt-3.5-turbo-1106."
+    for entry in entries:
+        if entry.name in _PAPERS:
+            measured_with = _PAPERS[entry.name]
+            yield f"{entry.name}: the paper's figures are of the validation sets; {measured_with}."
+        if entry.takes_model:
+            yield f"{entry.name}: measured with {_model_of(entry)}."
     if any(entry.variant != _BY_TASK for entry in entries):
         yield _note_on_references(outputs)
     if any(entry.method == "ngram" for entry in entries):
         yield f"Nobody has tuned the {_FLAG_OVER:g} over which ngram flags."
     if wordless := sum(not _says_anything(o.item.references[0]) for o in outputs):
         yield f"{wordless} of the targets are without a word; they are taken as they stand."
+
+
+def _model_of(entry: Entry) -> str:
+    """Return what a model is called, without where on this machine it lies."""
+    model = config_of(dict(entry.config(None))["model"]).called
+    return Path(model).name if Path(model).is_dir() else model
 
 
 def _note_on_references(outputs: Sequence[Output]) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import correlation, fmean, median
@@ -22,8 +21,18 @@ from typing import Any
 
 from resay.bench import wikibio
 from resay.bench.measuring import Item
+from resay.bench.readings import (
+    COLUMNS,
+    Part,
+    Reading,
+    SkippedError,
+    best_s,
+    environment,
+    evenly,
+    row_of,
+)
 from resay.bench.released_ngram import build_pipeline, score_plainly, tokenize_plainly
-from resay.bench.table import Column, ResultTable, Row
+from resay.bench.table import ResultTable, Row
 from resay.errors import ConfigurationError, ResayError
 from resay.evidence import Evidence, Samples
 from resay.guard import Guard
@@ -35,53 +44,13 @@ from resay.verdict import Scores
 
 __all__ = ["measure_import", "measure_latency", "measure_ngram", "run"]
 
-_COLUMNS = (
-    Column("part", "part"),
-    Column("what", "what"),
-    Column("value", "measured", 2),
-    Column("unit", "unit"),
-    Column("target", "target"),
-    Column("met", "met"),
-    Column("remark", "remark"),
-)
 _PLAIN_ROWS = 24
 _REPEATS = 3
 
 
-class _SkippedError(Exception):
-    """A part cannot be measured here; says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one part of the bench measures, and what is wanted of it."""
-
-    name: str
-    what: str
-    unit: str
-    least: float | None = None
-    most: float | None = None
-
-    @property
-    def target(self) -> str:
-        return f">= {self.least:g}" if self.most is None else f"<= {self.most:g}"
-
-    def met(self, value: float) -> bool:
-        return value >= self.least if self.least is not None else value <= (self.most or 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What was measured."""
-
-    value: float
-    remark: str | None
-    details: Mapping[str, float | int] = field(default_factory=dict[str, "float | int"])
-
-
-_NGRAM = _Part("ngram", "one check by the plain procedure / one check by ours", "x", least=40)
-_LATENCY = _Part("latency", "a judged check / the time its calls must take", "x", most=1.3)
-_IMPORT = _Part("import", "`import resay` beyond an empty interpreter", "ms", most=150)
+_NGRAM = Part("ngram", "one check by the plain procedure / one check by ours", "x", least=40)
+_LATENCY = Part("latency", "a judged check / the time its calls must take", "x", most=1.3)
+_IMPORT = Part("import", "`import resay` beyond an empty interpreter", "ms", most=150)
 
 
 def run(data: Path | None, rows: slice = slice(None)) -> ResultTable:
@@ -95,7 +64,7 @@ def run(data: Path | None, rows: slice = slice(None)) -> ResultTable:
         One row for each part; one that could not be measured says why.
     """
     results = [measure_ngram(data, rows), measure_latency(), measure_import()]
-    return ResultTable("speed", _COLUMNS, tuple(results), _NOTES)
+    return ResultTable("speed", COLUMNS, tuple(results), _NOTES)
 
 
 _NOTES = (
@@ -109,24 +78,6 @@ _NOTES = (
 )
 
 
-def _row(part: _Part, measure: Callable[[], _Reading]) -> Row:
-    about = {"part": part.name, "what": part.what, "unit": part.unit, "target": part.target}
-    try:
-        reading = measure()
-    except _SkippedError as reason:
-        skipped = f"skipped: {reason}"
-        nothing = dict.fromkeys(("value", "met", "details"))
-        return {**about, **nothing, "remark": skipped, "skipped": skipped}
-    return {
-        **about,
-        "value": round(reading.value, 3),
-        "met": part.met(reading.value),
-        "remark": reading.remark,
-        "details": dict(reading.details),
-        "skipped": None,
-    }
-
-
 def measure_ngram(data: Path | None, rows: slice = slice(None)) -> Row:
     """Measure n-gram scoring against the plain procedure.
 
@@ -137,23 +88,23 @@ def measure_ngram(data: Path | None, rows: slice = slice(None)) -> Row:
     Returns:
         How many times as long the plain procedure takes, and how well both agree.
     """
-    return _row(_NGRAM, partial(_ngram, data, rows))
+    return row_of(_NGRAM, partial(_ngram, data, rows))
 
 
-def _ngram(data: Path | None, rows: slice) -> _Reading:
+def _ngram(data: Path | None, rows: slice) -> Reading:
     if data is None:
-        raise _SkippedError("no data; pass --data or set RESAY_DATA")
+        raise SkippedError("no data; pass --data or set RESAY_DATA")
     try:
         items = wikibio.load(data, rows).items
-        chosen = [items[i] for i in _evenly(len(items), _PLAIN_ROWS)]
+        chosen = [items[i] for i in evenly(len(items), _PLAIN_ROWS)]
         checks = run_sync(_race, chosen)
     except ConfigurationError as error:
-        raise _SkippedError(str(error)) from error
+        raise SkippedError(str(error)) from error
     everything_s = run_sync(_time_ours, items)
     ours_s, plain_s = fmean(c.ours_s for c in checks), fmean(c.plain_s for c in checks)
     pipeline_s = fmean(c.pipeline_s for c in checks)
     bare = max(plain_s - pipeline_s, 0.0) / ours_s
-    return _Reading(
+    return Reading(
         plain_s / ours_s,
         f"{bare:.1f} x without building the pipeline",
         {
@@ -199,7 +150,7 @@ async def _score_both(item: Item) -> _Check:
     """Score both ways, one right after the other, so that a busy machine slows both."""
     sentences = tuple(sentence.text for sentence in item.passage.sentences)
     plainly = partial(score_plainly, sentences, item.passage.text, item.samples)
-    plain_s, pipeline_s = _best_s(plainly), _best_s(build_pipeline)
+    plain_s, pipeline_s = best_s(plainly, _REPEATS), best_s(build_pipeline, _REPEATS)
     ours_s = math.inf
     for _ in range(_REPEATS):
         started = time.perf_counter()
@@ -207,15 +158,6 @@ async def _score_both(item: Item) -> _Check:
         ours_s = min(ours_s, time.perf_counter() - started)
     ours, plain = (await _score(item)).raw, plainly()[1]
     return _Check(sentences, ours, plain, ours_s, plain_s, pipeline_s)
-
-
-def _best_s(work: Callable[[], object]) -> float:
-    best = math.inf
-    for _ in range(_REPEATS):
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
-    return best
 
 
 async def _score(item: Item) -> Scores:
@@ -251,10 +193,6 @@ def _agreement(checks: Sequence[_Check]) -> dict[str, float | int]:
     return figures
 
 
-def _evenly(count: int, most: int) -> list[int]:
-    return sorted({i * count // most for i in range(most)})
-
-
 # Serves until its standard input is closed, in a process of its own so that its work is not ours.
 _SERVER = """\
 import json, sys
@@ -286,14 +224,14 @@ def measure_latency(
     Returns:
         The check's time as a multiple of the shortest possible.
     """
-    return _row(
+    return row_of(
         _LATENCY, partial(_latency, sentences, samples, concurrency, latency_s, max(runs, 1))
     )
 
 
 def _latency(
     sentences: int, samples: int, concurrency: int, latency_s: float, runs: int
-) -> _Reading:
+) -> Reading:
     limits = {"concurrency": concurrency, "deadline_s": None}
     try:
         guard = Guard({"chain": [{"method": "prompt"}], "limits": limits}, model="openai/simulated")
@@ -302,9 +240,9 @@ def _latency(
             check()
             seconds = [check() for _ in range(runs)]
     except ResayError as error:
-        raise _SkippedError(str(error)) from error
+        raise SkippedError(str(error)) from error
     ideal = math.ceil(sentences * samples / concurrency) * latency_s
-    return _Reading(
+    return Reading(
         median(seconds) / ideal,
         f"{median(seconds):.2f} s for {sentences * samples} calls, {concurrency} at once",
         {
@@ -323,7 +261,7 @@ def _check_s(guard: Guard, sentences: int, samples: int, params: Mapping[str, An
     others = [f"{response} Sample {i} says so too." for i in range(samples)]
     verdict = guard.check(response, samples=others, **params)
     if verdict.inconclusive or verdict.usage.calls != sentences * samples:
-        raise _SkippedError(f"{verdict.usage.calls} calls were made; {verdict.reason}")
+        raise SkippedError(f"{verdict.usage.calls} calls were made; {verdict.reason}")
     return verdict.elapsed_s
 
 
@@ -334,14 +272,14 @@ def _server(latency_s: float) -> Generator[dict[str, str], None, None]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_environment(),
+        env=environment(),
     )
     with process:
         line = process.stdout.readline() if process.stdout else b""
         if not line:
             _, error = process.communicate()
             last = error.decode(errors="replace").strip().rpartition("\n")[2]
-            raise _SkippedError(f"the simulated provider did not start: {last}")
+            raise SkippedError(f"the simulated provider did not start: {last}")
         try:
             yield json.loads(line)
         finally:
@@ -357,17 +295,17 @@ def measure_import(*, runs: int = 7) -> Row:
     Returns:
         Milliseconds; the details have the same for what a first use loads.
     """
-    return _row(_IMPORT, partial(_import, max(runs, 1)))
+    return row_of(_IMPORT, partial(_import, max(runs, 1)))
 
 
-def _import(runs: int) -> _Reading:
+def _import(runs: int) -> Reading:
     programs = ("pass", "import resay", "from resay import Guard")
     best = dict.fromkeys(programs, math.inf)
     for _ in range(runs):
         for program in programs:
             best[program] = min(best[program], _interpreter_s(program))
     empty, imported, used = (1000 * best[program] for program in programs)
-    return _Reading(
+    return Reading(
         max(imported - empty, 0.0),
         f"{used - empty:.0f} ms with `Guard`",
         {"empty_ms": round(empty, 2), "with_guard_ms": round(used - empty, 2), "runs": runs},
@@ -377,13 +315,6 @@ def _import(runs: int) -> _Reading:
 def _interpreter_s(program: str) -> float:
     started = time.perf_counter()
     subprocess.run(  # noqa: S603 - one of our own programs above
-        [sys.executable, "-c", program], check=True, env=_environment()
+        [sys.executable, "-c", program], check=True, env=environment()
     )
     return time.perf_counter() - started
-
-
-def _environment() -> dict[str, str]:
-    # The same `resay` as here, however it came onto the path.
-    home = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (home, inherited)))}

@@ -11,7 +11,7 @@ be ranked by the mean of their labels, with accurate 0, minor inaccurate 0.5, ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio_entries import ENTRIES
 from resay.bench.wikibio_figures import FIGURE_COLUMNS, Label, explain, figures
+from resay.bench.wikibio_recorded import Recorded
 from resay.errors import ConfigurationError
 from resay.passage import Passage
 from resay.query import Query
@@ -168,6 +169,7 @@ async def run(
     entries: Sequence[Entry],
     judge: BenchJudge | None,
     *,
+    recorded: Mapping[str, Sequence[Measured]] | None = None,
     concurrency: int = 16,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
@@ -177,6 +179,7 @@ async def run(
         corpus: The passages.
         entries: What to measure.
         judge: Who answers for judges; may be None when no entry needs one.
+        recorded: The scores of the entries that are `Recorded`, by their names.
         concurrency: How many requests a live judge gets at once.
         done: Called after each passage of each method that is measured.
 
@@ -192,8 +195,12 @@ async def run(
         await judge.prepare()
     rows: list[Row] = []
     notes = list(_notes(corpus, entries))
-    known: dict[str, list[Measured]] = {}
+    known: dict[str, Sequence[Measured]] = dict(recorded or {})
     for entry in entries:
+        if isinstance(entry, Recorded):
+            rows.append({**_row(entry, entry.variant, None, corpus, known[entry.name]), **_UNKNOWN})
+            notes.append(_note_on_recorded(entry, known[entry.name]))
+            continue
         method = entry.base if isinstance(entry, Correction) else entry
         asked = judge if entry.needs_judge else None
         if method.name not in known:
@@ -211,6 +218,18 @@ async def run(
         notes += compare(entry, corpus.labels, forms)
     about = {"passages": len(corpus.items)}
     return ResultTable("wikibio", COLUMNS, tuple(rows), tuple(notes), about)
+
+
+# What recorded scores took.
+_UNKNOWN: Mapping[str, None] = dict.fromkeys(("calls", "tokens", "seconds"))
+
+
+def _note_on_recorded(entry: Entry, results: Sequence[Measured]) -> str:
+    there = sum(result.passage is not None for result in results)
+    return (
+        f"{entry.name}: scores that the code released with the paper gave; they are recorded for"
+        f" {there} of the {len(results)} passages, and the figures are of those."
+    )
 
 
 def _row(

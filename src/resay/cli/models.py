@@ -113,7 +113,7 @@ def check_model(
     traits = loaded.network.traits
     room = loaded.encoder.room
     typer.echo(f"backend: {backend_of(config)}")
-    typer.echo(f"device: {'gpu' if traits.on_gpu else 'cpu'}")
+    typer.echo(f"device: {traits.device}")
     typer.echo(f"precision: {_precision(loaded, config)}")
     if traits.labels:
         typer.echo(f"labels: {', '.join(traits.labels)}")
