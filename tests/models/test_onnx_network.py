@@ -173,6 +173,18 @@ async def test_eight_bits_do_not_depend_on_what_else_is_computed(calm: Path) -> 
     assert np.abs(batched - single).max() > 1e-4
 
 
+async def test_eight_bits_may_be_computed_together_where_that_is_asked_for(calm: Path) -> None:
+    alone, together = [
+        pair_classifier(
+            ModelConfig(name=str(calm), precision="int8", cache_mb=0, window_ms=9, alone=value)
+        )
+        for value in (None, False)
+    ]
+    found = await together.classify(PAIRS)
+    difference = np.abs(found - await alone.classify(PAIRS)).max()
+    assert 1e-6 < difference < 0.02  # measured: no more than rounding itself changes
+
+
 def test_the_eight_bit_file_is_for_cpus_unless_another_is_named(calm: Path) -> None:
     def network(**settings: Any) -> Any:
         return onnx_network.load(ModelConfig(name=str(calm), **settings), "classification").network

@@ -53,7 +53,9 @@ def measure_bertscore(
     _plainly(model, layer, _WARM_UP)
     plain = [_plainly(model, layer, item) for item in items]
 
-    def row(called: str, folder: Callable[[], Path], least: float | None, **settings: str) -> Row:
+    def row(
+        called: str, folder: Callable[[], Path], least: float | None, **settings: str | bool
+    ) -> Row:
         what = f"roberta-{shape} to layer {layer}: a check as released / by ours, {called}"
         part = Part("bertscore", what, "x", least=least)
         return row_of(part, lambda: _reading(plain, _ours(folder(), layer, items, **settings)))
@@ -64,7 +66,15 @@ def measure_bertscore(
     return [
         row("torch", lambda: model, None, backend="torch"),
         row("onnx fp32", exported, None, backend="onnx", precision="fp32"),
-        row("onnx int8", exported, _TARGET, backend="onnx", precision="int8"),
+        row("onnx int8", exported, None, backend="onnx", precision="int8"),
+        row(
+            "onnx int8, alone: false",
+            exported,
+            _TARGET,
+            backend="onnx",
+            precision="int8",
+            alone=False,
+        ),
     ]
 
 
@@ -88,7 +98,7 @@ def _beside(plain: _Timed, ours: _Timed) -> zip[tuple[float, float]]:
     return zip(plain.scores, ours.scores, strict=True)
 
 
-def _ours(folder: Path, layer: int, items: Sequence[Item], **settings: str) -> list[_Timed]:
+def _ours(folder: Path, layer: int, items: Sequence[Item], **settings: str | bool) -> list[_Timed]:
     model = ModelConfig.model_validate({"name": str(folder), **settings})
     scorer = Bertscore(Bertscore.Config(model=model, layer=layer, rescale=False))
     run_sync(scorer.prepare)

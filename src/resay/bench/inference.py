@@ -202,7 +202,9 @@ class _Bench:
         model = self._workshop.deberta(self._effort.small)
         timed = [_part_of(item, samples=3) for item in self._some(self._effort.timed)]
         counted = self._some(self._effort.counted)
-        return measure_premises(counted, timed, self._workshop.words(), str(model))
+        return measure_premises(
+            counted, timed, self._workshop.words(), str(model), self._effort.repeats
+        )
 
     def _bertscore(self) -> list[Row]:
         shape = self._effort.bertscore

@@ -58,6 +58,12 @@ class ModelConfig(BaseModel):
         description="Tokens, padding included, that are computed together: the memory a batch"
         " takes grows with it. null = 2048 on a CPU, 32768 on a GPU.",
     )
+    alone: bool | None = Field(
+        default=None,
+        description="Whether each text is computed by itself; null = where the others in its batch"
+        " would change its result: in int8, where they decide how it is rounded. false is faster"
+        " for short texts.",
+    )
     queue_tokens: int = Field(
         default=1_000_000,
         ge=16,

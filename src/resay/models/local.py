@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import anyio.to_thread
 import numpy as np
 
 from resay.errors import ScorerError
@@ -21,6 +20,7 @@ from resay.models.config import ModelConfig
 from resay.models.encoding import Batch, Encoded, TextEncoder, pad
 from resay.models.network import Loaded, Network, Pooling
 from resay.models.threads import LoadedOnce, thread
+from resay.models.waiting import outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -290,7 +290,8 @@ async def in_parts(encode: Callable[[Sequence[T]], Sequence[U]], texts: Sequence
     done: list[U] = []
     for start in range(0, len(texts), _ENCODED_AT_ONCE):
         part = texts[start : start + _ENCODED_AT_ONCE]
-        done += await anyio.to_thread.run_sync(encode, part)
+        # One thread for all callers: many would take turns with the event loop.
+        done += await outcome(thread("encode").submit(encode, part))
     return done
 
 
@@ -300,11 +301,11 @@ def batching_of(config: ModelConfig, *, on_gpu: bool, alone: bool) -> Batching:
     Args:
         config: Its settings.
         on_gpu: Whether it runs on a GPU.
-        alone: Whether each item must be computed by itself.
+        alone: Whether each item must be computed by itself, where the settings leave it open.
     """
     return Batching(
         batch_tokens=config.batch_tokens or (32_768 if on_gpu else 2048),
-        batch_items=1 if alone else 1024,
+        batch_items=1 if (alone if config.alone is None else config.alone) else 1024,
         padding=0.5 if on_gpu else 0.05,
         window_s=config.window_ms / 1000,
         queue_tokens=config.queue_tokens,

@@ -20,7 +20,8 @@ def thread(name: str) -> ThreadPoolExecutor:
     """Return this process's one thread for a kind of work.
 
     Args:
-        name: Which: `load` for loading models, else the device on which they run: `cuda:0`.
+        name: Which: `load` for loading models, `encode` for turning texts into their input, else
+            the device on which they run, such as `cuda:0`.
     """
     return _thread_of(name, os.getpid())
 
