@@ -144,6 +144,7 @@ class Batcher(Generic[T, R]):
                 if needed:
                     await self._room.take(needed)
                 jobs += self._enlist(chunk, ticket, needed)
+                await asyncio.sleep(0)  # Others on this loop need not wait for all of a long list.
             self._complete(ticket)
             await ticket.ready
         finally:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from resay.models.windows import windows
 from resay.passage import Passage
@@ -24,6 +24,7 @@ _SEPARATOR = "<sep>"
 # The second model learned to write both.
 _SEPARATORS = re.compile(r"<sep>|<extra_id_\d+>")
 _DISTRACTORS = 3
+_LEAST_CONTEXT = 16
 # What T5 and Longformer take for something else than text.
 _SPECIAL = re.compile(r"<(?=(?:/?s|pad|unk|mask|sep|extra_id_\d+)>)")
 
@@ -115,7 +116,7 @@ async def write_questions(
         for parts in map(read_question, texts)
         if parts is not None
     ]
-    prompts = await _prompts(passage, sentences, asked, second)
+    asked, prompts = await _prompts(passage, sentences, asked, second)
     others = [texts[0] for texts in await second.generate(prompts, seed=seed)]
     options = [read_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
     return [
@@ -125,23 +126,30 @@ async def write_questions(
     ]
 
 
+_Asked: TypeAlias = "tuple[int, str, str]"
+"""The place of a sentence, a question about it, and the answer."""
+
+
 async def _prompts(
-    passage: Passage,
-    sentences: Sequence[str],
-    asked: Sequence[tuple[int, str, str]],
-    model: TextGenerator,
-) -> list[str]:
-    """Return what the second model reads: question, answer and passage."""
+    passage: Passage, sentences: Sequence[str], asked: Sequence[_Asked], model: TextGenerator
+) -> tuple[list[_Asked], list[str]]:
+    """Return what the second model reads: question, answer and passage.
+
+    A question that leaves no room for the passage is no question about it, and is left out.
+    """
     heads = [f"{question} {_SEPARATOR} {answer} {_SEPARATOR} " for _, question, answer in asked]
     context = cleaned(passage)
     room = await model.room()
     if room is None:
-        return [head + context.text for head in heads]
-    lengths = await model.lengths(heads)
-    return [
-        head + _around(sentences[place], await windows(context, max(room - length, 4), model))
-        for (place, _, _), head, length in zip(asked, heads, lengths, strict=True)
-    ]
+        return list(asked), [head + context.text for head in heads]
+    kept: list[_Asked] = []
+    prompts: list[str] = []
+    for one, head, length in zip(asked, heads, await model.lengths(heads), strict=True):
+        if room - length >= _LEAST_CONTEXT:
+            parts = await windows(context, room - length, model)
+            kept.append(one)
+            prompts.append(head + _around(sentences[one[0]], parts))
+    return kept, prompts
 
 
 def _around(sentence: str, contexts: Sequence[str]) -> str:
