@@ -6,8 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import anyio.to_thread
@@ -16,7 +15,6 @@ from resay.errors import ConfigurationError
 from resay.testing.faults import (
     CutConnection,
     Fault,
-    FaultSchedule,
     Hang,
     MalformedJson,
     RateLimited,
@@ -32,8 +30,9 @@ from resay.testing.inference_wire import (
     tei_answer,
     vllm_answer,
 )
-from resay.testing.record import RequestLog, RequestRecord
-from resay.testing.serving import Exchange, LoopbackServer
+from resay.testing.observed import ObservedServer
+from resay.testing.record import RequestRecord
+from resay.testing.serving import Exchange
 
 __all__ = ["SimulatedInference"]
 
@@ -55,7 +54,7 @@ _VLLM = {
 _SPARED = frozenset({"/info", "/v1/models", "/tokenize"})
 
 
-class SimulatedInference:
+class SimulatedInference(ObservedServer):
     """A text-embeddings-inference or vLLM server whose model looks at words only.
 
     It answers on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
@@ -137,37 +136,8 @@ class SimulatedInference:
             separator,
         )
         self._api_key = api_key
-        self._schedule = FaultSchedule(faults, 0)
-        self._log = RequestLog()
         self._one_call = threading.Lock()
-        self._server = LoopbackServer(self._handle, "the simulated inference server")
-
-    def __enter__(self) -> SimulatedInference:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def start(self) -> None:
-        """Start serving; returns when requests are accepted.
-
-        Raises:
-            ConfigurationError: It runs already.
-            MissingDependencyError: The extra `server` is not installed.
-        """
-        if self._server.port is not None:
-            raise ConfigurationError("the simulated inference server runs already; stop it first")
-        self._server.start()
-
-    def stop(self) -> None:
-        """Stop at once, whatever requests are waiting for. Records stay readable."""
-        self._server.stop()
+        super().__init__("the simulated inference server", faults, 0)
 
     @property
     def url(self) -> str:
@@ -176,73 +146,7 @@ class SimulatedInference:
         Raises:
             ConfigurationError: It does not run.
         """
-        if self._server.port is None:
-            raise ConfigurationError(
-                "the simulated inference server does not run; use it in a `with` block"
-            )
-        return f"http://127.0.0.1:{self._server.port}"
-
-    @property
-    def requests(self) -> tuple[RequestRecord, ...]:
-        """All requests received so far, in order of arrival; never with the key they came with."""
-        with self._log.changed:
-            return tuple(self._log.records)
-
-    def requests_to(self, path: str) -> tuple[RequestRecord, ...]:
-        """Return the requests to a path."""
-        return tuple(record for record in self.requests if record.path == path)
-
-    @property
-    def in_flight(self) -> int:
-        """How many requests are being worked on right now."""
-        return self._log.in_flight
-
-    @property
-    def open_connections(self) -> int:
-        """How many connections clients hold open right now, idle ones included."""
-        return self._server.open_connections
-
-    def set_faults(self, *faults: Fault) -> None:
-        """Replace the faults; requests are counted anew for them.
-
-        Raises:
-            ConfigurationError: Something in `faults` is not a fault.
-        """
-        self._schedule = FaultSchedule(faults, 0)
-
-    def release(self) -> None:
-        """Let the requests go on that were received so far and hang."""
-        self._server.call_soon(self._log.next_gate().set)
-
-    def wait_calls(self, count: int, timeout_s: float = 5.0, *, path: str | None = None) -> None:
-        """Block until so many requests were received, answered or not.
-
-        Args:
-            count: How many requests to wait for.
-            timeout_s: How long to wait, in seconds.
-            path: Where they must have been sent; None = anywhere.
-
-        Raises:
-            TimeoutError: There were fewer.
-        """
-        self._wait_until(
-            lambda: sum(path in (None, record.path) for record in self._log.records) >= count,
-            timeout_s,
-            f"{count!r} requests received",
-        )
-
-    def wait_idle(self, timeout_s: float = 5.0) -> None:
-        """Block until no request is being worked on.
-
-        Raises:
-            TimeoutError: There still are requests after `timeout_s` seconds.
-        """
-        self._wait_until(lambda: self._log.in_flight == 0, timeout_s, "no request in flight")
-
-    def _wait_until(self, holds: Callable[[], bool], timeout_s: float, wanted: str) -> None:
-        with self._log.changed:
-            if not self._log.changed.wait_for(holds, timeout_s):
-                raise TimeoutError(f"waited {timeout_s!r} s for {wanted}")
+        return self._address
 
     async def _handle(self, exchange: Exchange) -> None:
         body = _decoded(exchange.body)

@@ -6,15 +6,13 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
+from collections.abc import Iterable
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
 from resay.testing.faults import (
     CutConnection,
     Fault,
-    FaultSchedule,
     Hang,
     IgnoreLogprobs,
     MalformedJson,
@@ -26,8 +24,9 @@ from resay.testing.faults import (
 )
 from resay.testing.judges import Question, question_in
 from resay.testing.model import SimulatedModel
-from resay.testing.record import RequestLog, RequestRecord
-from resay.testing.serving import Exchange, LoopbackServer
+from resay.testing.observed import ObservedServer
+from resay.testing.record import RequestRecord
+from resay.testing.serving import Exchange
 from resay.testing.texts import TextBody, TextCompletion
 from resay.testing.wire import ChatBody, Completion, InvalidRequestError, error_body, models_body
 from resay.testing.world import World
@@ -40,7 +39,7 @@ _SECRET_HEADERS = frozenset(
 _ROUTES = {"/v1/chat/completions": "POST", "/v1/completions": "POST", "/v1/models": "GET"}
 
 
-class SimulatedProvider:
+class SimulatedProvider(ObservedServer):
     """An OpenAI-compatible provider that knows a little, makes up the rest, and fails on command.
 
     It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `tools`) and `GET
@@ -83,41 +82,11 @@ class SimulatedProvider:
         for value in (latency_s, jitter_s, first_token_s):
             if value < 0:
                 raise ConfigurationError(f"a duration is {value!r} s; give 0 or more")
-        self._seed = seed
+        super().__init__("the simulated provider", faults, seed)
         self._latency_s = latency_s
         self._jitter_s = jitter_s
         self._first_token_s = first_token_s
-        self._schedule = FaultSchedule(tuple(faults), seed)
         self._model = SimulatedModel(seed, world or World.default())
-        self._log = RequestLog()
-        self._server = LoopbackServer(self._handle, "the simulated provider")
-
-    def __enter__(self) -> SimulatedProvider:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def start(self) -> None:
-        """Start serving; returns when requests are accepted.
-
-        Raises:
-            ConfigurationError: It runs already.
-            MissingDependencyError: The extra `server` is not installed.
-        """
-        if self._server.port is not None:
-            raise ConfigurationError("the simulated provider runs already; stop it first")
-        self._server.start()
-
-    def stop(self) -> None:
-        """Stop at once, whatever requests are waiting for. Records and totals stay readable."""
-        self._server.stop()
 
     @property
     def base_url(self) -> str:
@@ -126,27 +95,12 @@ class SimulatedProvider:
         Raises:
             ConfigurationError: It does not run.
         """
-        if self._server.port is None:
-            raise ConfigurationError(
-                "the simulated provider does not run; use it in a `with` block"
-            )
-        return f"http://127.0.0.1:{self._server.port}/v1"
+        return f"{self._address}/v1"
 
     @property
     def params(self) -> dict[str, str]:
         """The connection parameters, as litellm and `Query` take them."""
         return {"api_base": self.base_url, "api_key": "simulated"}
-
-    @property
-    def requests(self) -> tuple[RequestRecord, ...]:
-        """All requests received so far, in order of arrival."""
-        with self._log.changed:
-            return tuple(self._log.records)
-
-    @property
-    def calls(self) -> int:
-        """How many requests were received so far."""
-        return len(self._log.records)
 
     @property
     def prompt_tokens(self) -> int:
@@ -157,68 +111,6 @@ class SimulatedProvider:
     def completion_tokens(self) -> int:
         """How many completion tokens it has reported as used, in total."""
         return self._log.completion_tokens
-
-    @property
-    def in_flight(self) -> int:
-        """How many requests are being worked on right now."""
-        return self._log.in_flight
-
-    @property
-    def open_connections(self) -> int:
-        """How many connections clients hold open right now, idle ones included."""
-        return self._server.open_connections
-
-    @property
-    def faults(self) -> Sequence[Fault]:
-        """What goes wrong at present."""
-        return self._schedule.faults
-
-    def set_faults(self, *faults: Fault) -> None:
-        """Replace the faults; requests are counted anew for them.
-
-        Raises:
-            ConfigurationError: Something in `faults` is not a fault.
-        """
-        self._schedule = FaultSchedule(faults, self._seed)
-
-    def clear_faults(self) -> None:
-        """Let everything go well again. Requests that hang go on hanging."""
-        self.set_faults()
-
-    def release(self) -> None:
-        """Let the requests go on that were received so far and hang."""
-        self._server.call_soon(self._log.next_gate().set)
-
-    def wait_idle(self, timeout_s: float = 5.0) -> None:
-        """Block until no request is being worked on.
-
-        Args:
-            timeout_s: How long to wait, in seconds.
-
-        Raises:
-            TimeoutError: There still are requests.
-        """
-        self._wait_until(lambda: self._log.in_flight == 0, timeout_s, "no request in flight")
-
-    def wait_calls(self, count: int, timeout_s: float = 5.0) -> None:
-        """Block until so many requests were received, answered or not.
-
-        Args:
-            count: How many requests to wait for.
-            timeout_s: How long to wait, in seconds.
-
-        Raises:
-            TimeoutError: There were fewer.
-        """
-        self._wait_until(lambda: self.calls >= count, timeout_s, f"{count!r} requests received")
-
-    def _wait_until(self, holds: Callable[[], bool], timeout_s: float, wanted: str) -> None:
-        with self._log.changed:
-            if not self._log.changed.wait_for(holds, timeout_s):
-                raise TimeoutError(
-                    f"waited {timeout_s!r} s for {wanted}; there are {self.calls} received and"
-                    f" {self.in_flight} in flight"
-                )
 
     async def _handle(self, exchange: Exchange) -> None:
         body = _decoded(exchange.body)
