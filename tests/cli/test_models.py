@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from resay.cli.app import app
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError
 from tiny_models import make_deberta, make_roberta
 
 pytest.importorskip("onnx")
@@ -66,3 +67,21 @@ def test_settings_that_cannot_work_are_bad_input(tiny: Callable[..., Path]) -> N
         resay("check", tiny(make_deberta), "--device", "tpu")
     with pytest.raises(ConfigurationError, match="resay models export --int8"):
         resay("check", tiny(make_deberta), "--backend", "torch", "--precision", "int8")
+
+
+@pytest.mark.parametrize(
+    ("missing", "words", "extra"),
+    [
+        ("numpy", ("export", "some/model", "folder"), "export"),
+        ("onnx", ("export", "some/model", "folder"), "export"),
+        ("numpy", ("check", "some/model"), "nli"),
+    ],
+)
+def test_what_is_not_installed_is_named(
+    missing: str, words: tuple[str, ...], extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "resay.optional.find_spec", lambda name: None if name == missing else find_spec(name)
+    )
+    with pytest.raises(MissingDependencyError, match=rf"needs '{missing}'.*resay\[{extra}\]"):
+        resay(*words)

@@ -187,6 +187,13 @@ async def test_a_flagged_sentence_comes_with_what_contradicts_it_most(tiny: Tiny
     assert found
 
 
+async def test_the_same_sentence_is_no_contradiction(tiny: Tiny) -> None:
+    scorer = Nli(Nli.Config(model=str(tiny(make_deberta))))
+    for sentence in RESPONSE:
+        evidence = Evidence(Samples([sentence]))
+        assert await scorer.contradiction(sentence, evidence, [1.0]) is None
+
+
 async def test_a_model_without_the_labels_makes_the_check_inconclusive(tiny: Tiny) -> None:
     folder = tiny(make_deberta, labels={0: "good", 1: "bad"})
     guard = Guard({"chain": [{"method": "nli", "model": str(folder)}]})

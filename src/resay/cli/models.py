@@ -15,6 +15,7 @@ from resay.models.config import ModelConfig
 from resay.models.described import kind_of
 from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
+from resay.optional import require_optional
 
 __all__ = ["app"]
 
@@ -80,6 +81,8 @@ def export_model(
     ] = False,
 ) -> None:
     """Export a model to ONNX, so that it runs without torch; compare the two."""
+    for package in ("numpy", "onnx", "onnxruntime", "torch", "transformers"):
+        require_optional(package, package=package, extra="export", purpose="exporting a model")
     from resay.models.export import export
 
     files = export(
@@ -108,6 +111,7 @@ def check_model(
     revision: RevisionOption = None,
 ) -> None:
     """Load a model, run it, and say how fast it is."""
+    require_optional("numpy", package="numpy", extra="nli", purpose="running a model")
     config = _config(model, backend, precision, device, revision)
     loaded = _load(config, _kind(kind) or kind_of(config), layer)
     traits = loaded.network.traits

@@ -137,7 +137,9 @@ class Nli(SampleScorer):
             That sentence; None where none contradicts it.
         """
         index = max(range(len(scores)), key=lambda i: scores[i] or 0.0)
-        texts = [s.text for s in evidence.samples.landed[index].passage.sentences]
+        said = evidence.samples.landed[index].passage.sentences
+        # What a model says of two equal sentences is no contradiction to show.
+        texts = [other.text for other in said if other.text != sentence]
         texts = await self._fitting(texts, sentence)
         found = await self._probabilities([(text, sentence) for text in texts])
         contradicting = [
