@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei, vllm
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import remote_tei
-from resay.models.config import ModelConfig
 from resay.models.remote import (
     TeiClassifier,
     TeiSentenceEmbedder,
@@ -24,41 +24,11 @@ from resay.models.remote_texts import cut
 from resay.testing import (
     SimulatedInference,
 )
-from resay.testing.inference_model import entailment, words_of
+from resay.testing.inference_model import words_of
 
 pytestmark = pytest.mark.anyio
 
-LABELS = ("contradiction", "entailment", "neutral")
-PREMISE = "The bridge was opened in 1932."
-SAME = (PREMISE, "The bridge was opened in 1932.")
-OTHER = (PREMISE, "The bridge was opened in 1871.")
-ELSE = (PREMISE, "Bananas are yellow.")
 LONG = " ".join(f"word{i}" for i in range(100))
-
-
-def tei(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    return ModelConfig(backend="tei", url=server.url, **settings)
-
-
-def vllm(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    settings = {"labels": LABELS, "name": "simulated", **settings}
-    return ModelConfig(backend="vllm", url=server.url, **settings)
-
-
-def classifier(server: SimulatedInference, **settings: Any) -> TeiClassifier | VllmClassifier:
-    if server.api == "vllm":
-        return VllmClassifier(vllm(server, **settings))
-    return TeiClassifier(tei(server, **settings))
-
-
-def expected(*pairs: tuple[str, str], labels: Sequence[str] = LABELS) -> np.ndarray:
-    return np.array([[entailment(*pair)[label] for label in labels] for pair in pairs])
-
-
-@pytest.fixture(params=["tei", "vllm"])
-def server(request: pytest.FixtureRequest) -> Any:
-    with SimulatedInference(api=request.param) as server:
-        yield server
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(LABELS)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from remote_models import OTHER, SAME, classifier, expected, tei, vllm
 from resay.errors import ConfigurationError, MissingDependencyError, ScorerError
 from resay.models.config import ModelConfig
 from resay.models.remote import (
@@ -28,40 +29,10 @@ from resay.testing import (
     SimulatedInference,
     inference_wire,
 )
-from resay.testing.inference_model import entailment
 
 pytestmark = pytest.mark.anyio
 
-LABELS = ("contradiction", "entailment", "neutral")
-PREMISE = "The bridge was opened in 1932."
-SAME = (PREMISE, "The bridge was opened in 1932.")
-OTHER = (PREMISE, "The bridge was opened in 1871.")
 KEY = "k-very-secret"
-
-
-def tei(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    return ModelConfig(backend="tei", url=server.url, **settings)
-
-
-def vllm(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    settings = {"labels": LABELS, "name": "simulated", **settings}
-    return ModelConfig(backend="vllm", url=server.url, **settings)
-
-
-def classifier(server: SimulatedInference, **settings: Any) -> TeiClassifier | VllmClassifier:
-    if server.api == "vllm":
-        return VllmClassifier(vllm(server, **settings))
-    return TeiClassifier(tei(server, **settings))
-
-
-def expected(*pairs: tuple[str, str]) -> np.ndarray:
-    return np.array([[entailment(*pair)[label] for label in LABELS] for pair in pairs])
-
-
-@pytest.fixture(params=["tei", "vllm"])
-def server(request: pytest.FixtureRequest) -> Any:
-    with SimulatedInference(api=request.param) as server:
-        yield server
 
 
 async def test_wrong_servers_are_named() -> None:

@@ -10,6 +10,7 @@ import anyio
 import numpy as np
 import pytest
 
+from remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 from resay.errors import ScorerError
 from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
@@ -23,35 +24,9 @@ from resay.testing import (
     SimulatedInference,
     Slow,
 )
-from resay.testing.inference_model import entailment
 from resay.testing.serving import Exchange, LoopbackServer
 
 pytestmark = pytest.mark.anyio
-
-LABELS = ("contradiction", "entailment", "neutral")
-PREMISE = "The bridge was opened in 1932."
-SAME = (PREMISE, "The bridge was opened in 1932.")
-OTHER = (PREMISE, "The bridge was opened in 1871.")
-ELSE = (PREMISE, "Bananas are yellow.")
-
-
-def tei(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    return ModelConfig(backend="tei", url=server.url, **settings)
-
-
-def vllm(server: SimulatedInference, **settings: Any) -> ModelConfig:
-    settings = {"labels": LABELS, "name": "simulated", **settings}
-    return ModelConfig(backend="vllm", url=server.url, **settings)
-
-
-def classifier(server: SimulatedInference, **settings: Any) -> TeiClassifier | VllmClassifier:
-    if server.api == "vllm":
-        return VllmClassifier(vllm(server, **settings))
-    return TeiClassifier(tei(server, **settings))
-
-
-def expected(*pairs: tuple[str, str]) -> np.ndarray:
-    return np.array([[entailment(*pair)[label] for label in LABELS] for pair in pairs])
 
 
 def path_of(server: SimulatedInference) -> str:
@@ -61,12 +36,6 @@ def path_of(server: SimulatedInference) -> str:
 def sent(server: SimulatedInference) -> list[list[Any]]:
     key = "input" if server.api == "vllm" else "inputs"
     return [record.body[key] for record in server.requests_to(path_of(server))]
-
-
-@pytest.fixture(params=["tei", "vllm"])
-def server(request: pytest.FixtureRequest) -> Any:
-    with SimulatedInference(api=request.param) as server:
-        yield server
 
 
 async def test_equal_pairs_of_concurrent_callers_are_asked_for_once(

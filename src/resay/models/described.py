@@ -10,7 +10,10 @@ from resay.models.config import ModelConfig
 from resay.models.files import find
 from resay.models.network import Kind
 
-__all__ = ["json_of", "kind_of"]
+__all__ = ["json_of", "kind_of", "most_tokens"]
+
+# A number no text reaches: how tokenizers say that there is no limit.
+_ENDLESS = 1_000_000
 
 _HEADS: tuple[tuple[str, Kind], ...] = (
     ("ForSequenceClassification", "classification"),
@@ -43,3 +46,16 @@ def kind_of(config: ModelConfig) -> Kind:
         if str(names[0]).endswith(ending):
             return kind
     return "embedding"
+
+
+def most_tokens(config: ModelConfig, *limits: float | None) -> int | None:
+    """Return how many tokens a model reads at once; None = any number.
+
+    Args:
+        config: Its settings, which go before what it says itself.
+        limits: What it says itself, in several places; None or 0 where it says nothing.
+    """
+    if config.max_tokens is not None:
+        return config.max_tokens
+    least = min((limit for limit in limits if limit), default=_ENDLESS)
+    return int(least) if least < _ENDLESS else None

@@ -149,19 +149,12 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
 
 
 def _local(role: str, config: ModelConfig, layer: int | None) -> Any:
-    backend = backend_of(config)
     load: Callable[..., Loaded]
-    if backend == "onnx":
-        require_optional(
-            "onnxruntime", package="onnxruntime", extra="onnx", purpose=_purpose(config)
-        )
-        require_optional("tokenizers", package="tokenizers", extra="onnx", purpose=_purpose(config))
+    if backend_of(config) == "onnx":
+        _require(config, "onnx", "onnxruntime", "tokenizers")
         from resay.models.onnx_network import load
     else:
-        require_optional("torch", package="torch", extra="nli", purpose=_purpose(config))
-        require_optional(
-            "transformers", package="transformers", extra="nli", purpose=_purpose(config)
-        )
+        _require(config, "nli", "torch", "transformers")
         from resay.models.torch_network import load
     if role == "seq2seq":
         from resay.models.generation import TextGenerator
@@ -181,5 +174,7 @@ def _local(role: str, config: ModelConfig, layer: int | None) -> Any:
     return model(config, partial(load, config, kind, layer))
 
 
-def _purpose(config: ModelConfig) -> str:
-    return f"running the model {config.called!r}"
+def _require(config: ModelConfig, extra: str, *packages: str) -> None:
+    for package in packages:
+        purpose = f"running the model {config.called!r}"
+        require_optional(package, package=package, extra=extra, purpose=purpose)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from resay.errors import ScorerError
+from resay.models.arrays import softmax
 from resay.models.base import Pair
 from resay.models.batching import Batcher, Batching
 from resay.models.config import ModelConfig
@@ -35,7 +36,6 @@ __all__ = [
     "LocalTokenEmbedder",
     "batching_of",
     "in_parts",
-    "softmax",
     "too_long",
 ]
 
@@ -106,6 +106,13 @@ class _Local:
     async def room(self) -> int | None:
         """Return how many tokens the two texts of a pair may have together."""
         return (await self._ready()).encoder.room
+
+    async def _read(self, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Row]]]:
+        """Return the parts that each text is read in, with their results."""
+        ready = await self._ready()
+        parts = await in_parts(ready.encoder.texts, texts)
+        rows = iter(await ready.batcher.map([item for items in parts for item in items]))
+        return [(items, [next(rows) for _ in items]) for items in parts]
 
 
 class LocalPairModel(_Local):
@@ -178,10 +185,7 @@ class LocalTokenEmbedder(_Local):
 
     async def embed_tokens(self, texts: Sequence[str]) -> list[Floats]:
         """Return arrays of shape (tokens, dimensions); see `TokenEmbedder`."""
-        ready = await self._ready()
-        parts = await in_parts(ready.encoder.texts, texts)
-        rows = iter(await ready.batcher.map([item for items in parts for item in items]))
-        return [np.concatenate([next(rows) for _ in items]) for items in parts]
+        return [np.concatenate(rows) for _, rows in await self._read(texts)]
 
 
 class LocalSentenceEmbedder(_Local):
@@ -197,12 +201,9 @@ class LocalSentenceEmbedder(_Local):
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Return an array of shape (texts, dimensions); see `SentenceEmbedder`."""
-        ready = await self._ready()
-        parts = await in_parts(ready.encoder.texts, texts)
-        rows = iter(await ready.batcher.map([item for items in parts for item in items]))
         means = [
-            np.average([next(rows) for _ in items], axis=0, weights=list(map(len, items)))
-            for items in parts
+            np.average(rows, axis=0, weights=list(map(len, items)))
+            for items, rows in await self._read(texts)
         ]
         return _unit(np.array(means, dtype=np.float32))
 
@@ -233,12 +234,6 @@ def too_long(tokens: int, config: ModelConfig) -> ScorerError:
         f"a text of {tokens} tokens is longer than {config.called!r} reads; raise `max_tokens` if"
         " it can read more"
     )
-
-
-def softmax(logits: Doubles) -> Doubles:
-    """Return the probabilities that logits stand for, row by row."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def _run(network: Network, finish: Finish, items: Sequence[Encoded]) -> list[Row]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import json_of
+from resay.models.described import json_of, most_tokens
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.files import find
 from resay.models.labels import labels_of
@@ -45,8 +45,6 @@ _COUNT_FROM_PADDING = frozenset(
         "xmod",
     }
 )
-# A number no text reaches: how tokenizers say that there is no limit.
-_ENDLESS = 1_000_000
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _RANKS: Mapping[str, int] = {"classification": 2, "multiple_choice": 2, "embedding": 3}
 _OUTPUTS = ("logits", "last_hidden_state", "token_embeddings")
@@ -86,7 +84,8 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     network = OnnxNetwork(
         session, path, config, kind, described, _pad_id(described, tokens, tokenizer)
     )
-    return Loaded(network, TextEncoder(tokenizer, _max_tokens(config, described, tokens)))
+    limit = most_tokens(config, tokens.get("model_max_length"), _positions(described))
+    return Loaded(network, TextEncoder(tokenizer, limit))
 
 
 def _tokenizer(config: ModelConfig) -> Any:
@@ -113,17 +112,11 @@ def _pad_id(described: Mapping[str, Any], tokens: Mapping[str, Any], tokenizer: 
     return number if number is not None else described.get("pad_token_id") or 0
 
 
-def _max_tokens(
-    config: ModelConfig, described: Mapping[str, Any], tokens: Mapping[str, Any]
-) -> int | None:
-    if config.max_tokens is not None:
-        return config.max_tokens
-    limits = [tokens.get("model_max_length") or _ENDLESS]
-    if positions := described.get("max_position_embeddings"):
-        behind = described.get("model_type") in _COUNT_FROM_PADDING
-        limits.append(positions - ((described.get("pad_token_id") or 0) + 1 if behind else 0))
-    least = min(limits)
-    return int(least) if least < _ENDLESS else None
+def _positions(described: Mapping[str, Any]) -> int | None:
+    positions = described.get("max_position_embeddings")
+    if positions and described.get("model_type") in _COUNT_FROM_PADDING:
+        return positions - (described.get("pad_token_id") or 0) - 1
+    return positions
 
 
 def _on_gpu(config: ModelConfig) -> bool:

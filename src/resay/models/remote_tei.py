@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from resay.errors import ConfigurationError
+from resay.models.arrays import doubles, floats, join, means, softmax, stack, units
 from resay.models.labels import labels_of
-from resay.models.remote_arrays import doubles, floats, join, means, softmax, stack, units
 from resay.models.remote_batches import Once, Together
 from resay.models.remote_http import Reply
 from resay.models.remote_tei_server import PROBE, Edges, TeiServer, rows_of

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
+from resay.models.described import most_tokens
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.labels import labels_of
 from resay.models.network import Kind, Loaded, Traits
@@ -26,8 +27,6 @@ _CLASSES: Mapping[str, str] = {
     "causal": "AutoModelForCausalLM",
     "seq2seq": "AutoModelForSeq2SeqLM",
 }
-# A number no text reaches: how transformers says that there is no limit.
-_ENDLESS = 1_000_000
 
 
 def require() -> None:
@@ -61,7 +60,7 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     tokenizer = tokenizer_of(config)
     network = TorchNetwork(model, kind, config, tokenizer.pad_token_id)
     start = tokenizer.bos_token_id if kind == "causal" else None
-    limit = _max_tokens(config, model, tokenizer)
+    limit = most_tokens(config, tokenizer.model_max_length, _positions(model))
     return Loaded(network, TextEncoder(tokenizer.backend_tokenizer, limit, start))
 
 
@@ -154,17 +153,12 @@ def _dtype(config: ModelConfig, device: str, torch: Any) -> Any:
     return names[auto if config.precision == "auto" else config.precision]
 
 
-def _max_tokens(config: ModelConfig, model: Any, tokenizer: Any) -> int | None:
-    if config.max_tokens is not None:
-        return config.max_tokens
-    limits = [tokenizer.model_max_length]
+def _positions(model: Any) -> int | None:
     positions = getattr(model.config, "max_position_embeddings", None)
-    if positions:
-        # RoBERTa and its kin count positions from behind the padding token's number.
-        offset = (model.config.pad_token_id or 0) + 1 if _counts_from_padding(model) else 0
-        limits.append(positions - offset)
-    least = min(limits)
-    return int(least) if least < _ENDLESS else None
+    # RoBERTa and its kin count positions from behind the padding token's number.
+    if positions and _counts_from_padding(model):
+        return positions - (model.config.pad_token_id or 0) - 1
+    return positions
 
 
 def _counts_from_padding(model: Any) -> bool:

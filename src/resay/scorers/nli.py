@@ -169,15 +169,15 @@ class Nli(SampleScorer):
         plan: list[_Parts] = []
         for sentence, premise in wanted:
             whole = premise.text.strip()
-            fits = lengths[sentence] + lengths[whole] <= room
+            size = lengths[sentence]
+            fits = size + lengths[whole] <= room
             plan.append(
-                {sentence: [whole]} if fits else await self._divided(sentence, premise, room)
+                {sentence: [whole]} if fits else await self._divided(sentence, size, premise, room)
             )
         return plan
 
-    async def _divided(self, sentence: str, premise: Passage, room: int) -> _Parts:
+    async def _divided(self, sentence: str, size: int, premise: Passage, room: int) -> _Parts:
         model = self._model
-        size = (await model.lengths([sentence]))[0]
         parts = [sentence] if size <= room // 2 else await cut(sentence, room // 2, model)
         sizes = await model.lengths(parts)
         return {

@@ -1,4 +1,4 @@
-"""Arrays of what servers answer: the only module of the remote back ends that knows numpy."""
+"""Arrays of what models and servers give; the remote back ends know numpy only through it."""
 
 from __future__ import annotations
 

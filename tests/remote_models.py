@@ -1,0 +1,38 @@
+"""Models behind a simulated server, the pairs they are asked about, and what it must answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from resay.models.config import ModelConfig
+from resay.models.remote import TeiClassifier, VllmClassifier
+from resay.testing import SimulatedInference
+from resay.testing.inference_model import entailment
+
+LABELS = ("contradiction", "entailment", "neutral")
+PREMISE = "The bridge was opened in 1932."
+SAME = (PREMISE, "The bridge was opened in 1932.")
+OTHER = (PREMISE, "The bridge was opened in 1871.")
+ELSE = (PREMISE, "Bananas are yellow.")
+
+
+def tei(server: SimulatedInference, **settings: Any) -> ModelConfig:
+    return ModelConfig(backend="tei", url=server.url, **settings)
+
+
+def vllm(server: SimulatedInference, **settings: Any) -> ModelConfig:
+    settings = {"labels": LABELS, "name": "simulated", **settings}
+    return ModelConfig(backend="vllm", url=server.url, **settings)
+
+
+def classifier(server: SimulatedInference, **settings: Any) -> TeiClassifier | VllmClassifier:
+    if server.api == "vllm":
+        return VllmClassifier(vllm(server, **settings))
+    return TeiClassifier(tei(server, **settings))
+
+
+def expected(*pairs: tuple[str, str], labels: Sequence[str] = LABELS) -> np.ndarray:
+    return np.array([[entailment(*pair)[label] for label in labels] for pair in pairs])
