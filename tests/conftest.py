@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from resay.providers.caching import close_caches
+from resay.sync import run_sync
 from resay.testing import SimulatedProvider
 from tiny_models import tiny
 
@@ -27,6 +29,13 @@ settings.load_profile("resay")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def forget_answers() -> Iterator[None]:
+    """No test finds what another was answered."""
+    yield
+    run_sync(close_caches)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from resay._version import __version__
 if TYPE_CHECKING:
     from resay.actions import Answer
     from resay.errors import (
+        BudgetExceededError,
         ConfigurationError,
         DeadlineExceededError,
         HallucinationBlocked,
@@ -22,22 +23,28 @@ if TYPE_CHECKING:
         ProviderTimeoutError,
         ResayError,
         ScorerError,
+        StreamUnfinishedError,
     )
     from resay.guard import Guard, Sources
+    from resay.holding import Part
     from resay.logprobs import TokenLogprob
     from resay.passage import Passage, Sentence
     from resay.policy import Policy
     from resay.query import Query
+    from resay.streaming import AnswerStream, SyncAnswerStream
     from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
 
 __all__ = [
     "Answer",
+    "AnswerStream",
+    "BudgetExceededError",
     "ConfigurationError",
     "Contradiction",
     "DeadlineExceededError",
     "Guard",
     "HallucinationBlocked",
     "MissingDependencyError",
+    "Part",
     "Passage",
     "Policy",
     "PolicyError",
@@ -51,6 +58,8 @@ __all__ = [
     "SentenceVerdict",
     "Sources",
     "StepRecord",
+    "StreamUnfinishedError",
+    "SyncAnswerStream",
     "TokenLogprob",
     "Usage",
     "Verdict",
@@ -59,8 +68,10 @@ __all__ = [
 
 _HOMES = {
     "Answer": "actions",
+    "AnswerStream": "streaming",
     "Contradiction": "verdict",
     "Guard": "guard",
+    "Part": "holding",
     "Passage": "passage",
     "Policy": "policy",
     "Query": "query",
@@ -68,6 +79,7 @@ _HOMES = {
     "SentenceVerdict": "verdict",
     "Sources": "guard",
     "StepRecord": "verdict",
+    "SyncAnswerStream": "streaming",
     "TokenLogprob": "logprobs",
     "Usage": "verdict",
     "Verdict": "verdict",

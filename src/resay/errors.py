@@ -6,8 +6,10 @@ ResayError
 │   └── MissingDependencyError an extra that is not installed
 ├── ProviderError              a provider could not give what was asked
 │   ├── ProviderRefusedError   it said no, and would say no again (bad key, bad request)
-│   └── ProviderTimeoutError   it did not answer in time
+│   ├── ProviderTimeoutError   it did not answer in time
+│   └── BudgetExceededError    the check may not ask it any more
 ├── DeadlineExceededError      no answer at all within `limits.deadline_s`
+├── StreamUnfinishedError      the answer was asked for before its stream was read to the end
 ├── ScorerError                a scorer could not do its work
 └── HallucinationBlocked       the policy withheld the answer and asked for an exception
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from resay.verdict import Verdict
 
 __all__ = [
+    "BudgetExceededError",
     "ConfigurationError",
     "DeadlineExceededError",
     "HallucinationBlocked",
@@ -33,6 +36,7 @@ __all__ = [
     "ProviderTimeoutError",
     "ResayError",
     "ScorerError",
+    "StreamUnfinishedError",
 ]
 
 
@@ -98,8 +102,16 @@ class ProviderTimeoutError(ProviderError):
     """The provider did not answer in time."""
 
 
+class BudgetExceededError(ProviderError):
+    """The check has used what `limits` allow it, so the provider was not asked."""
+
+
 class DeadlineExceededError(ResayError):
     """There is no answer to give within `limits.deadline_s`."""
+
+
+class StreamUnfinishedError(ResayError):
+    """An answer was asked of a stream that was not read to its end."""
 
 
 class ScorerError(ResayError):

@@ -45,6 +45,19 @@ _MAIN_CALL_ONLY = frozenset(
     }
 )
 
+# Tools the model may call, those the provider runs itself included, and conversations it keeps.
+_SIDE_EFFECTS = (
+    "background",
+    "container",
+    "conversation",
+    "functions",
+    "mcp_servers",
+    "previous_response_id",
+    "thread_id",
+    "tools",
+    "web_search_options",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -58,12 +71,18 @@ class Query:
             `api_base` and so on. Left out of `repr`, because it may hold a key.
         entity: What the question is mainly about, for methods that ask back for it. It is not
             sent.
+        tenant: On whose behalf it is asked, where an application serves several: what was cached
+            for one is never given to another. It is not sent.
+        index: Which of several stochastic answers to the same question is wanted, from 0, so that
+            a cache can tell them apart. It is not sent.
     """
 
     messages: tuple[Message, ...]
     model: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     entity: str | None = None
+    tenant: str | None = None
+    index: int = 0
 
     @classmethod
     def of(
@@ -73,6 +92,7 @@ class Query:
         *,
         model: str | None = None,
         entity: str | None = None,
+        tenant: str | None = None,
         **params: Any,
     ) -> Query:
         """Make a query from a question, a list of messages, or another query.
@@ -81,6 +101,7 @@ class Query:
             question: A user's question, a conversation, or a query to build on.
             model: The model to ask.
             entity: What the question is mainly about.
+            tenant: On whose behalf it is asked.
             **params: Provider parameters; they win over those of a given query.
 
         Returns:
@@ -95,17 +116,18 @@ class Query:
                 model=model or question.model,
                 params={**question.params, **params},
                 entity=entity or question.entity,
+                tenant=tenant or question.tenant,
             )
         if isinstance(question, str):
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass some text")
-            return cls(({"role": "user", "content": question},), model, params, entity)
+            return cls(({"role": "user", "content": question},), model, params, entity, tenant)
         messages = tuple(question)
         if not messages:
             raise ConfigurationError("the conversation has no messages; pass at least one")
         if not all(_is_message(m) for m in messages):
             raise ConfigurationError("every message must be a mapping with a 'role'")
-        return cls(messages, model, params, entity)
+        return cls(messages, model, params, entity, tenant)
 
     @property
     def question(self) -> str:
@@ -115,6 +137,11 @@ class Query:
         """
         asked = [m for m in self.messages if m.get("role") == "user"]
         return _text_of(asked[-1].get("content")) if asked else ""
+
+    @property
+    def has_side_effects(self) -> bool:
+        """Whether asking may do more than answer: call tools, or go on a stored conversation."""
+        return any(self.params.get(name) for name in _SIDE_EFFECTS)
 
     def for_sampling(
         self,

@@ -35,13 +35,16 @@ class Usage:
         calls: Requests sent, failed and cancelled ones included.
         prompt_tokens: Tokens read, as reported by the provider.
         completion_tokens: Tokens written, as reported by the provider.
-        cost_usd: Dollars, or None when the price of any of the calls is unknown.
+        cost_usd: Dollars, or None when the price of any of the calls is unknown. A cancelled call
+            is taken to cost what an answered one of the same kind cost on average.
+        cancelled: How many of the calls were cancelled before they were answered.
     """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    cancelled: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -50,6 +53,7 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.cancelled + other.cancelled,
         )
 
     @property
@@ -192,6 +196,7 @@ class StepRecord:
         undetermined: Judge answers that could not be read.
         note: Why the step's scores were not used, or None.
         why: One line of explanation of a passage score, or None. Holds words of the response.
+        skipped: Why the step's `when` left it out, or None.
     """
 
     method: str
@@ -203,9 +208,33 @@ class StepRecord:
     undetermined: int = 0
     note: str | None = None
     why: str | None = None
+    skipped: str | None = None
+
+    @classmethod
+    def joined(cls, records: Sequence[StepRecord]) -> StepRecord:
+        """Return what one step did in several runs at the same time, one for each sentence.
+
+        Args:
+            records: One for each run, at least one.
+        """
+        failures: Counter[str] = Counter()
+        for record in records:
+            failures.update(record.failures)
+        skipped = [record.skipped for record in records]
+        return cls(
+            method=records[0].method,
+            sentences=sum(record.sentences for record in records),
+            score=mean_score([record.score for record in records]),
+            usage=sum((record.usage for record in records), Usage()),
+            elapsed_s=max(record.elapsed_s for record in records),
+            failures=dict(failures),
+            undetermined=sum(record.undetermined for record in records),
+            note=next((record.note for record in records if record.note), None),
+            skipped=skipped[0] if all(skipped) else None,
+        )
 
 
-Decision = Literal["consistent", "flagged", "inconclusive"]
+Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +245,8 @@ class Verdict:
     itself.
 
     Attributes:
-        decision: `flagged`, `consistent`, or `inconclusive` when no honest decision was possible.
+        decision: `flagged`, `consistent`, `inconclusive` when no honest decision was possible, or
+            `skipped` when the policy's `when` says that there is nothing to check.
         score: The passage score in [0, 1], or None.
         reason: Why, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
         sentences: The scored sentences in order. Headings, code and tables are not among them.
@@ -244,6 +274,11 @@ class Verdict:
     def inconclusive(self) -> bool:
         """Whether no honest decision was possible. Never the same as fine."""
         return self.decision == "inconclusive"
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was checked because the policy says so. Never the same as fine."""
+        return self.decision == "skipped"
 
     @property
     def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:

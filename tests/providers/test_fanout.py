@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -20,12 +20,14 @@ class Scripted:
     reply: Callable[[int, int], int | Exception]
     n_allowed: bool = True
     asked: list[int] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
 
     async def takes_n(self, query: Query) -> bool:
         return self.n_allowed
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         self.asked.append(n)
+        self.indices.append(query.index)
         result = self.reply(len(self.asked), n)
         if isinstance(result, Exception):
             raise result
@@ -83,3 +85,63 @@ async def test_nothing_at_all_raises_the_first_failure() -> None:
     provider = Scripted(lambda call, _: ProviderError(f"broken {call}"), n_allowed=False)
     with pytest.raises(ProviderError, match="broken 1"):
         await FanOut(provider).complete(QUERY, n=2)
+
+
+async def test_each_answer_has_an_index_of_its_own() -> None:
+    provider = Scripted(lambda _, n: n, n_allowed=False)
+    await FanOut(provider).complete(replace(QUERY, index=7), n=3)
+    assert sorted(provider.indices) == [7, 8, 9]
+
+
+async def test_what_is_topped_up_has_the_indices_that_are_left() -> None:
+    provider = Scripted(lambda call, n: 2 if call == 1 else n)
+    await FanOut(provider).complete(replace(QUERY, index=7), n=5)
+    assert provider.indices[0] == 7
+    assert sorted(provider.indices[1:]) == [9, 10, 11]
+
+
+async def test_a_refused_n_begins_again_with_the_first() -> None:
+    refusal = ProviderRefusedError("no n", status=400)
+    provider = Scripted(lambda call, n: refusal if call == 1 else n)
+    await FanOut(provider).complete(QUERY, n=2)
+    assert sorted(provider.indices) == [0, 0, 1]
+
+
+@dataclass
+class Partial:
+    """Gives one answer and says why there are no more."""
+
+    why: Exception
+    asked: list[tuple[int, int]] = field(default_factory=list)
+
+    async def takes_n(self, query: Query) -> bool:
+        return True
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append((query.index, n))
+        failures = (self.why,) if n > 1 else ()
+        return Completions((Completion(str(query.index)),), Usage(1), failures)
+
+
+async def test_what_failed_together_is_not_tried_again_one_by_one() -> None:
+    broken = ProviderError("overloaded", status=503)
+    provider = Partial(broken)
+    got = await FanOut(provider).complete(QUERY, n=3)
+    assert ([c.text for c in got.items], got.failures) == (["0"], (broken,))
+    assert provider.asked == [(0, 3)]
+
+
+async def test_what_was_refused_together_is_asked_for_one_by_one() -> None:
+    provider = Partial(ProviderRefusedError("no n", status=422))
+    got = await FanOut(provider).complete(QUERY, n=3)
+    assert ([c.text for c in got.items], got.failures) == (["0", "1", "2"], ())
+
+
+async def test_a_failure_that_left_nothing_out_is_not_passed_on() -> None:
+    class Whole(Partial):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            items = tuple(Completion(str(i)) for i in range(n))
+            return Completions(items, Usage(2), (self.why,))
+
+    got = await FanOut(Whole(ProviderError("the first try"))).complete(QUERY, n=2)
+    assert (len(got.items), got.failures, got.usage.calls) == (2, (), 2)

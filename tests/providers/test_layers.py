@@ -1,12 +1,25 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 
 import anyio
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
-from resay.providers import Completion, Completions, Layer, Limited, Metered, Retrying, TimeLimited
+from resay.providers import (
+    Chunk,
+    Completion,
+    Completions,
+    Layer,
+    Limited,
+    Metered,
+    Provider,
+    Retrying,
+    TimeLimited,
+    WithLogprobs,
+    open_stream,
+)
 from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
@@ -144,3 +157,207 @@ async def test_what_takes_too_long_is_given_up() -> None:
     with pytest.raises(ProviderTimeoutError, match=r"0\.01 s"):
         await TimeLimited(Hanging(), 0.01).complete(QUERY)
     assert await TimeLimited(Scripted(lambda _: FINE), 5).complete(QUERY) == FINE
+
+
+# Streams
+
+Step = Chunk | Exception | float
+
+
+class Streamed(Scripted):
+    """Streams as the test says, by the number of the request.
+
+    A float is a silence of so many seconds, an error is raised. What comes before a None comes on
+    entering.
+    """
+
+    def __init__(self, *streams: list[Step | None]) -> None:
+        super().__init__(lambda _: FINE)
+        self.streams = list(streams)
+        self.asked: list[Query] = []
+        self.open = 0
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(query)
+        steps = self.streams.pop(0)
+        cut = steps.index(None) if None in steps else 0
+        async for _ in played(steps[:cut]):
+            raise AssertionError
+        # A provider may open a scope of its own that lasts as long as its stream.
+        with anyio.CancelScope():
+            async with aclosing(played(steps[cut:])) as chunks:
+                self.open += 1
+                try:
+                    yield chunks
+                finally:
+                    self.open -= 1
+
+
+async def played(steps: list[Step | None]) -> AsyncGenerator[Chunk]:
+    for step in steps:
+        if isinstance(step, Exception):
+            raise step
+        if isinstance(step, Chunk):
+            yield step
+        elif step is not None:
+            await anyio.sleep(step)
+
+
+BUSY = ProviderError("busy", retry_after_s=0.0, retryable=True)
+YES, END = Chunk("Yes"), Chunk(".", "stop", usage=Usage(1, 10, 5, 0.25))
+
+
+async def read(provider: Provider, into: list[Chunk] | None = None) -> list[Chunk]:
+    got = [] if into is None else into
+    async with open_stream(provider, QUERY) as chunks:
+        async for chunk in chunks:
+            got.append(chunk)
+    return got
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        Layer,
+        Metered,
+        lambda p: Limited(p, anyio.Semaphore(1)),
+        lambda p: TimeLimited(p, 60),
+        lambda p: Retrying(p, 1),
+        lambda p: WithLogprobs(p, 2),
+        lambda p: Retrying(TimeLimited(Limited(Metered(p), anyio.Semaphore(1)), 60), 1),
+    ],
+)
+async def test_every_layer_passes_a_stream_on(wrap: Callable[[Provider], Provider]) -> None:
+    provider = Streamed([YES, END], [YES, END], [])
+    assert await read(wrap(provider)) == [YES, END]
+    async with open_stream(wrap(provider), QUERY) as chunks:
+        assert await anext(chunks) == YES
+        assert provider.open == 1
+    assert provider.open == 0
+    assert await read(wrap(provider)) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "spent"),
+    [
+        ([YES, END], Usage(1, 10, 5, 0.25)),
+        ([YES, Chunk(usage=Usage(3, 10, 5, 0.25))], Usage(3, 10, 5, 0.25)),
+        ([YES], Usage(1, 0, 0, None)),
+        ([], Usage(1, 0, 0, None)),
+        ([YES, BUSY], Usage(1, 0, 0, None)),
+        ([BUSY, None], Usage(1, 0, 0, 0.0)),
+    ],
+)
+async def test_the_meter_counts_what_a_stream_tells(steps: list[Step | None], spent: Usage) -> None:
+    meter = Metered(Streamed(steps))
+    if BUSY in steps:
+        with pytest.raises(ProviderError):
+            await read(meter)
+    else:
+        await read(meter)
+    assert meter.usage == spent
+
+
+async def test_a_stream_left_early_has_an_unknown_price() -> None:
+    meter = Metered(Streamed([YES, END]))
+    async with open_stream(meter, QUERY) as chunks:
+        await anext(chunks)
+        assert meter.usage == Usage(1)
+    assert meter.usage == Usage(1, 0, 0, None)
+
+
+@pytest.mark.parametrize("failing", [[BUSY, None], [BUSY]])
+async def test_a_stream_that_gave_nothing_is_tried_again(failing: list[Step | None]) -> None:
+    provider = Streamed(failing, failing, [YES, END])
+    assert await read(Retrying(provider, 2)) == [YES, END]
+    assert (len(provider.asked), provider.open) == (3, 0)
+    provider = Streamed(failing, failing, [YES, END])
+    with pytest.raises(ProviderError) as caught:
+        await read(Retrying(provider, 1))
+    assert caught.value is BUSY
+    assert (len(provider.asked), provider.open) == (2, 0)
+
+
+async def test_a_stream_that_gave_something_is_not() -> None:
+    provider = Streamed([YES, BUSY], [YES, END])
+    got: list[Chunk] = []
+    with pytest.raises(ProviderError) as caught:
+        await read(Retrying(provider, 2), got)
+    assert (caught.value, got, len(provider.asked)) == (BUSY, [YES], 1)
+
+
+async def test_an_error_of_the_reader_is_not_tried_again() -> None:
+    provider = Streamed([YES, END], [YES, END])
+    for layer in (Retrying(provider, 2), WithLogprobs(provider, 2)):
+        provider.streams = [[YES, END], [YES, END]]
+        with pytest.raises(ProviderRefusedError):
+            async with open_stream(layer, QUERY):
+                raise ProviderRefusedError("the reader's", status=400, retryable=True)
+        assert len(provider.streams) == 1
+
+
+async def test_a_place_is_kept_until_the_stream_is_left() -> None:
+    places = anyio.Semaphore(1)
+    async with open_stream(Limited(Streamed([YES, END]), places), QUERY) as chunks:
+        assert [chunk async for chunk in chunks] == [YES, END]
+        assert places.value == 0
+    assert places.value == 1
+    with pytest.raises(ProviderError):
+        await read(Limited(Streamed([BUSY, None]), places))
+    assert places.value == 1
+
+
+@pytest.mark.parametrize(
+    "steps", [[60.0, None, YES], [60.0, YES], [YES, 60.0, END], [YES, END, 60.0]]
+)
+async def test_a_silent_stream_is_given_up(steps: list[Step | None]) -> None:
+    provider, got = Streamed(steps), list[Chunk]()
+    with pytest.raises(ProviderTimeoutError, match=r"0\.05 s"):
+        await read(TimeLimited(provider, 0.05), got)
+    assert got == [step for step in steps[: steps.index(60.0)] if step is not None]
+    assert provider.open == 0
+
+
+async def test_a_reader_can_go_on_after_a_silence() -> None:
+    async with open_stream(TimeLimited(Streamed([YES, 60.0]), 0.01), QUERY) as chunks:
+        assert await anext(chunks) == YES
+        with pytest.raises(ProviderTimeoutError):
+            await anext(chunks)
+        await anyio.sleep(0.01)
+
+
+async def test_a_stream_that_keeps_coming_may_take_longer() -> None:
+    provider = Streamed([YES, 0.06, YES, 0.06, YES, 0.06, END])
+    assert await read(TimeLimited(provider, 0.15)) == [YES, YES, YES, END]
+
+
+async def test_a_slow_reader_is_not_a_slow_provider() -> None:
+    async with open_stream(TimeLimited(Streamed([YES, END]), 0.02), QUERY) as chunks:
+        await anyio.sleep(0.06)
+        assert await anext(chunks) == YES
+        await anyio.sleep(0.06)
+        assert await anext(chunks) == END
+
+
+REFUSED = ProviderRefusedError("no", status=400)
+
+
+@pytest.mark.parametrize("failing", [[REFUSED, None], [REFUSED]])
+async def test_refused_probabilities_are_gone_without(failing: list[Step | None]) -> None:
+    provider = Streamed(failing, [YES, END])
+    assert await read(WithLogprobs(provider, 2)) == [YES, END]
+    assert [asked.params for asked in provider.asked] == [
+        {"logprobs": True, "top_logprobs": 2},
+        {},
+    ]
+
+
+@pytest.mark.parametrize(
+    "failing", [[ProviderRefusedError("key", status=401), None], [YES, REFUSED], [BUSY]]
+)
+async def test_other_failures_of_a_stream_are_raised(failing: list[Step | None]) -> None:
+    provider = Streamed(failing, [YES, END])
+    with pytest.raises(ProviderError):
+        await read(WithLogprobs(provider, 2))
+    assert (len(provider.asked), provider.open) == (1, 0)

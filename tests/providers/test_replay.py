@@ -1,9 +1,19 @@
 from __future__ import annotations
 
+import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resay import ProviderError, Query
-from resay.providers import FanOut, ReplayProvider
+from resay.providers import (
+    FanOut,
+    Gathered,
+    Provider,
+    ReplayProvider,
+    ScriptedProvider,
+    open_stream,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -40,3 +50,39 @@ async def test_the_callers_recording_is_left_alone() -> None:
     recording = {"Who?": ["a"]}
     await ReplayProvider(recording).complete(Query.of("Who?"))
     assert recording == {"Who?": ["a"]}
+
+
+async def pieces(provider: Provider) -> list[str]:
+    gathered, texts = Gathered(), list[str]()
+    async with open_stream(provider, Query.of("Who?")) as chunks:
+        async for chunk in chunks:
+            gathered.add(chunk)
+            texts.append(chunk.text)
+    assert gathered.usage is not None
+    assert gathered.usage.calls == 1
+    return texts
+
+
+async def test_a_stream_comes_word_by_word() -> None:
+    said = "Canberra  is\nthe capital. "
+    words = ["Canberra", "  is", "\nthe", " capital.", " ", ""]
+    assert await pieces(ScriptedProvider([said])) == words
+    assert await pieces(ReplayProvider({"Who?": [said]})) == words
+
+
+@given(st.text())
+def test_the_words_joined_are_the_text(text: str) -> None:
+    assert "".join(anyio.run(pieces, ScriptedProvider([text]))) == text
+
+
+async def test_streams_and_whole_answers_take_turns() -> None:
+    provider = ReplayProvider({"Who?": ["a", "b", None]})
+    assert "".join(await pieces(provider)) == "a"
+    assert (await provider.complete(Query.of("Who?"))).first.text == "b"
+    with pytest.raises(ProviderError, match="failed"):
+        await pieces(provider)
+    scripted = ScriptedProvider(["a", "b"])
+    assert "".join(await pieces(scripted)) == "a"
+    assert (await scripted.complete(Query.of("Who?"))).first.text == "b"
+    with pytest.raises(ProviderError, match="no answer left"):
+        await pieces(scripted)

@@ -24,12 +24,15 @@ from resay.testing import (
     Hang,
     IdenticalSamples,
     IgnoreN,
+    IgnoreStreamOptions,
     MalformedJson,
     RateLimited,
     Refused,
+    RefusedStreamOptions,
     ServerError,
     SimulatedProvider,
     Slow,
+    Stall,
     Subject,
     World,
 )
@@ -180,8 +183,6 @@ async def test_a_tool_is_called_once(provider: SimulatedProvider, stream: bool) 
 
 
 @pytest.mark.anyio
-# litellm looks at every attribute; where somebody imported it before, pydantic warns of some.
-@pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
 async def test_litellm_completes_streams_and_counts(
     provider: SimulatedProvider, litellm: Any
 ) -> None:
@@ -302,6 +303,7 @@ def test_records_hold_the_request_but_no_key(provider: SimulatedProvider) -> Non
     (record,) = provider.requests
     assert (record.path, record.body["n"]) == ("/v1/chat/completions", 2)
     assert (record.status, record.fault, record.stream) == (200, None, False)
+    assert not record.disconnected
     assert before <= record.started_s <= record.ended_s <= time.monotonic()
     assert record.headers["content-type"] == "application/json"
     assert "k-secret" not in json.dumps(dict(record.headers))
@@ -359,6 +361,7 @@ def test_a_cut_connection(
 
     assert received
     assert provider.requests[0].fault == "CutConnection"
+    assert provider.requests[0].disconnected
     assert provider.completion_tokens == 0
     assert post(provider).status_code == 200
 
@@ -505,6 +508,7 @@ async def test_a_client_that_leaves_ends_its_request(
     (record,) = provider.requests
     assert (record.status, record.fault) == (None, type(fault).__name__)
     assert record.ended_s is not None
+    assert record.disconnected
 
 
 def test_a_client_that_leaves_a_stream_ends_it() -> None:
@@ -513,7 +517,41 @@ def test_a_client_that_leaves_a_stream_ends_it() -> None:
             next(stream)
             assert provider.in_flight == 1
         provider.wait_idle()
-        assert provider.requests[0].status == 200
+        assert (provider.requests[0].status, provider.requests[0].disconnected) == (200, True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_half_an_answer_and_the_rest_when_released(
+    provider: SimulatedProvider, stream: bool
+) -> None:
+    provider.set_faults(Stall(first=1))
+    url = f"{provider.base_url}/chat/completions"
+    with httpx.Client() as http, http.stream("POST", url, json=chat(stream=stream)) as response:
+        arriving = response.iter_raw()
+        received = [next(arriving)]
+        assert (provider.in_flight, provider.completion_tokens) == (1, 0)
+        provider.release()
+        received += arriving
+    said = b"".join(received).decode()
+    if stream:
+        assert said.endswith("data: [DONE]\n\n")
+    else:
+        assert json.loads(said)["usage"]["completion_tokens"] == provider.completion_tokens > 0
+    assert (provider.requests[0].fault, provider.requests[0].disconnected) == ("Stall", False)
+
+
+def test_a_provider_of_older_days_refuses_or_ignores_stream_options(
+    provider: SimulatedProvider,
+) -> None:
+    bare, counted = chat(stream=True), chat(stream=True, stream_options={"include_usage": True})
+    provider.set_faults(RefusedStreamOptions(first=1, status=422))
+    assert [post(provider, body).status_code for body in (bare, counted, counted)] == [
+        200,
+        422,
+        200,
+    ]
+    provider.set_faults(IgnoreStreamOptions())
+    assert '"usage"' not in post(provider, counted).text
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /v1/cha", HEADERS + b"{"])

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from resay.errors import ResayError
 from resay.models.remote_http import TooLargeError
-from resay.models.remote_loops import PerLoop
+from resay.loops import PerLoop
 
 __all__ = ["Kept", "Once", "Outcomes", "Together", "by_size"]
 

@@ -24,7 +24,7 @@ from tenacity import (
 )
 
 from resay.errors import ConfigurationError, ResayError, ScorerError
-from resay.models.remote_loops import PerLoop
+from resay.loops import PerLoop
 
 if TYPE_CHECKING:
     import ssl

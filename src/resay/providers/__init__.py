@@ -1,33 +1,48 @@
 """Talking to LLMs: whatever answers queries is a `Provider`, and whatever adds to one wraps it."""
 
 from resay.providers.base import (
+    Chunk,
     Completion,
     Completions,
+    Gathered,
     Layer,
     Provider,
+    Streams,
     TokenLogprob,
     TopLogprob,
+    begin_stream,
+    open_stream,
 )
 from resay.providers.fanout import FanOut
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.logprobs import WithLogprobs
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 
 __all__ = [
+    "Budget",
+    "Budgeted",
+    "Chunk",
     "Completion",
     "Completions",
     "FanOut",
+    "Gathered",
     "Layer",
     "Limited",
     "LiteLLMProvider",
     "Metered",
+    "ProcessLimits",
     "Provider",
     "ReplayProvider",
     "Retrying",
     "ScriptedProvider",
+    "Streams",
     "TimeLimited",
     "TokenLogprob",
     "TopLogprob",
     "WithLogprobs",
+    "begin_stream",
+    "open_stream",
+    "process_limiter",
 ]

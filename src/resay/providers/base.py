@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from resay.logprobs import TokenLogprob, TopLogprob
 from resay.query import Query
 from resay.verdict import Usage
 
-__all__ = ["Completion", "Completions", "Layer", "Provider", "TokenLogprob", "TopLogprob"]
+__all__ = [
+    "Chunk",
+    "Completion",
+    "Completions",
+    "Gathered",
+    "Layer",
+    "Provider",
+    "Streams",
+    "TokenLogprob",
+    "TopLogprob",
+    "begin_stream",
+    "open_stream",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,66 @@ class Completions:
         return self.items[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of an answer that is still being written.
+
+    Attributes:
+        text: What it adds to the text; the texts of all chunks joined are the answer.
+        finish_reason: Why the model stopped, in the chunk that says so.
+        logprobs: The tokens of this piece, where they were asked for and are given.
+        usage: What the request cost, in the chunk that says so.
+        raw: The provider's own object for this chunk, untouched.
+    """
+
+    text: str = ""
+    finish_reason: str | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
+    usage: Usage | None = None
+    raw: object = field(default=None, repr=False, compare=False)
+
+
+class Gathered:
+    """What the chunks of one answer have said so far.
+
+    Example:
+        >>> gathered = Gathered()
+        >>> for chunk in (Chunk("Yes"), Chunk(".", finish_reason="stop")):
+        ...     gathered.add(chunk)
+        >>> gathered.completion
+        Completion(text='Yes.', finish_reason='stop', logprobs=())
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[Chunk] = []
+
+    def add(self, chunk: Chunk) -> None:
+        """Take the next chunk."""
+        self._chunks.append(chunk)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(chunk.text for chunk in self._chunks)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the request cost; None as long as no chunk says so."""
+        told = [chunk.usage for chunk in self._chunks if chunk.usage is not None]
+        return sum(told, Usage()) if told else None
+
+    @property
+    def completion(self) -> Completion:
+        """The answer so far, with the provider's own objects of its chunks as a tuple in `raw`."""
+        reasons = [chunk.finish_reason for chunk in self._chunks if chunk.finish_reason]
+        return Completion(
+            self.text,
+            reasons[-1] if reasons else None,
+            tuple(token for chunk in self._chunks for token in chunk.logprobs),
+            tuple(chunk.raw for chunk in self._chunks if chunk.raw is not None),
+        )
+
+
 class Provider(Protocol):
     """Anything that answers queries.
 
@@ -76,6 +150,26 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class Streams(Protocol):
+    """A provider that can hand over an answer while it is being written."""
+
+    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Send one request whose answer comes in pieces.
+
+        Args:
+            query: What to ask.
+
+        Returns:
+            A context manager around the chunks. Leaving it early ends the request. It is left in
+            the task that entered it.
+
+        Raises:
+            ProviderError: On entering, or between chunks: no (more) answer could be had.
+        """
+        ...
+
+
 class Layer:
     """A provider that wraps another and passes everything on. Override what you add to."""
 
@@ -89,3 +183,65 @@ class Layer:
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the wrapped provider."""
         return await self.inner.complete(query, n=n)
+
+    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider, whether it streams or not; see `open_stream`."""
+        return open_stream(self.inner, query)
+
+
+def open_stream(
+    provider: Provider, query: Query
+) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    """Ask any provider for an answer in pieces.
+
+    Args:
+        provider: Who is asked. One that does not stream gives its whole answer in one piece.
+        query: What to ask.
+
+    Returns:
+        A context manager around the chunks. Leaving it early ends the request. It is left in the
+        task that entered it.
+
+    Raises:
+        ProviderError: On entering, or between chunks: no (more) answer could be had.
+    """
+    return provider.stream(query) if isinstance(provider, Streams) else _in_one(provider, query)
+
+
+@asynccontextmanager
+async def begin_stream(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    """Do what `open_stream` does, and wait for the first chunk before entering is done.
+
+    For layers that ask again: what fails on entering has given nothing away yet.
+
+    Args:
+        provider: Who is asked.
+        query: What to ask.
+
+    Raises:
+        ProviderError: No answer could be had.
+    """
+    async with open_stream(provider, query) as chunks:
+        first = await anext(chunks, None)
+        async with aclosing(_put_back(first, chunks)) as whole:
+            yield whole
+
+
+async def _put_back(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+    if first is not None:
+        yield first
+    async for chunk in others:
+        yield chunk
+
+
+@asynccontextmanager
+async def _in_one(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    completions = await provider.complete(query)
+    answer = completions.first
+    whole = Chunk(answer.text, answer.finish_reason, answer.logprobs, completions.usage, answer.raw)
+    async with aclosing(_only(whole)) as chunks:
+        yield chunks
+
+
+async def _only(chunk: Chunk) -> AsyncGenerator[Chunk]:
+    yield chunk

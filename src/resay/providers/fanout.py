@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import anyio
 
@@ -11,7 +12,7 @@ from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.query import Query
 from resay.verdict import Usage
 
-__all__ = ["FanOut", "draw"]
+__all__ = ["FanOut", "draw", "refuses_n"]
 
 
 async def draw(
@@ -25,6 +26,8 @@ async def draw(
 
     A provider that takes `n` is asked once, then topped up one by one for what it left out. Many
     ignore `n` and answer once, and a proxy may refuse it: then every answer gets its own request.
+    Each answer is asked for under its own index, from the query's on; in a request for several the
+    first stands for all.
 
     Args:
         provider: Who is asked.
@@ -38,36 +41,48 @@ async def draw(
     """
     spent: list[Usage] = []
 
-    async def ask(n: int) -> int:
-        answers = await provider.complete(query, n=n)
+    async def ask(first: int, n: int) -> Completions:
+        answers = await provider.complete(replace(query, index=query.index + first), n=n)
         spent.append(answers.usage)
-        taken = answers.items[:n]
-        for completion in taken:
+        for completion in answers.items[:n]:
             land(completion)
-        return len(taken)
+        return answers
 
-    async def ask_for_one() -> None:
+    async def ask_for_one(place: int) -> None:
         try:
-            await ask(1)
+            await ask(place, 1)
         # Whatever a provider raises costs this answer only, never the user's own.
         except Exception as error:
             fail(error)
 
-    missing = count
+    landed = 0
     if count > 1 and await provider.takes_n(query):
-        try:
-            missing -= await ask(count)
-        except Exception as error:
-            if not _refuses_n(error):
-                fail(error)
-                return Usage()
+        landed, failures = await _together(ask, count)
+        lasting = [error for error in failures if not refuses_n(error)]
+        for error in lasting:
+            fail(error)
+        if lasting:
+            return sum(spent, Usage())
     async with anyio.create_task_group() as tasks:
-        for _ in range(missing):
-            tasks.start_soon(ask_for_one)
+        for place in range(landed, count):
+            tasks.start_soon(ask_for_one, place)
     return sum(spent, Usage())
 
 
-def _refuses_n(error: Exception) -> bool:
+async def _together(
+    ask: Callable[[int, int], Awaitable[Completions]], count: int
+) -> tuple[int, tuple[Exception, ...]]:
+    """Ask for all at once; return how many there are, and why the others are not."""
+    try:
+        answers = await ask(0, count)
+    except Exception as error:
+        return 0, (error,)
+    landed = len(answers.items)
+    return landed, answers.failures if landed < count else ()
+
+
+def refuses_n(error: Exception) -> bool:
+    """Return whether each answer should be asked for on its own after this error."""
     # A bad request may be about `n` alone; a bad key or an overload is not, and asking n times
     # more would only make it worse.
     return isinstance(error, ProviderRefusedError) and error.status in (400, 422)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+import math
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+)
+from dataclasses import replace
 
 import anyio
 from tenacity import (
@@ -14,7 +22,14 @@ from tenacity import (
 )
 
 from resay.errors import ProviderError, ProviderTimeoutError
-from resay.providers.base import Completions, Layer, Provider
+from resay.providers.base import (
+    Chunk,
+    Completions,
+    Layer,
+    Provider,
+    begin_stream,
+    open_stream,
+)
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -24,31 +39,83 @@ _LONGEST_WAIT_S = 60.0
 
 
 class Metered(Layer):
-    """Counts what passes through. Make one for each thing you want counted.
-
-    Attributes:
-        usage: The total so far. A call counts when it is sent, its tokens when it is answered.
-    """
+    """Counts what passes through. Make one for each thing you want counted."""
 
     def __init__(self, inner: Provider) -> None:
         super().__init__(inner)
-        self.usage = Usage()
+        self._usage = Usage()
+        self._answered = 0
+        self._under_way = 0
+        self._cancelled = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The total so far. A call counts when it is sent, its tokens when it is answered.
+
+        Calls that are still under way count as cancelled, which they are once nobody waits for
+        their answers. Nobody says what such a call costs; it is taken to be as much as one that
+        was answered did on average.
+        """
+        lost = self._cancelled + self._under_way
+        cost = self._usage.cost_usd
+        if lost and cost is not None:
+            cost = cost * (1 + lost / self._answered) if self._answered else None
+        return replace(self._usage, cost_usd=cost, cancelled=lost)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the wrapped provider and count."""
-        self.usage += Usage(calls=1)
-        completions = await self.inner.complete(query, n=n)
-        spent = completions.usage
+        self._usage += Usage(calls=1)
+        self._under_way += 1
+        try:
+            completions = await self.inner.complete(query, n=n)
+        except anyio.get_cancelled_exc_class():
+            self._cancelled += 1
+            raise
+        finally:
+            self._under_way -= 1
+        self._answered += 1
+        self._add(completions.usage)
+        return completions
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider and count.
+
+        Tokens and cost count when a chunk tells them, which is the last as a rule. Where none does,
+        because the stream broke, was left early or the provider does not say, the cost is unknown.
+        """
+        self._usage += Usage(calls=1)
+        told: list[Usage] = []
+        async with (
+            open_stream(self.inner, query) as chunks,
+            aclosing(self._counted(chunks, told)) as counted,
+        ):
+            try:
+                yield counted
+            finally:
+                if not told:
+                    self._usage += Usage(cost_usd=None)
+
+    async def _counted(
+        self, chunks: AsyncIterator[Chunk], told: list[Usage]
+    ) -> AsyncGenerator[Chunk]:
+        async for chunk in chunks:
+            if chunk.usage is not None:
+                told.append(chunk.usage)
+                self._add(chunk.usage)
+            yield chunk
+
+    def _add(self, spent: Usage) -> None:
         # One request to us may be several to the provider: a chain with two models in it.
         more = max(spent.calls - 1, 0)
-        self.usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
-        return completions
+        self._usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
 
 
 class Limited(Layer):
     """Lets at most so many requests through at once; the others wait their turn.
 
-    The limiter belongs to one event loop. Make it where the loop runs.
+    anyio's limiters belong to one event loop: make them where the loop runs. `ProcessLimits` serves
+    all loops.
     """
 
     def __init__(self, inner: Provider, limiter: AbstractAsyncContextManager[object]) -> None:
@@ -60,9 +127,21 @@ class Limited(Layer):
         async with self._limiter:
             return await self.inner.complete(query, n=n)
 
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Wait for a free place, and keep it until the stream is left."""
+        async with self._limiter, open_stream(self.inner, query) as chunks:
+            yield chunks
+
 
 class TimeLimited(Layer):
-    """Gives up on a request that takes too long."""
+    """Gives up on a request that takes too long, or on a stream that falls silent.
+
+    Args:
+        inner: Who is asked.
+        seconds: How long a whole answer may take, or the next piece of one that is streamed. A long
+            answer that keeps coming is not late, and what is done between pieces does not count.
+    """
 
     def __init__(self, inner: Provider, seconds: float) -> None:
         super().__init__(inner)
@@ -78,6 +157,40 @@ class TimeLimited(Layer):
             return await self.inner.complete(query, n=n)
         raise ProviderTimeoutError(
             f"no answer within {self._seconds:g} s; raise `limits.timeout_s`"
+        )
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider.
+
+        Raises:
+            ProviderTimeoutError: On entering, or between chunks: nothing came in time.
+        """
+        # Scopes nest: one that ended when the stream is open would end those the stream opened.
+        with anyio.CancelScope(deadline=anyio.current_time() + self._seconds) as opening:
+            async with open_stream(self.inner, query) as chunks:
+                if opening.cancel_called:
+                    raise self._silence()
+                opening.deadline = math.inf
+                async with aclosing(self._timed(chunks)) as timed:
+                    yield timed
+        if opening.cancelled_caught:
+            raise self._silence()
+
+    async def _timed(self, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+        while True:
+            chunk = None
+            with anyio.move_on_after(self._seconds) as waiting:
+                chunk = await anext(chunks, None)
+            if waiting.cancelled_caught:
+                raise self._silence()
+            if chunk is None:
+                return
+            yield chunk
+
+    def _silence(self) -> ProviderTimeoutError:
+        return ProviderTimeoutError(
+            f"nothing came for {self._seconds:g} s; raise `limits.timeout_s`"
         )
 
 
@@ -99,14 +212,32 @@ class Retrying(Layer):
         Raises:
             ProviderError: The last failure, when retries are used up or pointless.
         """
-        attempts = AsyncRetrying(
+        return await self._attempts()(self.inner.complete, query, n=n)
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider, several times if need be, until the first chunk came.
+
+        What was given away cannot be taken back: a stream that breaks later is not begun again.
+
+        Raises:
+            ProviderError: The last failure, when retries are used up or pointless.
+        """
+        async with AsyncExitStack() as stack:
+
+            async def begin() -> AsyncIterator[Chunk]:
+                return await stack.enter_async_context(begin_stream(self.inner, query))
+
+            yield await self._attempts()(begin)
+
+    def _attempts(self) -> AsyncRetrying:
+        return AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
             retry=retry_if_exception(_may_help),
             wait=_wait,
             sleep=anyio.sleep,
             reraise=True,
         )
-        return await attempts(self.inner.complete, query, n=n)
 
 
 def _may_help(error: BaseException) -> bool:

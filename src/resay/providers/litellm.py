@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +20,7 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.logprobs import read_logprobs
-from resay.providers.base import Completion, Completions
+from resay.providers.base import Chunk, Completion, Completions
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -33,6 +35,8 @@ _PER_CALL: Mapping[str, Any] = {
     "cache": {"no-cache": True, "no-store": True},
     "stream": False,
 }
+
+_COUNTED = {"include_usage": True}
 
 _HINTS = {
     400: "check the model's name and parameters",
@@ -56,6 +60,9 @@ class LiteLLMProvider:
     Raises:
         MissingDependencyError: litellm is not installed.
     """
+
+    cache_source = "litellm"
+    """Where requests go is said by the query alone, so any one of these answers for all."""
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
@@ -90,25 +97,82 @@ class LiteLLMProvider:
             ProviderTimeoutError: There was no answer in time.
             ProviderError: Anything else that went wrong.
         """
-        if not query.model:
-            raise ProviderRefusedError(
-                "no model was named; pass model='openai/gpt-4.1-mini' or the like"
-            )
-        litellm = await _import_litellm()
-        kwargs = {"timeout": self._timeout_s, **query.params, **_PER_CALL}
+        model = _model_of(query)
+        kwargs = self._kwargs(query)
         if n > 1:
             kwargs["n"] = n
+        return _read(await _send(model, kwargs), model)
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Send one request whose answer comes in pieces.
+
+        The pieces are litellm's own: one without text holds a role, a call of a tool or a thought,
+        and `raw` has it. Of several choices only the first is read. What the request cost comes
+        with the last piece where the provider counts it; what litellm itself guesses is left out.
+
+        Args:
+            query: What to ask; `model` is required.
+
+        Returns:
+            A context manager around the chunks. Leaving it early closes the connection.
+
+        Raises:
+            ProviderRefusedError: On entering: the request is wrong and would be refused again.
+            ProviderTimeoutError: On entering, or between chunks: nothing came in time.
+            ProviderError: Anything else that went wrong.
+        """
+        model = _model_of(query)
+        pieces = await self._open(query, model)
+        try:
+            async with aclosing(_chunks(pieces, model)) as chunks:
+                yield chunks
+        finally:
+            await pieces.aclose()
+
+    async def _open(self, query: Query, model: str) -> Any:
+        asked = query.params.get("stream_options")
+        kwargs = {**self._kwargs(query), "stream": True}
+        try:
+            return await _send(model, {**kwargs, "stream_options": {**_COUNTED, **(asked or {})}})
+        except ProviderRefusedError as error:
+            # Servers that are like OpenAI's but older do not know the parameter.
+            if asked is not None or error.status not in (400, 422):
+                raise
+        return await _send(model, kwargs)
+
+    def _kwargs(self, query: Query) -> dict[str, Any]:
+        messages = [dict(message) for message in query.messages]
+        kwargs = {"timeout": self._timeout_s, **query.params, **_PER_CALL, "messages": messages}
         if kwargs.get("tools") and find_spec("mcp") is None:
             # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
-        try:
-            response = await litellm.acompletion(
-                model=query.model, messages=[dict(m) for m in query.messages], **kwargs
-            )
-        # litellm maps errors to some twenty types of its own, and lets others slip through.
-        except Exception as error:
-            raise _translate(error, query.model) from error
-        return _read(response, query.model)
+        return kwargs
+
+
+def _model_of(query: Query) -> str:
+    if not query.model:
+        raise ProviderRefusedError(
+            "no model was named; pass model='openai/gpt-4.1-mini' or the like"
+        )
+    return query.model
+
+
+async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
+    litellm = await _import_litellm()
+    try:
+        return await litellm.acompletion(model=model, **kwargs)
+    # litellm maps errors to some twenty types of its own, and lets others slip through.
+    except Exception as error:
+        raise _translate(error, model) from error
+
+
+async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
+    try:
+        async for piece in pieces:
+            yield _chunk(pieces, piece)
+    except Exception as error:
+        raise _translate(error, model) from error
 
 
 async def _import_litellm() -> Any:
@@ -132,10 +196,13 @@ def _import_quietly() -> Any:
 
 
 def _translate(error: Exception, model: str) -> ProviderError:
+    silent = _fell_silent(error)
+    # What breaks a stream comes wrapped for litellm's own router.
+    error = getattr(error, "original_exception", None) or error
     name = type(error).__name__
     status = getattr(error, "status_code", None)
     # The provider's own words may repeat the prompt or the key; they stay in `__cause__`.
-    if name == "Timeout" or isinstance(error, TimeoutError):
+    if name == "Timeout" or isinstance(error, TimeoutError) or silent:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
     if "Missing credentials" in str(error) or "api_key client option" in str(error):
         return ProviderRefusedError(
@@ -149,6 +216,17 @@ def _translate(error: Exception, model: str) -> ProviderError:
     return ProviderError(
         message, status=status, retry_after_s=_retry_after(error), retryable=status is not None
     )
+
+
+def _fell_silent(error: Exception) -> bool:
+    # In the middle of a stream litellm calls a timeout a lost connection; what it was is behind.
+    behind = error.__context__ if hasattr(error, "original_exception") else None
+    while behind is not None:
+        # One and the same since Python 3.11.
+        if isinstance(behind, (TimeoutError, asyncio.TimeoutError)):
+            return True
+        behind = behind.__cause__
+    return False
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -172,13 +250,33 @@ def _read(response: Any, model: str) -> Completions:
     )
     if not items:
         raise ProviderError(f"{model!r} answered without a choice", retryable=True)
-    usage = getattr(response, "usage", None)
-    return Completions(
-        items,
-        Usage(
-            calls=1,
-            prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
-            completion_tokens=getattr(usage, "completion_tokens", None) or 0,
-            cost_usd=response._hidden_params.get("response_cost"),  # noqa: SLF001 - documented by litellm
-        ),
+    # Documented by litellm.
+    return Completions(items, _usage(response, response._hidden_params.get("response_cost")))  # noqa: SLF001
+
+
+def _chunk(pieces: Any, piece: Any) -> Chunk:
+    choice: Any = next((choice for choice in piece.choices if choice.index == 0), None)
+    usage = getattr(piece, "usage", None)
+    # Where the provider counts no tokens, litellm does, with a tokenizer that need not be the
+    # model's.
+    counted = usage is not None and any(getattr(p, "usage", None) for p in pieces.chunks)
+    spent = _usage(piece, getattr(usage, "cost", None)) if counted else None
+    if choice is None:
+        return Chunk(usage=spent, raw=piece)
+    return Chunk(
+        choice.delta.content or "",
+        choice.finish_reason,
+        read_logprobs(getattr(choice, "logprobs", None)),
+        spent,
+        piece,
+    )
+
+
+def _usage(answer: Any, cost_usd: float | None) -> Usage:
+    usage = getattr(answer, "usage", None)
+    return Usage(
+        calls=1,
+        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        completion_tokens=getattr(usage, "completion_tokens", None) or 0,
+        cost_usd=cost_usd,
     )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from resay.errors import ProviderRefusedError
-from resay.providers.base import Completions, Layer, Provider
+from resay.providers.base import (
+    Chunk,
+    Completions,
+    Layer,
+    Provider,
+    begin_stream,
+    open_stream,
+)
 from resay.query import Query
 
 __all__ = ["WithLogprobs"]
@@ -40,6 +49,26 @@ class WithLogprobs(Layer):
             if error.status not in _ABOUT_PARAMETERS:
                 raise
         return await self.inner.complete(query, n=n)
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider, once more as the caller would have where it refuses at once."""
+        async with AsyncExitStack() as stack:
+            chunks = await self._try_asking(stack, query)
+            if chunks is None:
+                chunks = await stack.enter_async_context(open_stream(self.inner, query))
+            yield chunks
+
+    async def _try_asking(self, stack: AsyncExitStack, query: Query) -> AsyncIterator[Chunk] | None:
+        asked = self._asking(query)
+        if asked.params == query.params:
+            return None
+        try:
+            return await stack.enter_async_context(begin_stream(self.inner, asked))
+        except ProviderRefusedError as error:
+            if error.status not in _ABOUT_PARAMETERS:
+                raise
+        return None
 
     def _asking(self, query: Query) -> Query:
         params = {**query.params, "logprobs": True}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 
 import anyio.lowlevel
 
 from resay.errors import ProviderError
-from resay.providers.base import Completion, Completions
+from resay.providers.base import Chunk, Completion, Completions, Provider
 from resay.query import Query
 from resay.verdict import Usage
 
 __all__ = ["ReplayProvider", "ScriptedProvider"]
+
+_WORD = re.compile(r"\s*\S+|\s+")
 
 
 class ReplayProvider:
@@ -60,6 +64,14 @@ class ReplayProvider:
             raise ProviderError("the recorded call failed")
         return Completions(tuple(Completion(text) for text in texts), Usage(calls=1, cost_usd=None))
 
+    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Give the next recorded answer word by word.
+
+        Raises:
+            ProviderError: Nothing (more) was recorded for it, or the recording says it failed.
+        """
+        return _word_by_word(self, query)
+
     def _take(self, answers: deque[str | None]) -> str | None:
         if self._repeat and len(answers) == 1:
             return answers[0]
@@ -95,3 +107,25 @@ class ScriptedProvider:
         if not self._answers:
             raise ProviderError("the script has no answer left; write more of it")
         return Completions((Completion(self._answers.popleft()),), Usage(calls=1, cost_usd=None))
+
+    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Give the next answer word by word.
+
+        Raises:
+            ProviderError: There is none left.
+        """
+        return _word_by_word(self, query)
+
+
+@asynccontextmanager
+async def _word_by_word(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    completions = await provider.complete(query)
+    async with aclosing(_words(completions)) as chunks:
+        yield chunks
+
+
+async def _words(completions: Completions) -> AsyncGenerator[Chunk]:
+    for word in _WORD.findall(completions.first.text):
+        await anyio.lowlevel.checkpoint()
+        yield Chunk(word)
+    yield Chunk(usage=completions.usage)

@@ -22,13 +22,16 @@ __all__ = [
     "IdenticalSamples",
     "IgnoreLogprobs",
     "IgnoreN",
+    "IgnoreStreamOptions",
     "MalformedJson",
     "RateLimited",
     "Refused",
     "RefusedLogprobs",
+    "RefusedStreamOptions",
     "RequestKind",
     "ServerError",
     "Slow",
+    "Stall",
 ]
 
 RequestKind = Literal["judge", "restated", "chat", "text"]
@@ -136,6 +139,17 @@ class RefusedLogprobs(Refused):
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedStreamOptions(Refused):
+    """A plain no to requests with `stream_options`; it neither strikes nor counts any other.
+
+    Attributes:
+        status: As for `Refused`.
+    """
+
+    status: int = 400
+
+
+@dataclass(frozen=True, slots=True)
 class Slow(Fault):
     """The answer comes late.
 
@@ -157,6 +171,11 @@ class Hang(Fault):
 
 
 @dataclass(frozen=True, slots=True)
+class Stall(Fault):
+    """The first half of an answer or a stream, and no more of it until what ends a `Hang`."""
+
+
+@dataclass(frozen=True, slots=True)
 class CutConnection(Fault):
     """The connection breaks in the middle of the answer's body or stream."""
 
@@ -174,6 +193,11 @@ class IgnoreN(Fault):
 @dataclass(frozen=True, slots=True)
 class IgnoreLogprobs(Fault):
     """No log-probabilities, whatever was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreStreamOptions(Fault):
+    """A stream that says nothing of its usage, whatever was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,18 +283,24 @@ class FaultSchedule:
             raise ConfigurationError(f"not a fault: {strange[0]!r}; pass one like RateLimited()")
         self._matched = [0] * len(self.faults)
 
-    def strike(self, kind: RequestKind, *, logprobs: bool = False) -> Fault | None:
+    def strike(
+        self, kind: RequestKind, *, logprobs: bool = False, stream_options: bool = False
+    ) -> Fault | None:
         """Count one request and say what goes wrong with it.
 
         Args:
             kind: What the request asks for.
             logprobs: Whether it asks for log-probabilities.
+            stream_options: Whether it has options for its stream.
 
         Returns:
             The first fault that strikes, None when all goes well.
         """
         for index, fault in enumerate(self.faults):
-            if _may_strike(fault, kind, logprobs) and self._strikes(index, fault):
+            spared = (isinstance(fault, RefusedLogprobs) and not logprobs) or (
+                isinstance(fault, RefusedStreamOptions) and not stream_options
+            )
+            if not spared and _may_strike(fault, kind) and self._strikes(index, fault):
                 return fault
         return None
 
@@ -284,9 +314,7 @@ class FaultSchedule:
         return roll < fault.probability
 
 
-def _may_strike(fault: Fault, kind: RequestKind, logprobs: bool) -> bool:
-    if isinstance(fault, RefusedLogprobs) and not logprobs:
-        return False
+def _may_strike(fault: Fault, kind: RequestKind) -> bool:
     if kind == "restated":
         spared = isinstance(fault, Garbled) and not fault.restated
         return fault.only in ("any", "judge") and not spared

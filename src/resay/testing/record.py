@@ -25,6 +25,8 @@ class RequestRecord:
         fault: The class name of the fault that struck it.
         status: The HTTP status it was answered with; None while or when there is none.
         stream: Whether it asked for a stream.
+        disconnected: Whether the connection was gone before the answer was complete: the client
+            left, or the provider was stopped or cut it (then `fault` says `CutConnection`).
     """
 
     path: str
@@ -35,6 +37,7 @@ class RequestRecord:
     fault: str | None = None
     status: int | None = None
     stream: bool = False
+    disconnected: bool = False
 
 
 class RequestLog:
@@ -61,11 +64,13 @@ class RequestLog:
         with self.changed:
             self.records[index] = replace(self.records[index], **changes)
 
-    def end(self, index: int) -> None:
+    def end(self, index: int, *, disconnected: bool = False) -> None:
         """Mark a request as ended, once."""
         with self.changed:
             if self.records[index].ended_s is None:
-                self.records[index] = replace(self.records[index], ended_s=time.monotonic())
+                self.records[index] = replace(
+                    self.records[index], ended_s=time.monotonic(), disconnected=disconnected
+                )
                 self.in_flight -= 1
                 self.changed.notify_all()
 

@@ -15,12 +15,14 @@ from resay.testing.faults import (
     Fault,
     Hang,
     IgnoreLogprobs,
+    IgnoreStreamOptions,
     MalformedJson,
     RateLimited,
     Refused,
     RequestKind,
     ServerError,
     Slow,
+    Stall,
 )
 from resay.testing.judges import Question, question_in
 from resay.testing.model import SimulatedModel
@@ -122,6 +124,9 @@ class SimulatedProvider(ObservedServer):
         exchange.on_end = lambda: self._log.end(index)
         try:
             await self._route(exchange, body, index, gate)
+        except asyncio.CancelledError:
+            self._log.end(index, disconnected=True)
+            raise
         finally:
             self._log.end(index)
 
@@ -146,19 +151,26 @@ class SimulatedProvider(ObservedServer):
         self, exchange: Exchange, request: ChatBody, index: int, gate: asyncio.Event
     ) -> None:
         question = question_in(request.said_by_user)
-        fault = self._strike(index, _kind(question), logprobs=bool(request.logprobs))
+        fault = self._strike(
+            index,
+            _kind(question),
+            logprobs=bool(request.logprobs),
+            stream_options=request.stream_options is not None,
+        )
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await _fail_as(fault, exchange, index)
         # Drawn before any waiting, so that the order of arrival alone decides what is said.
         choices = self._model.choices(request, question, fault)
         if isinstance(fault, IgnoreLogprobs):
             request = request.model_copy(update={"logprobs": False})
+        if isinstance(fault, IgnoreStreamOptions):
+            request = request.model_copy(update={"stream_options": None})
         completion = Completion(request, choices, index)
         latency = await self._hold_up(fault, index, gate)
         if request.stream:
-            return await self._stream(exchange, completion, fault, latency)
+            return await self._stream(exchange, completion, fault, latency, gate)
         await asyncio.sleep(latency)
-        return await self._answer(exchange, completion, fault)
+        return await self._answer(exchange, completion, fault, gate)
 
     async def _text(
         self, exchange: Exchange, request: TextBody, index: int, gate: asyncio.Event
@@ -170,10 +182,12 @@ class SimulatedProvider(ObservedServer):
             request = request.model_copy(update={"logprobs": None, "prompt_logprobs": None})
         completion = TextCompletion(request, self._model.read(request.prompt), index)
         await asyncio.sleep(await self._hold_up(fault, index, gate))
-        return await self._answer(exchange, completion, fault)
+        return await self._answer(exchange, completion, fault, gate)
 
-    def _strike(self, index: int, kind: RequestKind, *, logprobs: bool) -> Fault | None:
-        fault = self._schedule.strike(kind, logprobs=logprobs)
+    def _strike(
+        self, index: int, kind: RequestKind, *, logprobs: bool, stream_options: bool = False
+    ) -> Fault | None:
+        fault = self._schedule.strike(kind, logprobs=logprobs, stream_options=stream_options)
         if fault is not None:
             self._log.note(index, fault=type(fault).__name__)
         return fault
@@ -188,7 +202,11 @@ class SimulatedProvider(ObservedServer):
         return self._latency_s + self._jitter_s * jitter
 
     async def _answer(
-        self, exchange: Exchange, completion: Completion | TextCompletion, fault: Fault | None
+        self,
+        exchange: Exchange,
+        completion: Completion | TextCompletion,
+        fault: Fault | None,
+        gate: asyncio.Event,
     ) -> None:
         data = _encoded(completion.body())
         half = data[: len(data) // 2]
@@ -198,12 +216,21 @@ class SimulatedProvider(ObservedServer):
         if isinstance(fault, CutConnection):
             await exchange.send(half, last=False)
             await exchange.cut()
-        if sent is data:
+        if isinstance(fault, Stall):
+            await exchange.send(half, last=False)
+            await gate.wait()
+            sent = data[len(half) :]
+        if not isinstance(fault, MalformedJson):
             self._log.spend(completion.usage)
         await exchange.send(sent, last=True)
 
     async def _stream(
-        self, exchange: Exchange, completion: Completion, fault: Fault | None, latency: float
+        self,
+        exchange: Exchange,
+        completion: Completion,
+        fault: Fault | None,
+        latency: float,
+        gate: asyncio.Event,
     ) -> None:
         events = [b"data: " + _encoded(chunk) + b"\n\n" for chunk in completion.chunks()]
         events.append(b"data: [DONE]\n\n")
@@ -215,6 +242,8 @@ class SimulatedProvider(ObservedServer):
             await asyncio.sleep(pause if position else self._first_token_s)
             if position == middle and isinstance(fault, CutConnection):
                 await exchange.cut()
+            if position == middle and isinstance(fault, Stall):
+                await gate.wait()
             last = position == len(events) - 1
             if last and completion.reports_usage:
                 self._log.spend(completion.usage)

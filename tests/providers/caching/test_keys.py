@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from resay import Query
+from resay.providers import ScriptedProvider
+from resay.providers.caching import source_of
+from resay.providers.caching.keys import keys_of
+
+QUERY = Query.of("Who?", model="m")
+
+texts = st.text(max_size=4)
+scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2, width=16) | texts
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+queries = st.builds(
+    Query,
+    messages=st.tuples(st.dictionaries(texts, values, max_size=2)),
+    model=st.none() | texts,
+    params=st.dictionaries(texts, values, max_size=2),
+    tenant=st.none() | texts,
+    index=st.integers(0, 2),
+)
+asked = st.tuples(queries, texts, texts)
+
+
+def key(query: Query, version: str = "v", source: str = "") -> str | None:
+    keys = keys_of(query, 1, version=version, source=source)
+    return keys[0] if keys else None
+
+
+def written(query: Query, version: str, source: str) -> tuple[object, ...]:
+    """What is equal only where type and value are: True is not 1 and 1 is not 1.0."""
+    parts = [list(query.messages), query.model, dict(query.params), query.tenant, query.index]
+    return (*(json.dumps(part, sort_keys=True) for part in parts), version, source)
+
+
+@given(asked, asked)
+def test_keys_are_equal_only_where_everything_is(
+    one: tuple[Query, str, str], other: tuple[Query, str, str]
+) -> None:
+    assert (key(*one) == key(*other)) == (written(*one) == written(*other))
+
+
+def turned(value: Any) -> Any:
+    """The same with the keys of mappings in the other order, and tuples for lists."""
+    if isinstance(value, dict):
+        return {k: turned(v) for k, v in reversed(value.items())}
+    return tuple(turned(v) for v in value) if isinstance(value, list) else value
+
+
+@given(queries)
+def test_the_order_of_keys_does_not_matter(query: Query) -> None:
+    messages = tuple(turned(m) for m in query.messages)
+    assert key(query) == key(replace(query, messages=messages, params=turned(query.params)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (replace(QUERY, tenant="a", model="bc"), replace(QUERY, tenant="ab", model="c")),
+        (replace(QUERY, tenant=None), replace(QUERY, tenant="")),
+        (replace(QUERY, tenant=None), replace(QUERY, tenant="null")),
+        (replace(QUERY, tenant="m", model=None), replace(QUERY, tenant=None, model="m")),
+        (replace(QUERY, tenant='a","m'), replace(QUERY, tenant="a", model='m","m')),
+        (replace(QUERY, params={"a": "1"}), replace(QUERY, params={"a": 1})),
+        (replace(QUERY, params={"a": True}), replace(QUERY, params={"a": 1})),
+        (replace(QUERY, params={"a": 1.0}), replace(QUERY, params={"a": 1})),
+        (replace(QUERY, params={"a": None}), QUERY),
+        (replace(QUERY, params={"a": [1, [2]]}), replace(QUERY, params={"a": [[1], 2]})),
+        (replace(QUERY, index=1), replace(QUERY, index=11)),
+    ],
+)
+def test_nothing_runs_into_each_other(one: Query, other: Query) -> None:
+    assert key(one) is not None
+    assert key(one) != key(other)
+
+
+def test_each_answer_has_its_own_key_whatever_it_was_asked_with() -> None:
+    many = keys_of(QUERY, 4, version="v")
+    assert many is not None
+    assert len(set(many)) == 4
+    assert many[2:] == keys_of(replace(QUERY, index=2), 2, version="v")
+
+
+def test_a_key_shows_nothing() -> None:
+    query = replace(QUERY, params={"api_key": "sk-12345678"}, tenant="acme")
+    found = key(query)
+    assert found is not None
+    assert len(found) == 64
+    assert set(found) <= set("0123456789abcdef")
+
+
+class Form(BaseModel):
+    name: str
+
+
+class Mode(str, Enum):
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+
+
+def endless() -> list[Any]:
+    inside: list[Any] = []
+    inside.append(inside)
+    return inside
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"bytes", {1, 2}, object(), Form, Form(name="a"), Tool("a"), Decimal(1), lambda: None),
+        *(float("nan"), float("inf"), {1: "a"}, {None: "a"}, "\ud83d", endless()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_json_does_not_know_has_no_key(value: object) -> None:
+    assert key(replace(QUERY, params={"a": value})) is None
+    assert key(replace(QUERY, params={"a": {"b": [value]}})) is None
+    message: Mapping[str, Any] = {"role": "user", "content": value}
+    assert key(replace(QUERY, messages=(message,))) is None
+
+
+def test_a_named_text_is_its_text() -> None:
+    assert key(replace(QUERY, params={"a": Mode.JSON})) == key(replace(QUERY, params={"a": "json"}))
+
+
+def test_a_source_is_named_or_the_very_object() -> None:
+    class Named:
+        cache_source = "litellm"
+
+    assert source_of(Named()) == source_of(Named())
+    one, other = ScriptedProvider([]), ScriptedProvider([])
+    assert source_of(one) == source_of(one)
+    assert source_of(one) != source_of(other)
+    assert source_of(one) != source_of(Named())
+
+
+def test_no_object_can_pass_for_a_named_source() -> None:
+    class Liar:
+        def __init__(self, cache_source: object) -> None:
+            self.cache_source = cache_source
+
+    other = ScriptedProvider([])
+    assert source_of(Liar(source_of(other))) != source_of(other)
+    assert source_of(Liar(None)) != source_of(Liar(None))
+
+
+def test_equal_objects_are_two_sources() -> None:
+    @dataclass
+    class Alike:
+        name: str
+
+    one, other = Alike("a"), Alike("a")
+    assert source_of(one) == source_of(one)
+    assert source_of(one) != source_of(other)
+
+
+def test_a_source_that_is_gone_is_forgotten() -> None:
+    # A later object may stand in the same place in memory.
+    assert len({source_of(ScriptedProvider([])) for _ in range(100)}) == 100
+
+
+def test_a_source_that_cannot_be_held_is_never_the_same() -> None:
+    class Slotted:
+        __slots__ = ()
+
+    provider = Slotted()
+    assert source_of(provider) != source_of(provider)
