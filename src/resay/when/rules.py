@@ -1,0 +1,193 @@
+"""The rules a policy can give for what is checked."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from resay.passage import Passage
+from resay.query import Query
+from resay.when.calling import Decide, asks, name_of, resolve
+from resay.when.gate import nothing_to_check
+
+__all__ = ["Role", "When"]
+
+_log = logging.getLogger(__name__)
+
+Role = Literal["user", "tool", "system", "developer", "assistant", "function"]
+_ROLES: tuple[object, ...] = get_args(Role)
+_PATH = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
+
+Count = Annotated[int, Field(ge=0)]
+
+
+def _function(value: object) -> object:
+    if value is None or callable(value):
+        return value
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    if not re.match(_PATH, value):
+        raise PydanticCustomError("import_path", "must be written as package.module:function")
+    return value
+
+
+Function = Annotated[
+    str | Decide | None,
+    PlainValidator(_function),
+    PlainSerializer(lambda f: f and name_of(f), when_used="json"),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _PATH}, {"type": "null"}]}),
+]
+
+
+class When(BaseModel):
+    """What must be so for a response to be checked. Without a rule every response is.
+
+    A rule that cannot be decided is no reason to skip a check.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+    )
+
+    min_chars: Count | None = Field(
+        default=None,
+        description="Check only responses with at least this many characters, white space around "
+        "them not counted.",
+    )
+    max_chars: Count | None = Field(
+        default=None, description="Check only responses with at most this many characters."
+    )
+    min_sentences: Count | None = Field(
+        default=None, description="Check only responses with at least this many sentences."
+    )
+    max_sentences: Count | None = Field(
+        default=None, description="Check only responses with at most this many sentences."
+    )
+    roles: Annotated[tuple[Role, ...], Field(strict=False, min_length=1)] | None = Field(
+        default=None,
+        description="Check only when the conversation's last message is from one of these.",
+    )
+    checkable: bool = Field(
+        default=False,
+        description="Skip responses that claim nothing: greetings, code, refusals, questions.",
+    )
+    call: Function = Field(
+        default=None,
+        description="A function, package.module:name, that is given the query and the response's "
+        "text and returns whether to check it. It may be async.",
+    )
+
+    @model_validator(mode="after")
+    def _must_leave_something(self) -> When:
+        for what in ("chars", "sentences"):
+            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+            if least is not None and most is not None and least > most:
+                raise ValueError(
+                    f"min_{what} ({least!r}) must not be greater than max_{what} ({most!r})"
+                )
+        return self
+
+    def load(self) -> None:
+        """Import the function of `call` now, which the first check would do otherwise.
+
+        Raises:
+            ConfigurationError: It cannot be imported, or not be called with a query and a text.
+        """
+        if self.call is not None:
+            resolve(self.call)
+
+    def before(self, query: Query | None) -> str | None:
+        """Say why not to check, as far as that is known before there is a response.
+
+        Args:
+            query: The query, where there is one.
+
+        Returns:
+            The reason, one line without content; None to check.
+        """
+        if self.roles is None or query is None or not query.messages:
+            return None
+        role = query.messages[-1].get("role")
+        if role in self.roles:
+            return None
+        shown = repr(role) if role in _ROLES else "something else"
+        return f"the last message is from {shown}, not from `when.roles` ({', '.join(self.roles)})"
+
+    async def after(self, query: Query | None, passage: Passage) -> str | None:
+        """Say why not to check a response.
+
+        Args:
+            query: The query, where there is one.
+            passage: The response.
+
+        Returns:
+            The reason, one line without content; None to check. `before` is not asked again.
+
+        Raises:
+            ConfigurationError: The function of `call` cannot be imported or called.
+        """
+        return (
+            self._by_length(passage)
+            or self._by_gate(passage)
+            or await self._by_call(query, passage)
+        )
+
+    def _by_length(self, passage: Passage) -> str | None:
+        chars = len(passage.text.strip())
+        sentences = len(passage.sentences)
+        return (
+            _too_few(chars, "character", "min_chars", self.min_chars)
+            or _too_many(chars, "character", "max_chars", self.max_chars)
+            or _too_few(sentences, "sentence", "min_sentences", self.min_sentences)
+            or _too_many(sentences, "sentence", "max_sentences", self.max_sentences)
+        )
+
+    def _by_gate(self, passage: Passage) -> str | None:
+        kind = nothing_to_check(passage) if self.checkable else None
+        return f"the response is {kind}, with nothing to check (`when.checkable`)" if kind else None
+
+    async def _by_call(self, query: Query | None, passage: Passage) -> str | None:
+        if self.call is None:
+            return None
+        name = name_of(self.call)
+        function = resolve(self.call)
+        try:
+            is_wanted = await asks(function, query, passage.text)
+        except Exception as error:
+            # Whatever goes wrong in it must not lose the check.
+            _log.warning(
+                "%s of `when.call` failed (%s); the response is checked", name, type(error).__name__
+            )
+            return None
+        return None if is_wanted else f"`when.call` ({name}) says not to check the response"
+
+
+def _too_few(count: int, what: str, rule: str, least: int | None) -> str | None:
+    if least is None or count >= least:
+        return None
+    return f"the response has {_counted(count, what)}, fewer than `when.{rule}` ({least})"
+
+
+def _too_many(count: int, what: str, rule: str, most: int | None) -> str | None:
+    if most is None or count <= most:
+        return None
+    return f"the response has {_counted(count, what)}, more than `when.{rule}` ({most})"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
