@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import ClassVar, Literal
 
+import anyio
 import pytest
 
-from resay import Passage, Policy
+from resay import Passage, Policy, Query
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
-from resay.providers import ReplayProvider
+from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry
 from resay.scorers.prompt import render
 from resay.verdict import Scores, Verdict
@@ -39,7 +41,7 @@ async def run(
     *steps: dict[str, object],
     samples: list[str] = SAMPLES,
     references: tuple[str, ...] = (),
-    asked: ReplayProvider | None = None,
+    asked: Provider | None = None,
     passage: Passage = PASSAGE,
     **policy: object,
 ) -> Verdict:
@@ -320,3 +322,144 @@ async def test_a_sentence_there_is_nothing_to_say_about_is_no_lost_one() -> None
     assert verdict.steps[0].failures == {"ProviderError": 1}
     verdict = await run({"method": "odd", "mood": "lossy"})
     assert verdict.reason == "1 of 2 sentences could not be scored"
+
+
+class Rendezvous:
+    """A judge that answers one kind of question only once the other kind was asked as well."""
+
+    def __init__(self) -> None:
+        self.asked = {"Sentence:": anyio.Event(), "Sentences:": anyio.Event()}
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        mine = "Sentences:" if "Sentences:" in query.question else "Sentence:"
+        self.asked[mine].set()
+        for event in self.asked.values():
+            await event.wait()
+        return Completions((Completion("1: Yes\n2: No" if mine == "Sentences:" else "No"),))
+
+
+async def test_steps_that_do_not_depend_on_each_other_run_together() -> None:
+    each, once = {"method": "prompt"}, {"method": "prompt", "mode": "per_sample"}
+    with anyio.fail_after(20):
+        verdict = await run(each, once, asked=Rendezvous())
+    assert [step.note for step in verdict.steps] == [None, None]
+    # What they found is written in the chain's order, whoever was first.
+    assert [s.score for s in verdict.sentences] == [0.0, 1.0]
+
+
+async def test_a_step_that_settles_goes_before_those_it_saves_work() -> None:
+    each = {"method": "prompt", "settle": {"above": 0.9}}
+    once = {"method": "prompt", "mode": "per_sample"}
+    provider = Rendezvous()
+    provider.asked["Sentences:"].set()
+    verdict = await run(each, once, asked=provider)
+    assert [step.method for step in verdict.steps] == ["prompt"]
+    assert [s.score for s in verdict.sentences] == [1.0, 1.0]
+
+
+class Count:
+    """A judge that says No to the sentences it is told to, and counts."""
+
+    def __init__(self, *doubted: str) -> None:
+        self.doubted = doubted
+        self.asked: Counter[str] = Counter()
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        sentence = query.question.partition("Sentence: ")[2].partition("\n")[0]
+        self.asked[sentence] += 1
+        return Completions((Completion("No" if sentence in self.doubted else "Yes"),))
+
+
+MANY = [f"The bridge opened in 1932. Its painter was {name}." for name in "ABCDEFGHIJ"]
+
+
+async def test_no_more_samples_are_compared_than_the_decisions_need() -> None:
+    provider = Count(SENTENCES[1])
+    threshold = {"passage": None, "sentence": 0.5}
+    verdict = await run({"method": "prompt"}, samples=MANY, asked=provider, threshold=threshold)
+    assert [s.flagged for s in verdict.sentences] == [False, True]
+    assert verdict.steps[0].usage.calls == sum(provider.asked.values()) < 2 * len(MANY)
+    everything = Count(SENTENCES[1])
+    sampling = {"confidence": None, "max": 10}
+    await run({"method": "prompt"}, samples=MANY, asked=everything, sampling=sampling)
+    assert sum(everything.asked.values()) == 2 * len(MANY)
+
+
+async def test_a_block_is_settled_by_one_sentence() -> None:
+    class Torn(Count):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            answers = await super().complete(query, n=n)
+            torn = SENTENCES[0] in query.question.partition("Sentence: ")[2]
+            odd = any(f"painter was {name}" in query.question for name in "ACEGI")
+            return Completions((Completion("No"),)) if torn and odd else answers
+
+    asked = {"annotate": Torn(SENTENCES[1]), "block": Torn(SENTENCES[1])}
+    for action, provider in asked.items():
+        await run(
+            {"method": "prompt"},
+            samples=MANY,
+            asked=provider,
+            threshold={"passage": None, "sentence": 0.5},
+            sampling={"max": 10, "min": 6, "confidence": 1.0},
+            action={"do": action},
+        )
+    # Six No of ten are more than half, whatever follows.
+    assert asked["block"].asked == {SENTENCES[0]: 6, SENTENCES[1]: 6}
+    assert asked["annotate"].asked == {SENTENCES[0]: 10, SENTENCES[1]: 6}
+
+
+async def test_a_band_is_settled_at_its_edges() -> None:
+    provider = Count(SENTENCES[1])
+    verdict = await run(
+        {"method": "prompt", "settle": {"below": 0.1, "above": 0.6}},
+        {"method": "prompt", "mode": "per_sample"},
+        samples=MANY,
+        asked=provider,
+    )
+    assert [step.method for step in verdict.steps] == ["prompt"]
+    assert provider.asked[SENTENCES[0]] < len(MANY)
+
+
+async def test_a_correction_is_foreseen_while_samples_are_compared() -> None:
+    provider = Count()
+    verdict = await run(
+        {"method": "prompt"},
+        {"method": "snowballing"},
+        samples=MANY,
+        asked=provider,
+        threshold={"passage": 0.8, "sentence": None},
+    )
+    assert verdict.decision == "consistent"
+    assert sum(provider.asked.values()) == 2 * 3
+
+
+async def test_what_was_found_before_the_deadline_is_told() -> None:
+    class Slow(Count):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if "painter was C" in query.question:
+                await anyio.sleep_forever()
+            return await super().complete(query, n=n)
+
+    chain = Chain(
+        Policy.of({"chain": [{"method": "prompt"}], "sampling": {"confidence": None, "max": 10}})
+    )
+    evidence = Evidence(Samples(MANY), judge_provider=Slow(SENTENCES[1]))
+    verdict = await chain.run(PASSAGE, evidence, anyio.current_time() + 0.5)
+    assert verdict.decision == "inconclusive"
+    assert "limits.deadline_s" in verdict.reason
+    assert [s.score for s in verdict.sentences] == [0.0, 1.0]
+    assert not verdict.flagged_sentences
+
+
+async def test_a_composed_method_looks_at_all_samples() -> None:
+    provider = Count(SENTENCES[1])
+    part = {"scorer": {"method": "prompt"}, "weight": 1.0}
+    verdict = await run({"method": "ensemble", "parts": [part]}, samples=MANY, asked=provider)
+    assert sum(provider.asked.values()) == 2 * len(MANY)
+    assert [s.score for s in verdict.sentences] == [0.0, 1.0]

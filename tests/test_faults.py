@@ -34,8 +34,8 @@ DEADLINE_S = 4.0
 # Samples after the main call, so that `after=1` in a fault spares exactly the main call.
 POLICY = {
     "chain": [{"method": "prompt", "mode": "per_sample"}],
-    "sampling": {"start": "after"},
-    "limits": {"deadline_s": DEADLINE_S, "timeout_s": 0.5, "retries": 1},
+    "sampling": {"start": "after", "confidence": None},
+    "limits": {"deadline_s": DEADLINE_S, "timeout_s": 1.0, "retries": 1},
 }
 GUARD = Guard(POLICY, model="openai/simulated")
 

@@ -44,10 +44,11 @@ async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> N
 
 async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
     answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
-    # The main call, one request for five samples, and a judge for each of them.
-    assert simulated.calls == 7
-    assert answer.usage.calls == 7
-    assert answer.verdict.usage.calls == 6
+    # The main call, two requests for samples, and a judge for each of them.
+    assert answer.verdict.samples == 5
+    assert simulated.calls == 8
+    assert answer.usage.calls == 8
+    assert answer.verdict.usage.calls == 7
     assert answer.verdict.steps[0].usage.calls == 5
     assert answer.usage.prompt_tokens == simulated.prompt_tokens
     assert answer.usage.completion_tokens == simulated.completion_tokens
@@ -58,7 +59,10 @@ async def test_block_counts_as_well(simulated: SimulatedProvider) -> None:
     guard = Guard({**NGRAM, "action": {"do": "block", "message": "Withheld."}}, model=MODEL)
     answer = await guard.aask(QUESTION, **simulated.params)
     assert (answer.text, answer.blocked, answer.usage.calls) == ("Withheld.", True, 2)
-    raising = Guard({**NGRAM, "action": {"do": "block", "exit": "raise"}}, model=MODEL)
+    raising = Guard(
+        {**NGRAM, "action": {"do": "block", "exit": "raise"}, "cache": {"store": "none"}},
+        model=MODEL,
+    )
     with pytest.raises(HallucinationBlocked) as caught:
         await raising.aask(QUESTION, **simulated.params)
     assert caught.value.verdict.usage.calls == 1
@@ -100,7 +104,7 @@ async def test_concurrent_requests_never_mix(simulated: SimulatedProvider) -> No
             s.contradicted_by.text for s in answer.verdict.flagged_sentences if s.contradicted_by
         ]
         found[i] = " ".join([answer.text, *said])
-        assert answer.usage.calls == 7
+        assert answer.verdict.steps[0].usage.calls <= answer.verdict.samples
 
     async with anyio.create_task_group() as tasks:
         for i in range(len(subjects)):
@@ -169,7 +173,8 @@ async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
         KNOWN_THEN_MADE_UP, question=QUESTION, model=MODEL, **simulated.params
     )
     assert [s.flagged for s in verdict.sentences] == [False, True]
-    assert verdict.usage.calls == 6
+    assert verdict.samples == 5
+    assert verdict.usage.calls == 2 + 5
 
 
 async def test_a_conversation_is_resampled_whole(simulated: SimulatedProvider) -> None:
@@ -183,7 +188,10 @@ async def test_a_conversation_is_resampled_whole(simulated: SimulatedProvider) -
 
 async def test_another_judge_is_asked_with_its_own_key(simulated: SimulatedProvider) -> None:
     judge = {"model": "openai/judge", "params": {"api_base": simulated.base_url, "api_key": "j"}}
-    policy = {"chain": [{"method": "prompt", "mode": "per_sample", "judge": judge}]}
+    policy = {
+        "chain": [{"method": "prompt", "mode": "per_sample", "judge": judge}],
+        "sampling": {"confidence": None},
+    }
     answer = await Guard(policy, model=MODEL).aask(QUESTION, **simulated.params)
     models = [r.body["model"] for r in simulated.requests if r.body]
     assert sorted(models) == ["judge"] * 5 + ["simulated"] * 2

@@ -1,27 +1,46 @@
-"""One check: its evidence, its meters and its clock."""
+"""One check: its evidence, its meters, its limits and its clock."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from resay import __version__
+from resay.board import Board
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
 from resay.passage import Passage
 from resay.policy import Policy
 from resay.providers.base import Provider
+from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.query import Query
 from resay.verdict import Usage, Verdict
 
-__all__ = ["Check"]
+__all__ = ["Check", "Given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a caller supplies for a check.
+
+    Attributes:
+        references: Trusted texts.
+        samples: Other responses to the same question; None to have them drawn.
+        logprobs: The response's tokens with their probabilities, where they are known.
+    """
+
+    references: Sequence[str] = ()
+    samples: Sequence[str] | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 class Check:
@@ -33,8 +52,8 @@ class Check:
         query: What the response answers, where it is known.
         sampler: Gives samples; None where none may be drawn.
         judge: Answers for judges; None where nobody may be asked.
-        references: Trusted texts.
-        samples: Samples that are there already.
+        given: What the caller supplies.
+        cache: Where samples are kept; None for nowhere.
     """
 
     def __init__(
@@ -44,21 +63,26 @@ class Check:
         query: Query | None,
         sampler: Provider | None,
         judge: Provider | None,
-        references: Sequence[str],
-        samples: Sequence[str] | None = None,
+        given: Given,
+        cache: Cache | None = None,
     ) -> None:
         self._policy = policy
         self._chain = chain
         self._query = query
+        self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
+        limits = policy.limits
+        self._budget = Budget(calls=limits.calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
         self._sampler = Metered(sampler) if sampler else None
         self._judge = Metered(judge) if judge else None
+        self._logprobs = given.logprobs
         self._evidence = Evidence(
-            samples=Samples(samples or (), splitter=policy.splitter),
-            references=Samples(references, splitter=policy.splitter),
+            samples=Samples(given.samples or (), splitter=policy.splitter),
+            references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
+            judge_source=source_of(judge) if judge else "",
         )
 
     @property
@@ -66,30 +90,55 @@ class Check:
         """When the whole request must be over, on the event loop's clock."""
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
+    @property
+    def evidence(self) -> Evidence:
+        """What the check has to go by."""
+        return self._evidence
+
+    @property
+    def usage(self) -> Usage:
+        """What it has cost so far."""
+        meters = [m for m in (self._sampler, self._judge) if m is not None]
+        return sum((m.usage for m in meters), Usage())
+
     def _limited(self, provider: Provider) -> Provider:
-        limits = self._policy.limits
+        limits, process = self._policy.limits, self._policy.limits.process
         if limits.timeout_s is not None:
             provider = TimeLimited(provider, limits.timeout_s)
-        return Retrying(Limited(provider, self._slots), limits.retries)
+        together = process_limiter(process.concurrency, process.calls_per_minute)
+        # Nobody takes a place of the process, or a call of the budget, while waiting for one of
+        # the check's own.
+        provider = Limited(Budgeted(provider, self._budget, together), self._slots)
+        return Retrying(provider, limits.retries)
 
-    def start_sampling(self, tasks: TaskGroup) -> None:
-        """Start to draw samples, if any step wants them."""
+    def prepare_sampling(self, tasks: TaskGroup) -> None:
+        """Say where samples come from, if any step wants them. None is drawn yet."""
         if self._sampler is None or self._query is None or not self._chain.needing("samples"):
             return
         sampling = self._policy.sampling
         query = self._query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        self._evidence.samples.start_drawing(
-            tasks, self._limited(self._sampler), query, sampling.max
+        provider = self._limited(self._sampler)
+        if self._cache is not None:
+            source = source_of(self._sampler.inner)
+            provider = Caching(
+                provider, self._cache, version=f"sample/{__version__}", source=source
+            )
+        self._evidence.samples.draw_from(
+            tasks, provider, query, most=sampling.max, ahead=sampling.ahead
         )
+
+    def start_sampling(self) -> None:
+        """Draw the samples that are looked at in any case, before there is a response."""
+        self._evidence.samples.want(self._chain.samples_at_first)
 
     async def run(self, response: str, logprobs: tuple[TokenLogprob, ...] = ()) -> Verdict:
         """Run the chain over a response.
 
         Args:
             response: The text.
-            logprobs: Its tokens with their probabilities, where they are known.
+            logprobs: Its tokens with their probabilities, where the main call returned them.
 
         Returns:
             The verdict, with what the check cost and took.
@@ -97,11 +146,46 @@ class Check:
         passage = await anyio.to_thread.run_sync(
             partial(Passage.of, response, splitter=self._policy.splitter)
         )
-        evidence = replace(self._evidence, logprobs=logprobs)
-        verdict = await self._chain.run(passage, evidence, self.deadline)
-        meters = [m for m in (self._sampler, self._judge) if m is not None]
-        return replace(
-            verdict,
-            usage=sum((m.usage for m in meters), Usage()),
-            elapsed_s=anyio.current_time() - self._started,
-        )
+        skipped = await self.skip(passage)
+        if skipped:
+            return self._finished(Verdict("skipped", None, skipped))
+        evidence = replace(self._evidence, logprobs=self._logprobs or logprobs)
+        verdict = await self._chain.run(passage, evidence, self.deadline, self._budget)
+        return self._finished(verdict)
+
+    async def finish(self, board: Board, logprobs: tuple[TokenLogprob, ...] = ()) -> Verdict:
+        """Run what is left of the chain over sentences that were scored while they came.
+
+        Args:
+            board: The whole passage with what is known of its sentences.
+            logprobs: The response's tokens with their probabilities.
+
+        Returns:
+            The verdict, with what the check cost and took.
+        """
+        evidence = replace(self._evidence, logprobs=self._logprobs or logprobs)
+        verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
+        return self._finished(verdict)
+
+    async def conclude(self, board: Board) -> Verdict:
+        """Decide by what is known, where nothing more is to be done."""
+        return self._finished(await self._chain.conclude(board, self._evidence, self._budget))
+
+    def skip_early(self) -> str | None:
+        """Return why the policy leaves the query alone whatever the response, or None."""
+        when = self._policy.when
+        return when.before(self._query) if when else None
+
+    async def skip(self, passage: Passage) -> str | None:
+        """Return why the policy leaves the response alone, or None."""
+        when = self._policy.when
+        if when is None:
+            return None
+        with anyio.CancelScope(deadline=self.deadline):
+            return when.before(self._query) or await when.after(self._query, passage)
+        # In doubt it is checked, as far as there is time.
+        return None
+
+    def _finished(self, verdict: Verdict) -> Verdict:
+        elapsed_s = anyio.current_time() - self._started
+        return replace(verdict, usage=self.usage, elapsed_s=elapsed_s)

@@ -16,6 +16,8 @@ from resay.passage import Passage, Splitter
 from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
 from resay.query import Message, Query
+from resay.stopping import Stopping
+from resay.verdict import Scores
 
 __all__ = ["Evidence", "Judge", "Sample", "Samples", "as_messages"]
 
@@ -42,7 +44,8 @@ class Sample:
 class Samples:
     """A growing pool of samples, shared by all scorers of one check.
 
-    Whoever iterates gets every sample from the first on, as they land; each is drawn once.
+    Nothing is drawn before somebody wants it, and each sample is drawn once, whoever wants it.
+    Iterating wants all there can be; `first` wants so many.
 
     Args:
         texts: Samples that are there from the start.
@@ -56,7 +59,7 @@ class Samples:
         self._splitter: Splitter = splitter
         self._items: list[Sample] = []
         self._changed = anyio.Event()
-        self._drawing = 0
+        self._source: _Source | None = None
         self.failures: list[Exception] = []
         for text in texts:
             self._add(text)
@@ -66,36 +69,56 @@ class Samples:
         if text.strip():
             self._items.append(Sample(len(self._items), text, self._splitter))
 
-    def start_drawing(self, tasks: TaskGroup, provider: Provider, query: Query, count: int) -> None:
-        """Start to draw samples in the background.
+    def draw_from(
+        self, tasks: TaskGroup, provider: Provider, query: Query, *, most: int, ahead: int = 0
+    ) -> None:
+        """Say where samples come from; none is drawn yet.
 
         Args:
             tasks: The task group the drawing lives in; cancelling it ends the drawing.
             provider: Who is asked.
             query: What is asked.
-            count: How many samples to draw.
+            most: How many samples may be asked for, those included that do not come.
+            ahead: How many more than wanted are drawn.
         """
-        self._drawing += 1
-        tasks.start_soon(self._draw, provider, query, count)
+        self._source = _Source(tasks, provider, query, most, ahead)
 
-    async def _draw(self, provider: Provider, query: Query, count: int) -> None:
+    def want(self, count: int) -> None:
+        """Have samples drawn until there are so many, or no more can be had."""
+        source = self._source
+        if source is None:
+            return
+        source.wanted = max(source.wanted, count)
+        wave = source.take(len(self._items))
+        if wave:
+            source.tasks.start_soon(self._draw, source, wave)
+
+    async def _draw(self, source: _Source, wave: range) -> None:
+        query = replace(source.query, index=wave.start)
+        left = len(wave)
+
+        def land(completion: Completion) -> None:
+            nonlocal left
+            left -= 1
+            source.coming -= 1
+            self._add(completion.text)
+            self._go_on()
+
         try:
-            await draw(provider, query, count, self._land, self._fail)
+            await draw(source.provider, query, len(wave), land, self.failures.append)
         # A provider that breaks in an unforeseen way costs its samples, not the user's answer.
         except Exception as error:
-            self._fail(error)
+            self.failures.append(error)
+        except anyio.get_cancelled_exc_class():
+            source.most = source.asked
+            raise
         finally:
-            self._drawing -= 1
-            self._notify()
+            source.coming -= left
+            self._go_on()
 
-    def _land(self, completion: Completion) -> None:
-        self._add(completion.text)
-        self._notify()
-
-    def _fail(self, error: Exception) -> None:
-        self.failures.append(error)
-
-    def _notify(self) -> None:
+    def _go_on(self) -> None:
+        """Draw in place of what did not come, and tell who waits."""
+        self.want(0)
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -103,14 +126,35 @@ class Samples:
         return len(self._items)
 
     async def __aiter__(self) -> AsyncIterator[Sample]:
-        position = 0
-        while True:
-            while position < len(self._items):
+        async for sample in self.first(self.most):
+            yield sample
+
+    async def first(self, count: int, *, after: int = 0) -> AsyncIterator[Sample]:
+        """Yield the first samples, each as soon as it is there.
+
+        Args:
+            count: How many are wanted.
+            after: How many of them to leave out.
+
+        Yields:
+            At most `count - after` samples; fewer where no more can be had.
+        """
+        self.want(count)
+        position = after
+        while position < count:
+            if position < len(self._items):
                 yield self._items[position]
                 position += 1
-            if not self._drawing:
+            elif self._source is not None and self._source.coming:
+                await self._changed.wait()
+            else:
                 return
-            await self._changed.wait()
+
+    @property
+    def most(self) -> int:
+        """How many there would be if everything that may be drawn came."""
+        source = self._source
+        return len(self._items) + (source.coming + source.left if source else 0)
 
     @property
     def landed(self) -> tuple[Sample, ...]:
@@ -118,7 +162,7 @@ class Samples:
         return tuple(self._items)
 
     async def all(self) -> tuple[Sample, ...]:
-        """Wait until nothing more is being drawn and return every sample."""
+        """Draw all there can be and return them."""
         return tuple([sample async for sample in self])
 
     @property
@@ -129,6 +173,35 @@ class Samples:
         that, and then agreement between the samples means nothing.
         """
         return len(self._items) > 1 and len({s.text for s in self._items}) == 1
+
+
+@dataclass(slots=True)
+class _Source:
+    """Where samples come from, and how many were asked for."""
+
+    tasks: TaskGroup
+    provider: Provider
+    query: Query
+    most: int
+    ahead: int
+    wanted: int = 0
+    asked: int = 0
+    coming: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.most - self.asked
+
+    def take(self, there: int) -> range:
+        """Return which samples are to be asked for now."""
+        if not self.wanted:
+            return range(0)
+        short = self.wanted + self.ahead - there - self.coming
+        count = max(min(short, self.left), 0)
+        wave = range(self.asked, self.asked + count)
+        self.asked += count
+        self.coming += count
+        return wave
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +245,10 @@ class Judge:
         except Exception as error:
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
 
+    def at(self, index: int) -> Judge:
+        """Return the same judge asked for another of several answers to the same."""
+        return replace(self, query=replace(self.query, index=index))
+
     def with_params(self, **params: Any) -> Judge:
         """Return the same judge asked with further parameters."""
         return replace(self, query=replace(self.query, params={**self.query.params, **params}))
@@ -202,14 +279,21 @@ class Evidence:
             that methods can compare with as they do with samples.
         query: The query the response answers, where it is known.
         judge_provider: Who answers for judges, or None when nobody can be asked.
+        judge_source: What tells that provider's answers from those of others, for a cache.
         logprobs: The tokens of the response with their probabilities; empty where there are none.
         scores: What the steps before this one say, one entry per sentence of the passage; for
             corrections.
+        stopping: When a method that compares with one sample at a time has seen enough; None to
+            look at all samples there can be.
+        unfinished: Where a method that is cancelled leaves what it has so far.
     """
 
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
     query: Query | None = None
     judge_provider: Provider | None = None
+    judge_source: str = field(default="", repr=False)
     logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()
+    stopping: Stopping | None = None
+    unfinished: list[Scores] = field(default_factory=list[Scores])

@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, TypeVar
-
-import anyio
-from anyio.abc import TaskGroup
+from typing import Any, get_args
 
 from resay.actions import Answer, act
 from resay.chain import Chain
-from resay.checking import Check
-from resay.errors import ConfigurationError, DeadlineExceededError
-from resay.logprobs import TokenLogprob, tokens_of
-from resay.policy import Policy
-from resay.providers.base import Completion, Provider
-from resay.providers.layers import Metered, Retrying
+from resay.checking import Given
+from resay.demands import Demands, check_single
+from resay.errors import ConfigurationError
+from resay.policy import Policy, StreamMode
+from resay.providers.base import Provider
+from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.logprobs import WithLogprobs
 from resay.query import Message, Query
-from resay.scorers.logprobs import alternatives_wanted
+from resay.running import Running, Sources
+from resay.streaming import AnswerStream, SyncAnswerStream
 from resay.sync import run_sync
 from resay.verdict import Verdict
 
 __all__ = ["Guard", "Sources"]
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Who answers what. Adapters use it to send each kind of call its own way.
-
-    Attributes:
-        main: Gives the response.
-        samples: Gives the samples.
-        judge: Answers for judges, those named in the policy and the response's own model.
-    """
-
-    main: Provider
-    samples: Provider
-    judge: Provider
-
-    @classmethod
-    def all(cls, provider: Provider) -> Sources:
-        """Let one provider answer everything."""
-        return cls(provider, provider, provider)
 
 
 class Guard:
@@ -82,7 +56,10 @@ class Guard:
         provider: Provider | None = None,
     ) -> None:
         self.policy = Policy.of(policy)
-        self._chain = Chain(self.policy)
+        cache = open_cache(self.policy.cache)
+        self._chain = Chain(self.policy, cache)
+        self._running = Running(self.policy, self._chain, cache)
+        self._demands = Demands(self._chain, has_provider=provider is not None)
         self._model = model
         self._provider = provider
 
@@ -105,6 +82,7 @@ class Guard:
         *,
         model: str | None = None,
         entity: str | None = None,
+        tenant: str | None = None,
         references: Sequence[str] = (),
         **params: Any,
     ) -> Answer:
@@ -115,6 +93,8 @@ class Guard:
             model: The model to ask in place of the guard's own.
             entity: What the question is mainly about, for methods that ask back for it; None to
                 have the judge asked, where the policy does not say.
+            tenant: On whose behalf, where the application serves several: what is cached for one is
+                never used for another.
             references: Trusted texts for the steps of the chain that compare with references.
             **params: Provider parameters of the main call, such as `temperature` or `api_base`.
 
@@ -127,7 +107,9 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        query = Query.of(question, model=model or self._model, entity=entity, **params)
+        query = Query.of(
+            question, model=model or self._model, entity=entity, tenant=tenant, **params
+        )
         return await self.arun(query, self._sources(query), references=references)
 
     async def acheck(
@@ -140,6 +122,7 @@ class Guard:
         logprobs: Sequence[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
+        tenant: str | None = None,
         **params: Any,
     ) -> Verdict:
         """Check a response that is there already.
@@ -154,6 +137,7 @@ class Guard:
                 objects or as mappings.
             model: The model that wrote the response, for samples and for judging.
             entity: What the response is mainly about, for methods that ask back for it.
+            tenant: On whose behalf, as for `aask`.
             **params: Provider parameters, such as `api_base`.
 
         Returns:
@@ -164,18 +148,19 @@ class Guard:
         """
         query = None
         if question is not None:
-            query = Query.of(question, model=model or self._model, entity=entity, **params)
-        elif model or self._model or params or entity:
-            query = Query((), model or self._model, params, entity)
-        self._check_question(query)
-        self._check_samples(query, samples)
-        self._check_references(references)
-        tokens = self._tokens(logprobs)
+            query = Query.of(
+                question, model=model or self._model, entity=entity, tenant=tenant, **params
+            )
+        elif model or self._model or params or entity or tenant:
+            query = Query((), model or self._model, params, entity, tenant)
+        self._demands.check_question(query)
+        self._demands.check_samples(query, samples)
+        self._demands.check_references(references)
+        tokens = self._demands.tokens(logprobs)
         draws = samples is None and self._chain.needing("samples")
         sources = self._sources(query) if draws or self._chain.needing("judge") else None
-        return await _in_task_group(
-            partial(self._check, response, query, sources, samples, references, tokens)
-        )
+        given = Given(references, samples, tokens)
+        return await self._running.check(response, query, sources, given)
 
     async def arun(
         self, query: Query, sources: Sources, *, references: Sequence[str] = ()
@@ -197,11 +182,87 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        self._check_question(query)
-        self._check_references(references)
-        if query.params.get("stream") or query.params.get("n", 1) != 1:
-            raise ConfigurationError("the guard gives one whole answer; leave out `stream` and `n`")
-        return await _in_task_group(partial(self._run, query, sources, references))
+        self._demands.check_question(query)
+        self._demands.check_references(references)
+        check_single(query)
+        return await self._running.answer(query, sources, references)
+
+    def astream(
+        self,
+        question: str | Sequence[Message] | Query,
+        *,
+        mode: StreamMode | None = None,
+        model: str | None = None,
+        entity: str | None = None,
+        tenant: str | None = None,
+        references: Sequence[str] = (),
+        **params: Any,
+    ) -> AnswerStream:
+        """Ask the model and hand over its answer while it is written, checked as `mode` says.
+
+        Args:
+            question: A question, a conversation in OpenAI's message shape, or a `Query`.
+            mode: `hold` releases a sentence once its own score is in, while later ones are still
+                written; `after` passes text on as it comes, and has the verdict at the end;
+                `buffer` gives all or nothing. None for the policy's `stream`.
+            model: The model to ask in place of the guard's own.
+            entity: What the question is mainly about, as for `aask`.
+            tenant: On whose behalf, as for `aask`.
+            references: Trusted texts for the steps of the chain that compare with references.
+            **params: Provider parameters of the main call.
+
+        Returns:
+            An async context manager and iterator of parts; `answer` is there at its end. Iterating
+            raises what `aask` raises.
+
+        Raises:
+            ConfigurationError: What the chain needs is not there.
+        """
+        query = Query.of(
+            question, model=model or self._model, entity=entity, tenant=tenant, **params
+        )
+        return self.arun_stream(query, self._sources(query), mode=mode, references=references)
+
+    def arun_stream(
+        self,
+        query: Query,
+        sources: Sources,
+        *,
+        mode: StreamMode | None = None,
+        references: Sequence[str] = (),
+    ) -> AnswerStream:
+        """Do what `astream` does, with each kind of call going where `sources` says."""
+        self._demands.check_question(query)
+        self._demands.check_references(references)
+        check_single(query)
+        chosen = mode or self.policy.stream
+        if chosen not in get_args(StreamMode):
+            raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
+        return AnswerStream(partial(self._running.stream, query, sources, references, chosen))
+
+    def stream(
+        self,
+        question: str | Sequence[Message] | Query,
+        *,
+        mode: StreamMode | None = None,
+        model: str | None = None,
+        entity: str | None = None,
+        tenant: str | None = None,
+        references: Sequence[str] = (),
+        **params: Any,
+    ) -> SyncAnswerStream:
+        """Do what `astream` does, for callers that are not async: `with`, then `for`."""
+        return SyncAnswerStream(
+            self.astream(
+                question,
+                mode=mode,
+                model=model,
+                entity=entity,
+                tenant=tenant,
+                references=references,
+                **params,
+            )
+        )
 
     def ask(
         self,
@@ -209,12 +270,19 @@ class Guard:
         *,
         model: str | None = None,
         entity: str | None = None,
+        tenant: str | None = None,
         references: Sequence[str] = (),
         **params: Any,
     ) -> Answer:
         """Do what `aask` does, for callers that are not async."""
         return run_sync(
-            self.aask, question, model=model, entity=entity, references=references, **params
+            self.aask,
+            question,
+            model=model,
+            entity=entity,
+            tenant=tenant,
+            references=references,
+            **params,
         )
 
     def check(
@@ -227,6 +295,7 @@ class Guard:
         logprobs: Sequence[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
+        tenant: str | None = None,
         **params: Any,
     ) -> Verdict:
         """Do what `acheck` does, for callers that are not async."""
@@ -239,6 +308,7 @@ class Guard:
             logprobs=logprobs,
             model=model,
             entity=entity,
+            tenant=tenant,
             **params,
         )
 
@@ -260,114 +330,3 @@ class Guard:
                 " response, or name another in the policy with `judge:`"
             )
         return Sources.all(LiteLLMProvider())
-
-    def _check_question(self, query: Query | None) -> None:
-        asking = self._chain.needing("query")
-        if asking and (query is None or not query.question):
-            raise ConfigurationError(
-                f"method {asking!r} compares with the question; pass `question`"
-            )
-
-    def _check_references(self, references: Sequence[str]) -> None:
-        if isinstance(references, str):
-            raise ConfigurationError("references must be a list of texts, not one text")
-        asking = self._chain.needing("references")
-        if asking and not references:
-            raise ConfigurationError(
-                f"method {asking!r} compares with references; pass `references`"
-            )
-        if references and not asking:
-            raise ConfigurationError(
-                "no step of the chain compares with references; set `evidence: references` on one"
-            )
-
-    def _check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
-        if isinstance(samples, str):
-            raise ConfigurationError("samples must be a list of texts, not one text")
-        asking = self._chain.needing("samples")
-        can_draw = query is not None and query.messages and (query.model or self._provider)
-        if asking and samples is None and not can_draw:
-            raise ConfigurationError(
-                f"method {asking!r} needs samples; pass `samples`, or the question and the `model`"
-                " to draw them from"
-            )
-
-    def _tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
-        asking = self._chain.needing("logprobs")
-        if asking and not logprobs:
-            raise ConfigurationError(
-                f"method {asking!r} looks at the probabilities of the response's tokens; pass them"
-                " as `logprobs`, or have the guard ask the model (`ask`), which returns them"
-            )
-        if logprobs and not asking:
-            raise ConfigurationError(
-                "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
-            )
-        return tokens_of(logprobs or ())
-
-    async def _run(
-        self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
-    ) -> Answer:
-        check = Check(self.policy, self._chain, query, sources.samples, sources.judge, references)
-        may_call_tools = "tools" in query.params or "functions" in query.params
-        early = self.policy.sampling.start == "together" and not may_call_tools
-        if early:
-            check.start_sampling(tasks)
-        main = Metered(sources.main)
-        completion = await self._main_call(main, query, check.deadline)
-        # A pure tool call has no words to check, so no sample is worth its price.
-        if not early and completion.text.strip():
-            check.start_sampling(tasks)
-        verdict = await check.run(completion.text, completion.logprobs)
-        return act(
-            self.policy,
-            completion.text,
-            verdict,
-            usage=main.usage + verdict.usage,
-            completion=completion,
-        )
-
-    async def _main_call(self, main: Provider, query: Query, deadline: float) -> Completion:
-        asked: Provider = Retrying(main, self.policy.limits.retries)
-        if self._chain.needing("logprobs"):
-            asked = WithLogprobs(asked, alternatives_wanted(self.policy.chain))
-        with anyio.CancelScope(deadline=deadline):
-            return (await asked.complete(query)).first
-        raise DeadlineExceededError(
-            f"{query.model or 'the model'} did not answer within"
-            f" {self.policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
-        )
-
-    async def _check(
-        self,
-        response: str,
-        query: Query | None,
-        sources: Sources | None,
-        samples: Sequence[str] | None,
-        references: Sequence[str],
-        logprobs: tuple[TokenLogprob, ...],
-        tasks: TaskGroup,
-    ) -> Verdict:
-        sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
-        check = Check(self.policy, self._chain, query, sampler, judge, references, samples)
-        if samples is None and response.strip():
-            check.start_sampling(tasks)
-        return await check.run(response, logprobs)
-
-
-async def _in_task_group(work: Callable[[TaskGroup], Awaitable[T]]) -> T:
-    """Run work beside background tasks that end with it.
-
-    An error of the work is raised as it is, where a task group alone would wrap it.
-    """
-    result: list[T] = []
-    failure: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        try:
-            result.append(await work(tasks))
-        except Exception as error:
-            failure = error
-        tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return result[0]

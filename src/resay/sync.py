@@ -7,14 +7,15 @@ import atexit
 import contextvars
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-__all__ = ["run_sync"]
+__all__ = ["enter_sync", "run_sync"]
 
 T = TypeVar("T")
 
@@ -111,3 +112,25 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
     except BaseException:
         future.cancel()
         raise
+
+
+def enter_sync(manager: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
+    """Make an async context manager one that lives on the background loop.
+
+    Args:
+        manager: It is entered and left in one and the same task, which sees the context variables
+            of the caller.
+
+    Returns:
+        A context manager for `with`.
+    """
+    context = contextvars.copy_context()
+
+    @asynccontextmanager
+    async def inside() -> AsyncGenerator[T]:
+        for variable, value in context.items():
+            variable.set(value)
+        async with manager as value:
+            yield value
+
+    return _loop.portal().wrap_async_context_manager(inside())

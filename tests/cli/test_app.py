@@ -94,7 +94,7 @@ def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> Non
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert environment.calls == 6
+    assert environment.calls == 7
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -152,7 +152,7 @@ def test_ask(environment: SimulatedProvider) -> None:
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["action"]) == (1, "annotate")
     assert answer["verdict"]["flagged"] is True
-    assert answer["usage"]["calls"] == 7
+    assert answer["usage"]["calls"] == 8
 
 
 def test_ask_prints_a_withheld_answer_nowhere(

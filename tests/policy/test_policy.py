@@ -689,3 +689,21 @@ def test_a_policy_with_a_piece_put_in_is_a_policy_or_a_policy_error(data):
     found = problems_in(FULL[:at] + data.draw(WORDS | st.text(max_size=3)) + FULL[upto:])
     assert found is None or found
     assert all(line.startswith("p.yaml:") for line in found or ())
+
+
+def test_a_policy_made_in_python_may_hold_a_function() -> None:
+    def worth_it(query: object, response: str) -> bool:
+        return "1932" in response
+
+    policy = Policy.of({"chain": [{"method": "ngram"}], "when": {"call": worth_it}})
+    assert policy.when is not None
+    assert policy.when.call is worth_it
+    with pytest.raises(PolicyError, match="must be text"):
+        Policy.of({"chain": [{"method": worth_it}]})
+
+
+@pytest.mark.parametrize("cache", ["redis://:hunter22@host", {"stoer": "redis://u:hunter22@h/0"}])
+def test_a_password_in_an_address_is_not_shown(cache: object) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.of({"chain": [{"method": "ngram"}], "cache": cache})
+    assert "hunter22" not in str(caught.value)

@@ -169,6 +169,7 @@ async def test_a_flagged_sentence_comes_with_what_contradicts_it_most(tiny: Tiny
         {
             "chain": [{"method": "nli", "model": str(folder)}],
             "threshold": {"sentence": 0.2, "passage": None},
+            "sampling": {"confidence": None},
         }
     )
     verdict = await guard.acheck(" ".join(RESPONSE), samples=SAMPLES)

@@ -8,7 +8,9 @@ from resay.policy.model import (
     Limits,
     Params,
     Policy,
+    ProcessLimits,
     Sampling,
+    StreamMode,
     Threshold,
     policy_schema,
 )
@@ -19,7 +21,9 @@ __all__ = [
     "Limits",
     "Params",
     "Policy",
+    "ProcessLimits",
     "Sampling",
+    "StreamMode",
     "Threshold",
     "policy_schema",
 ]

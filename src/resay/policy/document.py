@@ -32,6 +32,8 @@ MAX_VALUES = 10_000
 MAX_DEPTH = 50
 
 _SHOWN = 60
+_FUNCTION: Path = ("when", "call")
+"""Where a policy made in Python may hold a function; in a file its name stands there."""
 _SIMPLE_KEY = re.compile(r"[\w-]{1,60}")
 
 
@@ -224,6 +226,8 @@ class _Copy:
             return whole
         if value is None or isinstance(value, (bool, int, float)):
             return finite(value, path, self.document)
+        if path == _FUNCTION and callable(value):
+            return value
         message = "must be text, a number, true, false, null, a list or a mapping"
         self.document.lose(path, f"{message}, not {_type_name(value)}")
         return None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
-    PlainSerializer,
     ValidationError,
     field_validator,
-    model_validator,
 )
 from pydantic_core import PydanticKnownError
 
@@ -26,7 +22,20 @@ from resay.policy.document import Document, copy_mapping, shortened
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_yaml
 from resay.policy.schema import with_variables
+from resay.policy.sections import (
+    Annotate,
+    Block,
+    Limits,
+    Params,
+    ProcessLimits,
+    Sampling,
+    StreamMode,
+    Strict,
+    Threshold,
+)
+from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.scorers import ScorerConfig, registry
+from resay.when import When
 
 __all__ = [
     "Annotate",
@@ -34,136 +43,14 @@ __all__ = [
     "Limits",
     "Params",
     "Policy",
+    "ProcessLimits",
     "Sampling",
+    "StreamMode",
     "Threshold",
     "policy_schema",
 ]
 
 _SOURCE = "<policy>"
-_WITHHELD = "Sorry, this answer was withheld because the model could not give it consistently."
-
-Unit = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(gt=0)]
-
-
-class Params(Mapping[str, Any]):
-    """Provider parameters that nobody can change, and whose values `repr` leaves out."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Mapping[str, Any] | None = None) -> None:
-        self._items = dict(items or {})
-
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"Params({', '.join(f'{key}=…' for key in self._items)})"
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-    )
-
-
-def _default_min(data: dict[str, Any]) -> int:
-    return min(3, data.get("max", 3))
-
-
-class Sampling(_Strict):
-    """How the model is asked again."""
-
-    max: int = Field(default=5, ge=1, le=100, description="Draw at most this many samples.")
-    min: int = Field(
-        default_factory=_default_min,
-        ge=1,
-        le=100,
-        description="Look at this many samples before stopping early; by default 3, or max where "
-        "that is less.",
-        json_schema_extra={"default": 3},
-    )
-    temperature: float | None = Field(
-        default=None,
-        gt=0,
-        le=2,
-        description="The samples' temperature; null = the provider's default. At 0 every sample "
-        "would be the same text, and many current models refuse the parameter.",
-    )
-    start: Literal["together", "after"] = Field(
-        default="together",
-        description="When to draw samples: together with the main call, which is faster, or after "
-        "it, which costs nothing when no sample is needed.",
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Who draws the samples, in litellm's notation; null = the model that wrote "
-        "the response.",
-    )
-    params: Annotated[Mapping[str, Any], AfterValidator(Params), PlainSerializer(dict)] = Field(
-        default_factory=Params,
-        description="Further parameters the provider takes for samples, such as max_tokens.",
-    )
-
-    def __hash__(self) -> int:
-        return hash((self.max, self.min, self.temperature, self.start, self.model))
-
-    @model_validator(mode="after")
-    def _must_be_in_order(self) -> Sampling:
-        if self.min > self.max:
-            raise ValueError(f"min ({self.min!r}) must not be greater than max ({self.max!r})")
-        return self
-
-
-class Threshold(_Strict):
-    """From which score on something is flagged."""
-
-    passage: Unit | None = Field(
-        default=0.5,
-        description="Flag the response when its score is above this; null = do not look at it.",
-    )
-    sentence: Unit | None = Field(
-        default=0.5,
-        description="Flag a sentence when its score is above this; null = look at none.",
-    )
-
-    @model_validator(mode="after")
-    def _must_flag_something(self) -> Threshold:
-        if self.passage is None and self.sentence is None:
-            raise ValueError("passage and sentence must not both be null; nothing could be flagged")
-        return self
-
-
-class Annotate(_Strict):
-    """Return the response with its verdict."""
-
-    do: Literal["annotate"] = Field(
-        default="annotate", description="Return the response with its verdict."
-    )
-
-
-class Block(_Strict):
-    """Withhold a flagged response."""
-
-    do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
-    exit: Literal["replace", "raise"] = Field(
-        default="replace",
-        description="Return the message in its place, or raise HallucinationBlocked.",
-    )
-    message: str = Field(
-        default=_WITHHELD, min_length=1, description="What is said in place of a withheld response."
-    )
 
 
 def _actions() -> Mapping[str, type[BaseModel]]:
@@ -174,26 +61,7 @@ def _steps() -> Mapping[str, type[BaseModel]]:
     return {name: scorer.Config for name, scorer in registry().items()}
 
 
-class Limits(_Strict):
-    """What a check may take."""
-
-    deadline_s: Seconds | None = Field(
-        default=120.0, description="Seconds a whole guarded request may take; null = no limit."
-    )
-    timeout_s: Seconds | None = Field(
-        default=60.0,
-        description="Seconds one call of the check, a sample or a judge's answer, may take; "
-        "null = no limit.",
-    )
-    concurrency: int = Field(
-        default=16, ge=1, le=1000, description="Calls of one check at the same time."
-    )
-    retries: int = Field(
-        default=2, ge=0, le=10, description="How often a failed call is tried again."
-    )
-
-
-class Policy(_Strict):
+class Policy(Strict):
     """What to check, how, and what to do about it.
 
     A policy cannot be changed and may be shared between threads. Two that say the same are equal.
@@ -211,6 +79,17 @@ class Policy(_Strict):
         default=Annotate(), description="What to do with a flagged response."
     )
     limits: Limits = Field(default=Limits(), description="What a check may take.")
+    cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
+        default=MemoryCacheConfig(), description="Where samples and judges' answers are kept."
+    )
+    when: When | None = Field(
+        default=None, description="What is worth checking; null = everything."
+    )
+    stream: StreamMode = Field(
+        default="hold",
+        description="When the text of a streamed answer is released: each sentence once its own"
+        " score is in (hold), as it comes (after), or all at the end (buffer).",
+    )
     splitter: Splitter = Field(
         default="builtin",
         description="What splits a response into sentences; sentencex needs resay[sentencex].",

@@ -17,6 +17,7 @@ from resay.scorers import ScorerConfig, registry
 
 __all__ = ["problems_of"]
 
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
 _SECRET = re.compile(
     r"api_?key|access_?key|private_?key|token|secret|authorization|passw|credential|cookie",
     re.IGNORECASE,
@@ -269,6 +270,8 @@ def _shown(path: Path, document: Document) -> str:
     value = _value_at(path, document.data)
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, str) and _CREDENTIALS.search(value):
+        return _HIDDEN
     words = {None: "null", True: "true", False: "false"}
     return words[value] if value is None or isinstance(value, bool) else shortened(value)
 
@@ -280,7 +283,11 @@ def _is_secret(path: Path) -> bool:
 
 
 def _secrets(document: Document) -> list[str]:
-    found = {text for path, text in _texts(document.data, ()) if _is_secret(path)}
+    found = {
+        text
+        for path, text in _texts(document.data, ())
+        if _is_secret(path) or _CREDENTIALS.search(text)
+    }
     found |= {
         str(_value_at(path, document.data))
         for path, spot in document.spots.items()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from resay.scorers.base import (
-    Column,
     Contradicts,
+    Corrects,
     Need,
     Prepares,
     SampleConfig,
-    SampleScorer,
     Scorer,
     ScorerConfig,
     Settle,
 )
+from resay.scorers.comparing import Column, SampleScorer
 from resay.scorers.judging import JudgeConfig, JudgedConfig
 from resay.scorers.lookup import build, registry
 from resay.scorers.ngram import Ngram
@@ -22,6 +22,7 @@ from resay.scorers.step import Step
 __all__ = [
     "Column",
     "Contradicts",
+    "Corrects",
     "JudgeConfig",
     "JudgedConfig",
     "Need",

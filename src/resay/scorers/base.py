@@ -1,17 +1,15 @@
-"""What a scorer is, and the base of those that compare with one sample at a time."""
+"""What a scorer is."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkable
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from resay.evidence import Evidence, Sample
+from resay.evidence import Evidence
 from resay.passage import Passage
-from resay.verdict import Scores, mean_score, tally
+from resay.verdict import Scores
+from resay.when import When
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +17,11 @@ if TYPE_CHECKING:
     from resay.verdict import Contradiction
 
 __all__ = [
-    "Column",
     "Contradicts",
+    "Corrects",
     "Need",
     "Prepares",
     "SampleConfig",
-    "SampleScorer",
     "Scorer",
     "ScorerConfig",
     "Settle",
@@ -53,6 +50,11 @@ class Settle(BaseModel):
             )
         return self
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The scores at which the fate of a sentence changes, ascending."""
+        return tuple(edge for edge in (self.below, self.above) if edge is not None)
+
     def settles(self, score: float | None) -> bool:
         """Return whether a sentence with this score needs no further step."""
         if score is None:
@@ -73,6 +75,10 @@ class ScorerConfig(BaseModel):
     settle: Settle | None = Field(
         default=None,
         description="Which sentences this step settles; the others go on to the next step.",
+    )
+
+    when: When | None = Field(
+        default=None, description="What this step is worth its price for; null = everything."
     )
 
     @property
@@ -138,6 +144,15 @@ class Prepares(Protocol):
 
 
 @runtime_checkable
+class Corrects(Protocol):
+    """A correction that can tell what it would make of scores, without asking anybody."""
+
+    def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
+        """Return the corrected scores, one for each sentence of the whole passage."""
+        ...
+
+
+@runtime_checkable
 class Contradicts(Protocol):
     """A scorer that knows better than a comparison of words what contradicts a sentence."""
 
@@ -155,114 +170,3 @@ class Contradicts(Protocol):
             What is said instead; None where nothing contradicts it.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What comparing the passage with one sample gave.
-
-    Attributes:
-        scores: One score per sentence in [0, 1]; None where the comparison failed.
-        failures: Kinds of failed calls, one per call.
-        undetermined: Judge answers that could not be read.
-        raw: The method's own unbounded entries where it has any, None where `scores` has it.
-        passage: The score of the passage as a whole where the method has one.
-    """
-
-    scores: tuple[float | None, ...]
-    failures: tuple[str, ...] = ()
-    undetermined: int = 0
-    raw: tuple[float | None, ...] = ()
-    passage: float | None = None
-
-
-class SampleScorer(ABC):
-    """The base for methods that compare the passage with one sample at a time.
-
-    A sentence's score is the mean of its entries over the samples' columns; where those have
-    unbounded ones, the mean of these, clipped to [0, 1].
-    """
-
-    name: ClassVar[str]
-    needs: frozenset[Need] = frozenset({"samples"})
-
-    @abstractmethod
-    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
-        """Compare every sentence of the passage with one sample.
-
-        Args:
-            passage: The passage; its `sentences` are compared.
-            sample: The sample.
-            evidence: Everything else there is.
-
-        Returns:
-            One column, as long as `passage.sentences`.
-        """
-
-    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Compare with every sample as it lands and average the columns.
-
-        Args:
-            passage: The passage; its `sentences` are scored.
-            evidence: The samples, and whatever `compare` needs.
-
-        Returns:
-            Sentence scores and the columns they are the means of, in the samples' order.
-        """
-        columns: dict[int, Column] = {}
-
-        async def compare_with(sample: Sample) -> None:
-            columns[sample.index] = await self.compare(passage, sample, evidence)
-
-        async with anyio.create_task_group() as tasks:
-            async for sample in evidence.samples:
-                tasks.start_soon(compare_with, sample)
-        return _average([columns[i] for i in sorted(columns)], len(passage.sentences))
-
-
-def _average(columns: list[Column], sentences: int) -> Scores:
-    rows = [[column.scores[i] for column in columns] for i in range(sentences)]
-    failures = tuple(failure for column in columns for failure in column.failures)
-    undetermined = sum(column.undetermined for column in columns)
-    means = [mean_score(row) for row in rows]
-    raw = _raw_means(columns, sentences)
-    if raw:
-        means = [min(max(value, 0.0), 1.0) for value in raw]
-    return Scores(
-        sentences=tuple(means),
-        passage=mean_score([column.passage for column in columns]),
-        raw=raw,
-        columns=tuple(column.scores for column in columns),
-        why=tuple(_why(row) for row in rows),
-        failures=failures,
-        undetermined=undetermined,
-        inconclusive=_why_inconclusive(rows, failures, undetermined),
-    )
-
-
-def _raw_means(columns: list[Column], sentences: int) -> tuple[float, ...]:
-    means = [mean_score([c.raw[i] for c in columns if c.raw]) for i in range(sentences)]
-    known = tuple(mean for mean in means if mean is not None)
-    return known if len(known) == sentences else ()
-
-
-def _why(row: list[float | None]) -> str | None:
-    known = [score for score in row if score is not None]
-    if not known:
-        return None
-    against = sum(score > 0.5 for score in known)
-    return f"not supported by {against} of {len(known)} texts compared"
-
-
-def _why_inconclusive(
-    rows: list[list[float | None]], failures: tuple[str, ...], undetermined: int
-) -> str | None:
-    cells = [score for row in rows for score in row]
-    # Without failures a missing entry means that the method has nothing to say there.
-    missing = sum(score is None for score in cells) if failures else 0
-    # With half of the comparisons gone, the mean of the rest is not the score of the method.
-    if missing * 2 > len(cells):
-        return f"{missing} of {len(cells)} comparisons failed ({tally(failures)})"
-    if undetermined * 2 > len(cells):
-        return f"{undetermined} of {len(cells)} judge answers were neither yes nor no"
-    return None

@@ -35,7 +35,8 @@ from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Sample
 from resay.models import ModelField, config_of, token_embedder
 from resay.passage import Passage
-from resay.scorers.base import Column, SampleConfig, SampleScorer
+from resay.scorers.base import SampleConfig
+from resay.scorers.comparing import Column, SampleScorer
 from resay.tokens import tokenize
 
 if TYPE_CHECKING:

@@ -55,6 +55,7 @@ class DirectQuestion:
     """Asks a judge whether each sentence is so."""
 
     name: ClassVar[str] = "direct_question"
+    by_sentence: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):

@@ -92,11 +92,14 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     if evidence.judge_provider is None:
         raise ScorerError("there is no judge to ask")
     chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
-    if chosen.model is not None:
-        return Judge(evidence.judge_provider, Query((), chosen.model, chosen.params))
     query = evidence.query or Query(())
+    if chosen.model is not None:
+        asked = Query((), chosen.model, chosen.params, tenant=query.tenant)
+        return Judge(evidence.judge_provider, asked)
     connection = {k: v for k, v in query.params.items() if k in CONNECTION_PARAMS}
-    return Judge(evidence.judge_provider, Query((), query.model, {**connection, **chosen.params}))
+    params = {**connection, **chosen.params}
+    asked = Query((), query.model, params, tenant=query.tenant)
+    return Judge(evidence.judge_provider, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,7 @@ async def ask_together(
     readings: dict[int, Reading[T]] = {}
 
     async def settle(i: int, completion: Completion) -> None:
-        readings[i] = await _settle(judge, messages, completion, read, restatement)
+        readings[i] = await _settle(judge.at(i), messages, completion, read, restatement)
 
     async with anyio.create_task_group() as tasks:
         for i, completion in enumerate(arrived.items[:count]):

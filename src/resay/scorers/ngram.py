@@ -86,6 +86,7 @@ class Ngram:
     """Scores sentences by their n-grams' probability under the samples."""
 
     name: ClassVar[str] = "ngram"
+    by_sentence: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
 
     class Config(SampleConfig):

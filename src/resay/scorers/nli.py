@@ -37,7 +37,8 @@ from resay.evidence import Evidence, Sample
 from resay.models import ModelField, Pair, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.passage import Passage
-from resay.scorers.base import Column, SampleConfig, SampleScorer
+from resay.scorers.base import SampleConfig
+from resay.scorers.comparing import Column, SampleScorer
 from resay.scorers.nearest import Nearest
 from resay.verdict import Contradiction
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Generic, TypeVar
 
 import anyio
@@ -115,6 +115,8 @@ class Parts:
             One result for each part, in order.
         """
         results: dict[int, PartScores] = {}
+        # A rule made for one method's entries says nothing about a sum of several.
+        evidence = replace(evidence, stopping=None, unfinished=[])
 
         async def run(i: int, step: Step) -> None:
             scores = await step.run(passage, step.view(evidence, evidence.judge_provider))

@@ -10,6 +10,10 @@ counts 1, anything else 0.5; the sentence score is the mean over the samples.
 `mode: per_sample` asks once for each sample about all sentences together: N calls, which read the
 sample once instead of |R| times. It is not in the paper, and its scores are not those of the paper.
 
+With `order: nearest` all samples are drawn, and each sentence is asked about with those samples
+first that share most of its words, until its decision is settled; what the judge would say of the
+others is estimated. See `resay.scorers.nearest_first`. It is not in the paper.
+
 With `task` set it is another published method, which judges the whole passage with a context made
 for the task; see `resay.scorers.task_prompt`.
 
@@ -19,17 +23,21 @@ yes to everything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import anyio
-from pydantic import Field
+import anyio.to_thread
+from pydantic import Field, model_validator
 
 from resay.evidence import Evidence, Judge, Sample
 from resay.passage import Passage
 from resay.scorers import task_prompt
 from resay.scorers.answers import read_numbered_answers
-from resay.scorers.base import Column, Need, SampleConfig, SampleScorer
+from resay.scorers.base import Need, SampleConfig
+from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
+from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.support import RESTATED, ask_support, read_support
 from resay.verdict import Scores
 
@@ -66,6 +74,15 @@ class Prompt(SampleScorer):
             default="per_pair",
             description="One call per sentence and sample, as published, or one per sample.",
         )
+        order: Literal["arrival", "nearest"] = Field(
+            default="arrival",
+            description="Which samples the judge sees first: those that arrive first, or those that"
+            " share most words with the sentence, which takes far fewer calls.",
+        )
+        estimate: Estimate = Field(
+            default=Estimate(),
+            description="With `order: nearest`: how the answers not asked for are estimated.",
+        )
         task: task_prompt.Task | None = Field(
             default=None,
             description="Judge the whole response to a definition, paraphrase or translation task"
@@ -80,9 +97,17 @@ class Prompt(SampleScorer):
             description="With `task: definition`: the term; null = find it in the question.",
         )
 
+        @model_validator(mode="after")
+        def _must_ask_about_pairs(self) -> Prompt.Config:
+            if self.order == "nearest" and self.mode != "per_pair":
+                raise ValueError("order: nearest asks about pairs; leave out `mode: per_sample`")
+            return self
+
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self.needs: frozenset[Need] = frozenset({"samples", "judge"})
+        self.by_sentence = self.stops = self.config.task is None
+        self.adapts = self.stops and self.config.order == "arrival"
         if self.config.task is not None:
             self.needs = task_prompt.needs(self.config.task)
 
@@ -100,11 +125,37 @@ class Prompt(SampleScorer):
             ScorerError: There is no judge to ask, or the task's source is not there.
         """
         config = self.config
+        if config.task is None and config.order == "nearest":
+            return await self._nearest_first(passage, evidence)
         if config.task is None:
             return await super().score(passage, evidence)
         context = await task_prompt.context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await task_prompt.vote(judge, context, passage, config.votes, config.restate)
+
+    async def _nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
+        judge, restate = judge_for(self.config.judge, evidence), self.config.restate
+        samples = await evidence.samples.all()
+        texts = [sentence.text for sentence in passage.sentences]
+        shared = await anyio.to_thread.run_sync(overlaps, texts, [s.text for s in samples])
+        rule = evidence.stopping
+        # What a correction would make of estimates nobody has looked into.
+        plan = NearestFirst(
+            shared, self.config.estimate, None if rule and rule.aim.outcome else rule
+        )
+        readings: list[Reading[bool]] = []
+
+        async def ask_about(i: int, n: int) -> float | None:
+            reading = await _ask_pair(judge, texts[i], samples[n], restate)
+            readings.append(reading)
+            return _value(reading, reading.slots[0])
+
+        try:
+            await plan.run(ask_about)
+        except anyio.get_cancelled_exc_class():
+            evidence.unfinished.append(_scores(plan, readings))
+            raise
+        return _scores(plan, readings)
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Ask about every sentence with one sample as the context.
@@ -137,13 +188,18 @@ async def _ask_each(
     readings: dict[int, Reading[bool]] = {}
 
     async def ask_about(i: int) -> None:
-        prompt = render(passage.sentences[i].text, sample.text)
-        readings[i] = await ask(judge, prompt, read_support, RESTATED if restate else None)
+        readings[i] = await _ask_pair(judge, passage.sentences[i].text, sample, restate)
 
     async with anyio.create_task_group() as tasks:
         for i in range(len(passage.sentences)):
             tasks.start_soon(ask_about, i)
     return [readings[i] for i in sorted(readings)]
+
+
+async def _ask_pair(judge: Judge, sentence: str, sample: Sample, restate: bool) -> Reading[bool]:
+    return await ask(
+        judge, render(sentence, sample.text), read_support, RESTATED if restate else None
+    )
 
 
 async def _ask_once(
@@ -166,6 +222,20 @@ def _flat(text: str) -> str:
     # The released code flattens the context: with the blank lines of the template left as the
     # only ones, judges confuse context and sentence less.
     return " ".join(text.splitlines())
+
+
+def _scores(plan: NearestFirst, readings: Sequence[Reading[bool]]) -> Scores:
+    failures = tuple(failure for reading in readings for failure in reading.failures)
+    undetermined = sum(reading.undetermined for reading in readings)
+    rows = [[None if r.answered is False else 0.0 for r in readings]]
+    return Scores(
+        sentences=tuple(plan.scores),
+        columns=tuple(plan.columns),
+        why=tuple(plan.why(i) for i in range(len(plan.scores))),
+        failures=failures,
+        undetermined=undetermined,
+        inconclusive=why_inconclusive(rows, failures, undetermined),
+    )
 
 
 def _value(reading: Reading[bool], supported: bool | None) -> float | None:

@@ -35,7 +35,8 @@ from pydantic import Field
 from resay.evidence import Evidence, Sample
 from resay.models import ModelField, sentence_embedder
 from resay.passage import Passage
-from resay.scorers.base import Column, SampleConfig, SampleScorer
+from resay.scorers.base import SampleConfig
+from resay.scorers.comparing import Column, SampleScorer
 
 __all__ = ["Similarity"]
 

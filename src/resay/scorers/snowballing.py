@@ -76,14 +76,18 @@ class Snowballing:
         Returns:
             One corrected score per sentence; None where there was none to correct.
         """
-        theta, normalise = self.config.theta, self.config.normalise
-        known = [score for score in evidence.scores if score is not None]
-        corrected = iter(correct(known, theta=theta, normalise=normalise))
-        scores = [None if score is None else next(corrected) for score in evidence.scores]
+        scores = self.corrected(evidence.scores)
         return Scores(
             sentences=tuple(scores),
             why=tuple(map(_why, evidence.scores, scores)),
         )
+
+    def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
+        """Return the corrected scores; None where there was none to correct."""
+        theta, normalise = self.config.theta, self.config.normalise
+        known = [score for score in scores if score is not None]
+        values = iter(correct(known, theta=theta, normalise=normalise))
+        return [None if score is None else next(values) for score in scores]
 
 
 def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = False) -> list[float]:

@@ -9,8 +9,10 @@ from resay.errors import ConfigurationError, ScorerError
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.providers.base import Provider
+from resay.query import Query
 from resay.scorers.base import (
     Contradicts,
+    Corrects,
     Need,
     Prepares,
     SampleConfig,
@@ -55,6 +57,33 @@ class Step:
         return "scores" in self.scorer.needs
 
     @property
+    def adapts(self) -> bool:
+        """Whether it draws only as many samples as a stopping rule asks for."""
+        return getattr(self.scorer, "adapts", False) and self.source == "sample"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it stops comparing when a stopping rule says so."""
+        return getattr(self.scorer, "stops", False) and self.source == "sample"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it scores the passage as a whole, or sentences by what stands around them.
+
+        Such a step has to wait for the end of a response that is still being written.
+        """
+        return not getattr(self.scorer, "by_sentence", False)
+
+    @property
+    def foresees(self) -> bool:
+        """Whether it can tell beforehand what it would make of scores."""
+        return isinstance(self.scorer, Corrects)
+
+    def corrected(self, scores: list[float | None]) -> list[float | None]:
+        """Return what a correction would make of the scores of all sentences."""
+        return self.scorer.corrected(scores) if isinstance(self.scorer, Corrects) else scores
+
+    @property
     def source(self) -> EvidenceKind:
         """What the passage is compared with."""
         only_references = "references" in self.needs and "samples" not in self.needs
@@ -78,6 +107,19 @@ class Step:
         """
         samples = evidence.references if self._uses_references else evidence.samples
         return replace(evidence, samples=samples, judge_provider=judge)
+
+    async def skip(self, query: Query | None, passage: Passage) -> str | None:
+        """Return why the policy's `when` leaves this step out, or None.
+
+        Args:
+            query: What the response answers.
+            passage: The passage; its `sentences` are to be scored.
+        """
+        when = self.config.when
+        if when is None:
+            return None
+        reason = when.before(query) or await when.after(query, passage)
+        return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score a passage; a scorer that breaks costs its scores and nothing else.

@@ -1,0 +1,149 @@
+"""What one run of a chain knows so far."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from resay.passage import Passage
+from resay.scorers import Step
+from resay.verdict import Contradiction, EvidenceKind, Scores, StepRecord, mean_score
+
+__all__ = ["Board", "Entry"]
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is known of one sentence so far.
+
+    Attributes:
+        score: In [0, 1]; None while no method had anything to say.
+        by: The method whose score it is.
+        why: One line of explanation.
+        step: The step whose comparisons the score rests on.
+        columns: What each sample said about it.
+        contradiction: What a method found that contradicts it.
+    """
+
+    score: float | None = None
+    by: str | None = None
+    why: str | None = None
+    step: Step | None = None
+    columns: tuple[float | None, ...] = ()
+    contradiction: Contradiction | None = None
+
+    @property
+    def against(self) -> frozenset[int] | None:
+        """The samples that do not support it; None where the method does not say."""
+        if not self.columns:
+            return None
+        return frozenset(i for i, score in enumerate(self.columns) if (score or 0.0) > 0.5)
+
+    @property
+    def source(self) -> EvidenceKind:
+        """What it was compared with."""
+        return self.step.source if self.step else "sample"
+
+
+@dataclass(slots=True)
+class Board:
+    """The state of one run.
+
+    Attributes:
+        passage: What is scored.
+        entries: One for each sentence.
+        score: The passage score.
+        done: What the steps did, in the order in which they ended.
+        decisive: The last step that was to decide.
+        doubtful: The sentences without a score to rely on, because calls failed or time was up.
+    """
+
+    passage: Passage
+    entries: list[Entry]
+    score: float | None = None
+    done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
+    decisive: StepRecord | None = None
+    doubtful: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, passage: Passage) -> Board:
+        """Return a board on which nothing is known yet."""
+        return cls(passage, [Entry() for _ in passage.sentences])
+
+    @classmethod
+    def joined(cls, passage: Passage, boards: Sequence[Board]) -> Board:
+        """Return what is known of a passage whose sentences were scored each on its own.
+
+        Args:
+            passage: The passage.
+            boards: One for each of its sentences, with that sentence alone on it.
+        """
+        board = cls(passage, [entry for b in boards for entry in b.entries])
+        board.doubtful = frozenset(i for i, b in enumerate(boards) if b.doubtful)
+        decisive = [b.decisive for b in boards if b.decisive is not None]
+        in_doubt = [record for record in decisive if record.note is not None]
+        board.decisive = next(iter(in_doubt or decisive), None)
+        board.score = mean_score(board.scores)
+        records: dict[int, list[tuple[Step, StepRecord]]] = {}
+        for b in boards:
+            for step, record in b.done:
+                records.setdefault(id(step), []).append((step, record))
+        board.done = [
+            (found[0][0], StepRecord.joined([record for _, record in found]))
+            for found in records.values()
+        ]
+        return board
+
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        """What the steps did, in the order in which they ended."""
+        return tuple(record for _, record in self.done)
+
+    @property
+    def scores(self) -> tuple[float | None, ...]:
+        """The score of each sentence."""
+        return tuple(entry.score for entry in self.entries)
+
+    def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
+        """Keep what a step did. A correction hides nothing that went wrong before it."""
+        self.done.append((step, done))
+        if done.skipped or (step.corrects and done.note is None):
+            return
+        self.decisive = done
+        lost = range(len(indices)) if done.note is not None else scores.doubtful
+        # A sentence may have kept the score of an earlier step; only a step without usable scores
+        # puts that in doubt.
+        self.doubtful = frozenset(
+            indices[i] for i in lost if done.note or self.entries[indices[i]].score is None
+        )
+
+    def lowest_score(self, doubtful: Collection[int]) -> float:
+        """Return the passage score with doubtful sentences counted as supported."""
+        if not doubtful:
+            return self.score or 0.0
+        sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
+        return sum(sure) / len(self.entries)
+
+    def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
+        """Put a step's scores in the place of those before it."""
+        for place, i in enumerate(indices if scores.sentences else ()):
+            self.entries[i] = _entry(self.entries[i], step, scores, place)
+        # A sentence method's own passage score is about the sentences it saw. Once some were
+        # settled before it, only the mean over all of them (Eq. 12) speaks for the passage.
+        if scores.passage is not None and (
+            not scores.sentences or len(indices) == len(self.entries)
+        ):
+            self.score = scores.passage
+        elif any(score is not None for score in scores.sentences):
+            self.score = mean_score(self.scores)
+
+
+def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
+    score = scores.sentences[place]
+    if score is None or (step.corrects and score == before.score):
+        return before
+    why = scores.why[place] if scores.why else None
+    if not step.corrects:
+        return Entry(score, step.name, why, step, tuple(c[place] for c in scores.columns))
+    reasons = "; ".join(reason for reason in (before.why, why) if reason)
+    return replace(before, score=score, by=step.name, why=reasons or None)

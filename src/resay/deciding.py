@@ -1,0 +1,196 @@
+"""Makes a verdict of what a chain found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from resay.board import Board, Entry
+from resay.contradiction import Contradictions
+from resay.evidence import Evidence
+from resay.policy import Policy
+from resay.verdict import (
+    Contradiction,
+    Decision,
+    EvidenceKind,
+    SentenceVerdict,
+    StepRecord,
+    Verdict,
+    tally,
+)
+
+__all__ = ["OVERDUE", "Deciding"]
+
+OVERDUE = "it did not finish in time"
+"""The note of a step that was stopped by the deadline."""
+
+
+class Deciding:
+    """Decides as a policy says.
+
+    Args:
+        policy: The policy.
+        compares: Whether the chain compares with samples.
+    """
+
+    def __init__(self, policy: Policy, *, compares: bool) -> None:
+        self._policy = policy
+        self._compares = compares
+
+    def flags(self, entry: Entry) -> bool:
+        """Return whether a sentence's score is over the threshold."""
+        limit = self._policy.threshold.sentence
+        return limit is not None and entry.score is not None and entry.score > limit
+
+    def doubtful(self, board: Board, evidence: Evidence) -> frozenset[int]:
+        """Return the sentences whose scores support no decision."""
+        if self._obstacle(board, evidence):
+            return frozenset(range(len(board.entries)))
+        return board.doubtful
+
+    def verdict(self, board: Board, evidence: Evidence, exhausted: str | None = None) -> Verdict:
+        """Decide.
+
+        Args:
+            board: What the chain found.
+            evidence: What it had to go by.
+            exhausted: Which limit was hit, in words, or None.
+
+        Returns:
+            The verdict, without the check's usage and time.
+        """
+        sentences = self.sentences(board, evidence)
+        decision, reason = self._decision(board, evidence, sentences, exhausted)
+        return Verdict(
+            decision,
+            board.score,
+            reason,
+            sentences,
+            samples=len(evidence.samples),
+            steps=board.steps,
+        )
+
+    def _decision(
+        self,
+        board: Board,
+        evidence: Evidence,
+        sentences: tuple[SentenceVerdict, ...],
+        exhausted: str | None,
+    ) -> tuple[Decision, str]:
+        skipped = [step.skipped for step in board.steps if step.skipped]
+        if board.entries and skipped and len(skipped) == len(board.steps):
+            return "skipped", skipped[0]
+        if exhausted:
+            return "inconclusive", exhausted
+        obstacle = self._obstacle(board, evidence)
+        if obstacle:
+            return "inconclusive", obstacle
+        return self._decide(board, evidence, sum(s.flagged for s in sentences))
+
+    def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
+        """Return why nothing at all can be decided, or None."""
+        if not board.entries:
+            return "there is no sentence to score in the response"
+        problem = self._samples_problem(evidence) if self._compares else None
+        # Samples that are missing because time was up are reported as that.
+        if problem and any(step.note == OVERDUE for step in board.steps):
+            return self._overdue(evidence)
+        return problem
+
+    def _samples_problem(self, evidence: Evidence) -> str | None:
+        samples, least = evidence.samples, self._policy.sampling.min
+        if len(samples) < least:
+            failed = tally(type(error).__name__ for error in samples.failures)
+            return f"{len(samples)} usable samples are fewer than the {least} of `sampling.min`" + (
+                f"; failed: {failed}" if failed else ""
+            )
+        if samples.identical:
+            return (
+                f"all {len(samples)} samples are the same text, as from a cache, a seed or a"
+                " temperature of 0; their agreement means nothing"
+            )
+        return None
+
+    def sentences(self, board: Board, evidence: Evidence) -> tuple[SentenceVerdict, ...]:
+        """Return what was found of each sentence."""
+        doubtful = self.doubtful(board, evidence)
+        flags = [self.flags(e) and i not in doubtful for i, e in enumerate(board.entries)]
+        found: dict[EvidenceKind, Contradictions] = {}
+        if any(flags):
+            found["sample"] = Contradictions(evidence.samples.landed)
+            found["reference"] = Contradictions(evidence.references.landed, "reference")
+        return tuple(
+            SentenceVerdict(
+                sentence.text,
+                sentence.start,
+                sentence.end,
+                entry.score,
+                flagged,
+                entry.by,
+                entry.why,
+                _contradiction(entry, sentence.text, found) if flagged else None,
+            )
+            for sentence, entry, flagged in zip(
+                board.passage.sentences, board.entries, flags, strict=True
+            )
+        )
+
+    def _decide(self, board: Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
+        doubtful = board.doubtful
+        count, score = len(board.entries), board.lowest_score(doubtful)
+        threshold = self._policy.threshold
+        basis = self._basis(evidence)
+        gap = f"{len(doubtful)} of {count} sentences could not be scored"
+        reasons: list[str] = []
+        if threshold.passage is not None and score > threshold.passage:
+            reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
+        if flagged:
+            reasons.append(f"{flagged} of {count} sentences > {threshold.sentence:.2f}")
+        if reasons:
+            return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if doubtful else "")
+        if doubtful:
+            return "inconclusive", self._why_doubtful(board.decisive, evidence) or gap
+        if board.score is None:
+            return "inconclusive", "no method of the chain had anything to say"
+        return self._consistent(board, score, basis)
+
+    def _consistent(self, board: Board, score: float, basis: str) -> tuple[Decision, str]:
+        threshold = self._policy.threshold
+        scored = any(entry.score is not None for entry in board.entries)
+        limits = [
+            f"{name} <= {limit:.2f}"
+            for name, limit in (
+                (f"passage {score:.2f}", threshold.passage),
+                ("every sentence", threshold.sentence if scored else None),
+            )
+            if limit is not None
+        ]
+        if not limits:
+            return "inconclusive", (
+                "the chain scored only the passage, and `threshold.passage` is null"
+            )
+        return "consistent", ", ".join(limits) + basis
+
+    def _basis(self, evidence: Evidence) -> str:
+        if not self._compares:
+            return ""
+        there, most = len(evidence.samples), evidence.samples.most
+        return f" after {there} of {most} samples" if there < most else f" with {there} samples"
+
+    def _why_doubtful(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
+        if decisive is None or decisive.note is None:
+            return None
+        if decisive.note == OVERDUE:
+            return self._overdue(evidence)
+        return f"{decisive.method}: {decisive.note}"
+
+    def _overdue(self, evidence: Evidence) -> str:
+        return (
+            f"the check did not finish within {self._policy.limits.deadline_s:g} s"
+            f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
+        )
+
+
+def _contradiction(
+    entry: Entry, sentence: str, found: Mapping[EvidenceKind, Contradictions]
+) -> Contradiction | None:
+    return entry.contradiction or found[entry.source].of(sentence, entry.against)

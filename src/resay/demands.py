@@ -1,0 +1,85 @@
+"""What a chain needs of those who ask for a check, refused early where it is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resay.chain import Chain
+from resay.errors import ConfigurationError
+from resay.logprobs import TokenLogprob, tokens_of
+from resay.query import Query
+
+__all__ = ["Demands", "check_single"]
+
+
+class Demands:
+    """Checks what is given against what a chain needs. All its methods raise ConfigurationError.
+
+    Args:
+        chain: The chain.
+        has_provider: Whether samples can be drawn from a provider that needs no model's name.
+    """
+
+    def __init__(self, chain: Chain, *, has_provider: bool) -> None:
+        self._chain = chain
+        self._has_provider = has_provider
+
+    def check_question(self, query: Query | None) -> None:
+        """Refuse a missing question."""
+        asking = self._chain.needing("query")
+        if asking and (query is None or not query.question):
+            raise ConfigurationError(
+                f"method {asking!r} compares with the question; pass `question`"
+            )
+
+    def check_references(self, references: Sequence[str]) -> None:
+        """Refuse missing references, and such as nobody would look at."""
+        if isinstance(references, str):
+            raise ConfigurationError("references must be a list of texts, not one text")
+        asking = self._chain.needing("references")
+        if asking and not references:
+            raise ConfigurationError(
+                f"method {asking!r} compares with references; pass `references`"
+            )
+        if references and not asking:
+            raise ConfigurationError(
+                "no step of the chain compares with references; set `evidence: references` on one"
+            )
+
+    def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
+        """Refuse missing samples that cannot be drawn."""
+        if isinstance(samples, str):
+            raise ConfigurationError("samples must be a list of texts, not one text")
+        asking = self._chain.needing("samples")
+        can_draw = query is not None and query.messages and (query.model or self._has_provider)
+        if asking and samples is None and not can_draw:
+            raise ConfigurationError(
+                f"method {asking!r} needs samples; pass `samples`, or the question and the `model`"
+                " to draw them from"
+            )
+
+    def tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
+        """Return the tokens given; refuse missing ones, and such as nobody would look at."""
+        asking = self._chain.needing("logprobs")
+        if asking and not logprobs:
+            raise ConfigurationError(
+                f"method {asking!r} looks at the probabilities of the response's tokens; pass them"
+                " as `logprobs`, or have the guard ask the model (`ask`), which returns them"
+            )
+        if logprobs and not asking:
+            raise ConfigurationError(
+                "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
+            )
+        return tokens_of(logprobs or ())
+
+
+def check_single(query: Query) -> None:
+    """Refuse to ask for anything but one whole answer.
+
+    Raises:
+        ConfigurationError: The query asks for several, or for a stream.
+    """
+    if query.params.get("stream") or query.params.get("n", 1) != 1:
+        raise ConfigurationError(
+            "the guard gives one whole answer; leave out `stream` (there is `astream`) and `n`"
+        )

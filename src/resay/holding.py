@@ -1,0 +1,295 @@
+"""Reads a response while it is written, has its sentences scored, and releases what passed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from resay.actions import Answer, act
+from resay.board import Board
+from resay.chain import Chain
+from resay.checking import Check
+from resay.errors import DeadlineExceededError
+from resay.growing import GrowingPassage, Settled
+from resay.passage import Passage
+from resay.policy import Block, Policy
+from resay.providers.base import Gathered, Provider, open_stream
+from resay.providers.layers import Metered
+from resay.query import Query
+from resay.verdict import SentenceVerdict, Verdict
+
+__all__ = ["Holding", "Part", "PassingOn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a streamed answer.
+
+    Attributes:
+        text: What to show. The texts of all parts that are no notices, joined, are the response,
+            or its beginning where the rest was withheld.
+        sentences: What the check found of the sentences in it; empty where they are shown before
+            they are checked, and for what is not prose.
+        notice: Whether this is what the policy says in place of what was withheld.
+    """
+
+    text: str
+    sentences: tuple[SentenceVerdict, ...] = ()
+    notice: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The main call.
+
+    Attributes:
+        query: What is asked.
+        provider: Who is asked.
+        meter: Counts what it costs.
+    """
+
+    query: Query
+    provider: Provider
+    meter: Metered
+
+
+class PassingOn:
+    """Passes text on as it comes and checks it when it is complete.
+
+    Args:
+        policy: The policy.
+        check: The check of this request.
+        asked: The main call.
+    """
+
+    def __init__(self, policy: Policy, check: Check, asked: Asked) -> None:
+        self._policy = policy
+        self._check = check
+        self._asked = asked
+
+    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Stream the answer.
+
+        Args:
+            parts: Where its parts go.
+
+        Returns:
+            The answer, checked.
+
+        Raises:
+            ProviderError: The model gave no (whole) answer.
+            DeadlineExceededError: It was not complete within `limits.deadline_s`.
+            HallucinationBlocked: It is flagged and the policy says `exit: raise`.
+        """
+        gathered = Gathered()
+        with anyio.CancelScope(deadline=self._check.deadline) as reading:
+            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+                async for chunk in chunks:
+                    gathered.add(chunk)
+                    if chunk.text:
+                        await parts.send(Part(chunk.text))
+        if reading.cancelled_caught:
+            raise overdue(self._asked.query, self._policy)
+        completion = gathered.completion
+        verdict = await self._check.run(completion.text, completion.logprobs)
+        answer = act(
+            self._policy,
+            completion.text,
+            verdict,
+            usage=self._asked.meter.usage + verdict.usage,
+            completion=completion,
+        )
+        if answer.blocked:
+            await parts.send(Part(answer.text, notice=True))
+        return answer
+
+
+def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
+    """Return the error of a main call that took too long."""
+    return DeadlineExceededError(
+        f"{query.model or 'the model'} did not answer within"
+        f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
+    )
+
+
+@dataclass(slots=True)
+class _Held:
+    """Text that waits for the scores of its sentences."""
+
+    settled: Settled
+    boards: list[Board]
+    left: int
+    scored: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Holding:
+    """Holds each sentence until its own score is in, while later ones are still written.
+
+    The end of the response is held until the passage is decided about.
+
+    Args:
+        policy: The policy.
+        chain: The policy's chain.
+        check: The check of this request.
+        asked: The main call.
+        tasks: Where the scoring runs.
+    """
+
+    def __init__(
+        self, policy: Policy, chain: Chain, check: Check, asked: Asked, tasks: TaskGroup
+    ) -> None:
+        self._policy = policy
+        self._chain = chain
+        self._check = check
+        self._asked = asked
+        self._tasks = tasks
+        self._gathered = Gathered()
+        self._growing = GrowingPassage(policy.splitter)
+        self._boards: dict[tuple[int, int], Board] = {}
+        self._waiting: list[Settled] = []
+        self._worth_checking = False
+        self._reading = anyio.CancelScope(deadline=check.deadline)
+        self._released = anyio.Event()
+        self._withheld: _Held | None = None
+
+    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Stream the answer.
+
+        Args:
+            parts: Where its parts go.
+
+        Returns:
+            The answer, checked.
+
+        Raises:
+            ProviderError: The model gave no (whole) answer.
+            DeadlineExceededError: It was not complete within `limits.deadline_s`.
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+        """
+        line, due = anyio.create_memory_object_stream[_Held](math.inf)
+        self._tasks.start_soon(self._release, due, parts)
+        with line:
+            last = await self._read(line)
+        await self._released.wait()
+        if self._withheld is not None:
+            return await self._withdraw(self._withheld, parts)
+        if last is None:
+            return await self._let_through(parts)
+        await last.scored.wait()
+        return await self._conclude(last, parts)
+
+    async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
+        """Read the response; return its end, or None where there is nothing to check."""
+        with self._reading:
+            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+                async for chunk in chunks:
+                    self._gathered.add(chunk)
+                    settled = self._growing.feed(chunk.text)
+                    if settled is not None and await self._is_worth_checking(settled):
+                        self._hold(line)
+            settled = self._growing.finish()
+            if not await self._is_worth_checking(settled):
+                return None
+            last = self._waiting.pop()
+            self._hold(line)
+            return self._score(last)
+        if self._withheld is None:
+            raise overdue(self._asked.query, self._policy)
+        return None
+
+    async def _is_worth_checking(self, settled: Settled) -> bool:
+        """Keep what came; return whether the policy wants it checked, as far as one can tell."""
+        self._waiting.append(settled)
+        if not self._worth_checking:
+            self._worth_checking = await self._check.skip(settled.passage) is None
+        return self._worth_checking
+
+    def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
+        # Once something is withheld, nobody waits at the other end.
+        for settled in self._waiting if self._withheld is None else ():
+            line.send_nowait(self._score(settled))
+        self._waiting.clear()
+
+    def _score(self, settled: Settled) -> _Held:
+        boards = [Board.of(settled.passage.only([i])) for i in settled.sentences]
+        held = _Held(settled, boards, len(boards))
+        for board in boards:
+            sentence = board.passage.sentences[0]
+            self._boards[sentence.start, sentence.end] = board
+            self._tasks.start_soon(self._score_one, board, held)
+        if not boards:
+            held.scored.set()
+        return held
+
+    async def _score_one(self, board: Board, held: _Held) -> None:
+        await self._chain.score(board, self._check.evidence, self._check.deadline)
+        held.left -= 1
+        if not held.left:
+            held.scored.set()
+
+    async def _release(
+        self, due: MemoryObjectReceiveStream[_Held], parts: MemoryObjectSendStream[Part]
+    ) -> None:
+        with due:
+            async for held in due:
+                await held.scored.wait()
+                views = [self._chain.view(b, self._check.evidence) for b in held.boards]
+                if self._withholds(
+                    [sentence for sentence, _ in views], [sure for _, sure in views]
+                ):
+                    self._withheld = held
+                    self._reading.cancel()
+                    break
+                await parts.send(Part(held.settled.text, tuple(s for s, _ in views)))
+        self._released.set()
+
+    def _withholds(self, sentences: list[SentenceVerdict], sure: list[bool]) -> bool:
+        if isinstance(self._policy.action, Block) and any(s.flagged for s in sentences):
+            return True
+        return self._policy.on_error == "block" and not all(sure)
+
+    async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Say what was found up to the sentence that is withheld."""
+        verdict = await self._check.conclude(self._joined(held.settled.passage))
+        return await self._end(verdict, parts)
+
+    async def _let_through(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+        for settled in self._waiting:
+            await parts.send(Part(settled.text))
+        verdict = await self._check.run(self._gathered.text)
+        return await self._end(verdict, parts)
+
+    async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Decide about the passage, then release its end or withhold it."""
+        board = self._joined(last.settled.passage)
+        verdict = await self._check.finish(board, self._gathered.completion.logprobs)
+        return await self._end(verdict, parts, last)
+
+    def _joined(self, passage: Passage) -> Board:
+        return Board.joined(passage, [self._boards[s.start, s.end] for s in passage.sentences])
+
+    async def _end(
+        self, verdict: Verdict, parts: MemoryObjectSendStream[Part], last: _Held | None = None
+    ) -> Answer:
+        completion = self._gathered.completion
+        answer = act(
+            self._policy,
+            completion.text,
+            verdict,
+            usage=self._asked.meter.usage + verdict.usage,
+            completion=completion,
+        )
+        if answer.blocked:
+            await parts.send(Part(answer.text, notice=True))
+        elif last is not None and last.settled.text:
+            ending = last.settled.sentences
+            found = tuple(verdict.sentences[i] for i in ending)
+            await parts.send(Part(last.settled.text, found))
+        return answer

@@ -1,0 +1,166 @@
+"""Runs requests: who is asked when, and what becomes of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectSendStream
+
+from resay.actions import Answer, act
+from resay.chain import Chain
+from resay.checking import Check, Given
+from resay.holding import Asked, Holding, Part, PassingOn, overdue
+from resay.policy import Policy, StreamMode
+from resay.providers.base import Completion, Provider
+from resay.providers.caching import Cache
+from resay.providers.layers import Metered, Retrying
+from resay.providers.logprobs import WithLogprobs
+from resay.query import Query
+from resay.scorers.logprobs import alternatives_wanted
+from resay.tasks import in_task_group
+from resay.verdict import Verdict
+
+__all__ = ["Running", "Sources"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Who answers what. Adapters use it to send each kind of call its own way.
+
+    Attributes:
+        main: Gives the response.
+        samples: Gives the samples.
+        judge: Answers for judges, those named in the policy and the response's own model.
+    """
+
+    main: Provider
+    samples: Provider
+    judge: Provider
+
+    @classmethod
+    def all(cls, provider: Provider) -> Sources:
+        """Let one provider answer everything."""
+        return cls(provider, provider, provider)
+
+
+class Running:
+    """Runs the requests of one guard. It keeps nothing of them.
+
+    Args:
+        policy: What to check, and how.
+        chain: The policy's chain.
+        cache: Where samples are kept; None for nowhere.
+    """
+
+    def __init__(self, policy: Policy, chain: Chain, cache: Cache | None) -> None:
+        self._policy = policy
+        self._chain = chain
+        self._cache = cache
+
+    def _started(
+        self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
+    ) -> Check:
+        """Begin a check, before there is a response."""
+        check = Check(
+            self._policy,
+            self._chain,
+            query,
+            sources.samples,
+            sources.judge,
+            Given(references),
+            self._cache,
+        )
+        check.prepare_sampling(tasks)
+        together = self._policy.sampling.start == "together" and not query.has_side_effects
+        if together and not check.skip_early():
+            check.start_sampling()
+        return check
+
+    async def answer(self, query: Query, sources: Sources, references: Sequence[str]) -> Answer:
+        """Ask, check and act."""
+        return await in_task_group(partial(self._answer, query, sources, references))
+
+    async def _answer(
+        self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
+    ) -> Answer:
+        check = self._started(query, sources, references, tasks)
+        main = Metered(sources.main)
+        completion = await self._main_call(main, query, check.deadline)
+        verdict = await check.run(completion.text, completion.logprobs)
+        return act(
+            self._policy,
+            completion.text,
+            verdict,
+            usage=main.usage + verdict.usage,
+            completion=completion,
+        )
+
+    async def stream(
+        self,
+        query: Query,
+        sources: Sources,
+        references: Sequence[str],
+        mode: StreamMode,
+        parts: MemoryObjectSendStream[Part],
+    ) -> Answer:
+        """Ask and hand over the answer while it is written.
+
+        Args:
+            query: What to ask.
+            sources: Who answers what.
+            references: Trusted texts.
+            mode: When text is released.
+            parts: Where it goes.
+
+        Returns:
+            The answer, when everything was said and checked.
+        """
+        if mode == "buffer" or (mode == "hold" and not self._chain.scores_early):
+            answer = await self.answer(query, sources, references)
+            await parts.send(Part(answer.text, answer.verdict.sentences, notice=answer.blocked))
+            return answer
+
+        async def run(tasks: TaskGroup) -> Answer:
+            check = self._started(query, sources, references, tasks)
+            main = Metered(sources.main)
+            asked = Asked(query, self._asked(main), main)
+            if mode == "after":
+                return await PassingOn(self._policy, check, asked).run(parts)
+            return await Holding(self._policy, self._chain, check, asked, tasks).run(parts)
+
+        return await in_task_group(run)
+
+    def _asked(self, main: Metered) -> Provider:
+        asked: Provider = Retrying(main, self._policy.limits.retries)
+        if self._chain.needing("logprobs"):
+            asked = WithLogprobs(asked, alternatives_wanted(self._policy.chain))
+        return asked
+
+    async def _main_call(self, main: Metered, query: Query, deadline: float) -> Completion:
+        with anyio.CancelScope(deadline=deadline):
+            return (await self._asked(main).complete(query)).first
+        raise overdue(query, self._policy)
+
+    async def check(
+        self, response: str, query: Query | None, sources: Sources | None, given: Given
+    ) -> Verdict:
+        """Check a response that is there already."""
+        return await in_task_group(partial(self._check, response, query, sources, given))
+
+    async def _check(
+        self,
+        response: str,
+        query: Query | None,
+        sources: Sources | None,
+        given: Given,
+        tasks: TaskGroup,
+    ) -> Verdict:
+        sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
+        check = Check(self._policy, self._chain, query, sampler, judge, given, self._cache)
+        if given.samples is None and response.strip():
+            check.prepare_sampling(tasks)
+        return await check.run(response)

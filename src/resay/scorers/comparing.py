@@ -1,0 +1,204 @@
+"""The base of methods that compare the passage with one sample at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import anyio
+
+from resay.evidence import Evidence, Sample
+from resay.passage import Passage
+from resay.scorers.base import Need
+from resay.verdict import Scores, mean_score, tally
+
+__all__ = ["Column", "SampleScorer", "why_inconclusive"]
+
+Row = tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What comparing the passage with one sample gave.
+
+    Attributes:
+        scores: One score per sentence in [0, 1]; None where the comparison failed.
+        failures: Kinds of failed calls, one per call.
+        undetermined: Judge answers that could not be read.
+        raw: The method's own unbounded entries where it has any, None where `scores` has it.
+        passage: The score of the passage as a whole where the method has one.
+    """
+
+    scores: Row
+    failures: tuple[str, ...] = ()
+    undetermined: int = 0
+    raw: Row = ()
+    passage: float | None = None
+
+
+class SampleScorer(ABC):
+    """The base for methods that compare the passage with one sample at a time.
+
+    A sentence's score is the mean of its entries over the samples' columns; where those have
+    unbounded ones, the mean of these, clipped to [0, 1]. Where the evidence holds a stopping rule,
+    samples are drawn in waves, and only as many are compared as the rule asks for.
+
+    Attributes:
+        stops: Whether it looks at the stopping rule.
+        adapts: Whether it draws only as many samples as that asks for.
+        by_sentence: Whether a sentence's score depends on nothing else in the passage.
+    """
+
+    name: ClassVar[str]
+    adapts: bool = True
+    stops: bool = True
+    by_sentence: bool = True
+    needs: frozenset[Need] = frozenset({"samples"})
+
+    @abstractmethod
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        """Compare every sentence of the passage with one sample.
+
+        Args:
+            passage: The passage; its `sentences` are compared.
+            sample: The sample.
+            evidence: Everything else there is.
+
+        Returns:
+            One column, as long as `passage.sentences`.
+        """
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare with samples as they land, until enough is known, and average the columns.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: The samples, when to stop, and whatever `compare` needs.
+
+        Returns:
+            Sentence scores and the columns they are the means of, in the samples' order.
+        """
+        comparison = _Comparison(self, passage, evidence)
+        try:
+            await comparison.run()
+        except anyio.get_cancelled_exc_class():
+            evidence.unfinished.append(comparison.scores())
+            raise
+        return comparison.scores()
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """One passage being compared.
+
+    Attributes:
+        columns: By the sample's index; as long as the passage's sentences.
+        asked: For each column which sentences were compared.
+    """
+
+    scorer: SampleScorer
+    passage: Passage
+    evidence: Evidence
+    columns: dict[int, Column] = field(default_factory=dict[int, Column])
+    asked: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+
+    async def run(self) -> None:
+        rule, samples = self.evidence.stopping, self.evidence.samples
+        pending = frozenset(range(len(self.passage.sentences)))
+        seen, wanted = 0, rule.least if rule else samples.most
+        while pending:
+            await self._compare(seen, wanted, pending)
+            seen = len(self.columns)
+            if rule is None or seen < wanted or seen >= samples.most:
+                return
+            known = [self.columns[i] for i in sorted(self.columns)]
+            outlook = rule.outlook(
+                [column.raw or column.scores for column in known],
+                [column.passage for column in known],
+                bounded=not any(column.raw for column in known),
+            )
+            pending, wanted = outlook.sentences, seen + outlook.more
+
+    async def _compare(self, seen: int, wanted: int, pending: frozenset[int]) -> None:
+        async with anyio.create_task_group() as tasks:
+            async for sample in self.evidence.samples.first(wanted, after=seen):
+                tasks.start_soon(self._compare_with, sample, pending)
+
+    async def _compare_with(self, sample: Sample, pending: frozenset[int]) -> None:
+        count = len(self.passage.sentences)
+        everything = len(pending) == count
+        part = self.passage if everything else self.passage.only(pending)
+        column = await self.scorer.compare(part, sample, self.evidence)
+        self.asked[sample.index] = pending
+        self.columns[sample.index] = column if everything else _widened(column, pending, count)
+
+    def scores(self) -> Scores:
+        columns = [self.columns[i] for i in sorted(self.columns)]
+        asked = [self.asked[i] for i in sorted(self.columns)]
+        sentences = range(len(self.passage.sentences))
+        compared = list(zip(columns, asked, strict=True))
+        rows = [[c.scores[i] for c, of in compared if i in of] for i in sentences]
+        failures = tuple(failure for column in columns for failure in column.failures)
+        undetermined = sum(column.undetermined for column in columns)
+        means = [mean_score(row) for row in rows]
+        raw = _raw_means(columns, len(sentences))
+        if raw:
+            means = [min(max(value, 0.0), 1.0) for value in raw]
+        return Scores(
+            sentences=tuple(means),
+            passage=mean_score([c.passage for c in columns]),
+            raw=raw,
+            columns=tuple(column.scores for column in columns),
+            why=tuple(_why(row) for row in rows),
+            failures=failures,
+            undetermined=undetermined,
+            inconclusive=why_inconclusive(rows, failures, undetermined),
+        )
+
+
+def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
+    """Return the column of some sentences as one of all of them."""
+    places = sorted(compared)
+
+    def spread(row: Row) -> Row:
+        known = dict(zip(places, row, strict=True)) if row else {}
+        return tuple(known.get(i) for i in range(count)) if row else ()
+
+    return Column(spread(column.scores), column.failures, column.undetermined, spread(column.raw))
+
+
+def _raw_means(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:
+    means = [mean_score([c.raw[i] for c in columns if c.raw]) for i in range(sentences)]
+    known = tuple(mean for mean in means if mean is not None)
+    return known if len(known) == sentences else ()
+
+
+def _why(row: list[float | None]) -> str | None:
+    known = [score for score in row if score is not None]
+    if not known:
+        return None
+    against = sum(score > 0.5 for score in known)
+    return f"not supported by {against} of {len(known)} texts compared"
+
+
+def why_inconclusive(
+    rows: Sequence[Sequence[float | None]], failures: Sequence[str], undetermined: int
+) -> str | None:
+    """Return why comparisons support no decision, or None when they do.
+
+    Args:
+        rows: For each sentence its entries; None where a call failed.
+        failures: Kinds of failed calls, one per call.
+        undetermined: Judge answers that could not be read.
+    """
+    cells = [score for row in rows for score in row]
+    # Without failures a missing entry means that the method has nothing to say there.
+    missing = sum(score is None for score in cells) if failures else 0
+    # With half of the comparisons gone, the mean of the rest is not the score of the method.
+    if missing * 2 > len(cells):
+        return f"{missing} of {len(cells)} comparisons failed ({tally(failures)})"
+    if undetermined * 2 > len(cells):
+        return f"{undetermined} of {len(cells)} judge answers were neither yes nor no"
+    return None

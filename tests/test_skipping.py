@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from resay import ConfigurationError, Guard, Query
+from resay.testing import SimulatedProvider
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+SHORT = "It opened in 1932."
+JUDGED = {"chain": [{"method": "prompt"}], "cache": {"store": "none"}}
+
+
+def about_bridges(query: Query | None, response: str) -> bool:
+    return "bridge" in response.lower()
+
+
+async def test_a_skipped_response_is_neither_fine_nor_flagged(
+    simulated: SimulatedProvider,
+) -> None:
+    policy = {**JUDGED, "when": {"min_chars": 100_000}, "on_error": "block"}
+    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
+    verdict = answer.verdict
+    assert verdict.decision == "skipped"
+    assert verdict.skipped
+    assert not (verdict.flagged or verdict.inconclusive)
+    assert "`when.min_chars` (100000)" in verdict.reason
+    assert (answer.action, answer.text) == ("allow", answer.response)
+
+
+async def test_what_is_skipped_whatever_the_response_draws_no_sample(
+    simulated: SimulatedProvider,
+) -> None:
+    policy = {**JUDGED, "when": {"roles": ["tool"]}}
+    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
+    assert answer.verdict.skipped
+    assert simulated.calls == 1
+
+
+async def test_a_greeting_is_not_worth_checking() -> None:
+    guard = Guard({"chain": [{"method": "ngram"}], "when": {"checkable": True}})
+    verdict = await guard.acheck("Hello! How can I help you today?", samples=[SHORT] * 3)
+    assert verdict.skipped
+    assert not (await guard.acheck(SHORT, samples=[SHORT, "It is.", "It was."])).skipped
+
+
+async def test_a_function_decides() -> None:
+    guard = Guard({"chain": [{"method": "ngram"}], "when": {"call": about_bridges}})
+    assert (await guard.acheck(SHORT, samples=[SHORT] * 3)).skipped
+    assert not (await guard.acheck("The bridge.", samples=["A bridge.", "B.", "C."])).skipped
+
+
+def test_a_function_that_is_not_there_is_told_before_it_costs_an_answer() -> None:
+    with pytest.raises(ConfigurationError, match="no_such_module"):
+        Guard({"chain": [{"method": "ngram"}], "when": {"call": "no_such_module:check"}})
+    step = {"method": "ngram", "when": {"call": "no_such_module:check"}}
+    with pytest.raises(ConfigurationError, match="no_such_module"):
+        Guard({"chain": [step]})
+
+
+async def test_a_step_can_be_left_out() -> None:
+    chain = [{"method": "ngram"}, {"method": "prompt", "when": {"min_sentences": 5}}]
+    guard = Guard({"chain": chain})
+    samples = ["The bridge opened in 1932.", "It opened then.", "In 1932 it opened."]
+    verdict = await guard.acheck(SHORT, samples=samples, model="openai/simulated")
+    ngram, prompt = verdict.steps
+    assert ngram.skipped is None
+    assert prompt.skipped is not None
+    assert prompt.skipped.startswith("prompt: ")
+    assert "min_sentences" in prompt.skipped
+    assert prompt.usage.calls == 0
+    assert verdict.sentences[0].by == "ngram"
+    assert not verdict.skipped
+
+
+async def test_where_every_step_is_left_out_nothing_was_checked() -> None:
+    guard = Guard({"chain": [{"method": "ngram", "when": {"min_chars": 1000}}]})
+    verdict = await guard.acheck(SHORT, samples=["A.", "B.", "C."])
+    assert verdict.decision == "skipped"
+    assert verdict.reason.startswith("ngram: ")

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from resay.scorers.snowballing import correct
+from resay.stopping import Aim, Outlook, Stopping, student_cdf
+
+unit = st.floats(0, 1, allow_nan=False)
+columns = st.integers(1, 6).flatmap(
+    lambda sentences: st.lists(
+        st.lists(unit, min_size=sentences, max_size=sentences), min_size=1, max_size=12
+    )
+)
+
+
+def passage_rule(edge: float, *, sentences: int = 1, confidence: float = 0.99, of: int = 20):
+    return Stopping(Aim(((),) * sentences, passage=edge), confidence, 3, of)
+
+
+def samples_taken(
+    rule: Stopping, rows: Sequence[Sequence[float | None]], least: int = 3
+) -> tuple[int, Outlook]:
+    """Follow a rule the way a method does and return where it stops."""
+    seen = min(least, len(rows))
+    while True:
+        outlook = rule.outlook(rows[:seen])
+        if not outlook.sentences or seen >= len(rows):
+            return seen, outlook
+        assert outlook.more >= 1
+        seen = min(seen + outlook.more, len(rows))
+
+
+@given(st.floats(-50, 50), st.integers(1, 200))
+def test_the_distribution_is_students(t: float, degrees: int) -> None:
+    assert student_cdf(t, degrees) == pytest.approx(float(student.cdf(t, degrees)), abs=1e-12)
+
+
+def test_equal_samples_far_from_the_threshold_settle_the_passage_at_once() -> None:
+    rows = [[0.1, 0.0, 0.1, 0.2, 0.0, 0.1, 0.0, 0.1]] * 20
+    taken, _ = samples_taken(passage_rule(0.7, sentences=8), rows)
+    assert taken == 3
+
+
+def test_a_mean_at_the_threshold_is_never_settled() -> None:
+    rows = [[0.6], [0.8]] * 10
+    taken, _ = samples_taken(passage_rule(0.7), rows)
+    assert taken == 20
+
+
+def test_fewer_than_the_least_settle_nothing() -> None:
+    outlook = passage_rule(0.7).outlook([[0.0], [0.0]])
+    assert outlook == Outlook(frozenset({0}), 1)
+
+
+def test_what_no_further_sample_can_change_is_settled_whatever_the_confidence() -> None:
+    rows = [[0.0]] * 3
+    rule = passage_rule(0.5, confidence=1.0, of=5)
+    # Two more could make it 2/5 at most.
+    assert not rule.outlook(rows).sentences
+    assert passage_rule(0.3, confidence=1.0, of=5).outlook(rows).sentences
+
+
+@given(columns, unit, st.integers(0, 10), st.randoms(use_true_random=False))
+def test_with_certainty_no_decision_ever_differs(
+    rows: list[list[float]], edge: float, least: int, chance: random.Random
+) -> None:
+    sentences = len(rows[0])
+    aim = Aim(((edge,),) * sentences, passage=edge)
+    rule = Stopping(aim, 1.0, max(least, 1), len(rows))
+    kept: list[list[float]] = [[] for _ in range(sentences)]
+    seen, left = 0, frozenset(range(sentences))
+    wanted = rule.least
+    while left and seen < len(rows):
+        for row in rows[seen:wanted]:
+            for i in left:
+                kept[i].append(row[i])
+        seen = min(wanted, len(rows))
+        known = [
+            [row[i] if n < len(kept[i]) else None for i in range(sentences)]
+            for n, row in enumerate(rows[:seen])
+        ]
+        outlook = rule.outlook(known)
+        left, wanted = outlook.sentences, seen + outlook.more
+    for i in range(sentences):
+        whole = fmean(row[i] for row in rows)
+        low = sum(kept[i]) / len(rows)
+        high = (sum(kept[i]) + len(rows) - len(kept[i])) / len(rows)
+        assert low > edge or high <= edge or len(kept[i]) == len(rows) or abs(whole - edge) < 1e-9
+
+
+def test_a_settled_sentence_is_not_compared_again() -> None:
+    rule = Stopping(Aim(((0.5,), (0.5,))), 0.99, 3, 20)
+    outlook = rule.outlook([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert outlook.sentences == {1}
+    # What it would say now does not open it again.
+    assert rule.outlook([[0.0, 1.0]] * 4 + [[None, 0.0]] * 2).sentences == {1}
+
+
+def test_as_long_as_the_passage_is_open_every_sentence_is_compared() -> None:
+    rule = Stopping(Aim(((0.5,), (0.5,)), passage=0.5), 0.99, 3, 20)
+    assert rule.outlook([[0.0, 1.0]] * 4).sentences == {0, 1}
+
+
+def test_one_flagged_sentence_is_enough_to_withhold() -> None:
+    rows = [[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+    edges = ((0.5,), (0.5,))
+    assert Stopping(Aim(edges), 0.99, 3, 20).outlook(rows).sentences == {1}
+    assert not Stopping(Aim(edges, one_is_enough=True), 0.99, 3, 20).outlook(rows).sentences
+
+
+def test_a_sentence_on_which_nothing_depends_is_closed() -> None:
+    assert not Stopping(Aim(((),)), 0.99, 3, 20).outlook([[0.0], [1.0], [0.0]]).sentences
+
+
+def test_a_sentence_nothing_can_be_said_about_is_closed() -> None:
+    assert not Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[None]] * 3).sentences
+
+
+def test_sentences_settled_before_count_for_the_passage() -> None:
+    rows = [[1.0], [0.0], [1.0]]
+    assert Stopping(Aim(((),), passage=0.5), 0.99, 3, 20).outlook(rows).sentences
+    settled = Aim(((),), passage=0.5, others=(0.0,) * 9)
+    assert not Stopping(settled, 0.99, 3, 20).outlook(rows).sentences
+
+
+@given(columns.filter(lambda rows: len(rows) >= 3), unit)
+def test_for_a_mean_pseudo_values_say_the_same(rows: list[list[float]], edge: float) -> None:
+    sentences = len(rows[0])
+    edges = ((edge,),) * sentences
+    plain = Stopping(Aim(edges, passage=edge), 0.99, 1, 40)
+    same = Stopping(Aim(edges, passage=edge, outcome=lambda row: row), 0.99, 1, 40)
+    left = same.outlook(rows).sentences
+    # A correction looks at all sentences as long as one is open; certainty is not used for it.
+    assert bool(left) >= bool(plain.outlook(rows, bounded=False).sentences)
+
+
+def test_a_correction_is_decided_by_what_it_makes_of_the_scores() -> None:
+    rows = [[0.3, 0.3, 0.3, 0.3]] * 8
+
+    def snowballing(row: Sequence[float | None]) -> list[float]:
+        return correct([score or 0.0 for score in row], theta=0.0)
+
+    assert fmean(snowballing(rows[0])) > 0.4
+    corrected = Aim(((),) * 4, passage=0.3, outcome=snowballing)
+    assert Stopping(Aim(((),) * 4, passage=0.3), 0.99, 3, 20).outlook(rows).sentences
+    assert not Stopping(corrected, 0.99, 3, 20).outlook(rows).sentences
+
+
+def test_waves_grow_with_what_is_known_and_leave_no_crumbs() -> None:
+    rows = [[0.6], [0.8]] * 10
+    rule = passage_rule(0.7)
+    assert rule.outlook(rows[:4]).more <= 4
+    assert rule.outlook(rows[:18]).more == 2
+
+
+@pytest.mark.parametrize("p", [0.2, 0.35, 0.65, 0.8])
+def test_the_error_stays_near_what_was_asked_for(p: float) -> None:
+    # Entries are 0 or 1 and those of a sample hang together: nothing the model assumes.
+    chance = random.Random(7)
+    wrong = taken = 0
+    for _ in range(2000):
+        rows = []
+        for _ in range(20):
+            shift = chance.gauss(0, 0.15)
+            rows.append([float(chance.random() < p + shift) for _ in range(6)])
+        seen, _ = samples_taken(passage_rule(0.5, sentences=6), rows)
+        means = [fmean(row) for row in rows]
+        wrong += (fmean(means[:seen]) > 0.5) is not (fmean(means) > 0.5)
+        taken += seen
+    assert wrong / 2000 <= 0.01
+    assert taken / 2000 < 14
