@@ -83,6 +83,7 @@ def act(
     *,
     usage: Usage | None = None,
     completion: Completion | None = None,
+    withheld: bool = False,
 ) -> Answer:
     """Do what the policy says.
 
@@ -92,6 +93,7 @@ def act(
         verdict: What the check found.
         usage: What everything cost; by default what the check cost.
         completion: The provider's answer to the main call.
+        withheld: Whether some of a stream was withheld, so that the rest is not there to give.
 
     Returns:
         The answer to give.
@@ -99,7 +101,7 @@ def act(
     Raises:
         HallucinationBlocked: The answer is to be withheld, with an exception.
     """
-    action = _choose(policy, response, verdict)
+    action = "block" if withheld else _choose(policy, response, verdict)
     text = response
     if action == "block":
         block = policy.action if isinstance(policy.action, Block) else Block()

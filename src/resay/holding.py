@@ -107,7 +107,8 @@ class PassingOn:
             completion=completion,
         )
         if answer.blocked:
-            await parts.send(Part(answer.text, notice=True))
+            # Without waiting: what is still under way must not be answered after it was counted.
+            parts.send_nowait(Part(answer.text, notice=True))
         return answer
 
 
@@ -258,24 +259,24 @@ class Holding:
     async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Say what was found up to the sentence that is withheld."""
         verdict = await self._check.conclude(self._joined(held.settled.passage))
-        return await self._end(verdict, parts)
+        return self._end(verdict, parts)
 
     async def _let_through(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         for settled in self._waiting:
             await parts.send(Part(settled.text))
         verdict = await self._check.run(self._gathered.text)
-        return await self._end(verdict, parts)
+        return self._end(verdict, parts)
 
     async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Decide about the passage, then release its end or withhold it."""
         board = self._joined(last.settled.passage)
         verdict = await self._check.finish(board, self._gathered.completion.logprobs)
-        return await self._end(verdict, parts, last)
+        return self._end(verdict, parts, last)
 
     def _joined(self, passage: Passage) -> Board:
         return Board.joined(passage, [self._boards[s.start, s.end] for s in passage.sentences])
 
-    async def _end(
+    def _end(
         self, verdict: Verdict, parts: MemoryObjectSendStream[Part], last: _Held | None = None
     ) -> Answer:
         completion = self._gathered.completion
@@ -285,11 +286,13 @@ class Holding:
             verdict,
             usage=self._asked.meter.usage + verdict.usage,
             completion=completion,
+            withheld=self._withheld is not None,
         )
+        # Without waiting: what is still under way must not be answered after it was counted.
         if answer.blocked:
-            await parts.send(Part(answer.text, notice=True))
+            parts.send_nowait(Part(answer.text, notice=True))
         elif last is not None and last.settled.text:
             ending = last.settled.sentences
             found = tuple(verdict.sentences[i] for i in ending)
-            await parts.send(Part(last.settled.text, found))
+            parts.send_nowait(Part(last.settled.text, found))
         return answer

@@ -100,9 +100,12 @@ class AnswerStream:
         assert self._tasks is not None  # noqa: S101 - entered before
         assert self._parts is not None  # noqa: S101 - entered before
         self._tasks.cancel_scope.cancel()
-        # Without the reader's own error, which a task group would wrap.
-        await self._tasks.__aexit__(None, None, None)
-        self._parts.close()
+        try:
+            # Without the reader's own error, which a task group would wrap.
+            await self._tasks.__aexit__(None, None, None)
+        finally:
+            # A reader who is cancelled meanwhile does not come past here otherwise.
+            self._parts.close()
 
 
 class SyncAnswerStream:

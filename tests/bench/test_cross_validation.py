@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from resay import ConfigurationError
 from resay.bench.cross_validation import out_of_fold, random_folds
-from resay.bench.learning import learn
+from resay.calibration.learning import learn
 
 
 class Remembers:

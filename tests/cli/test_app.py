@@ -155,6 +155,38 @@ def test_ask(environment: SimulatedProvider) -> None:
     assert answer["usage"]["calls"] == 8
 
 
+@pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
+def test_ask_prints_the_answer_while_it_is_written(
+    environment: SimulatedProvider, mode: str
+) -> None:
+    done = resay_cli(
+        "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
+        "--stream", mode,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    text, _, verdict = done.stdout.partition("FLAGGED")
+    assert text.startswith("The Sydney Harbour Bridge is")
+    assert "sentences > 0.50" in verdict
+
+
+def test_a_streamed_answer_that_is_withheld_is_cut_off(
+    environment: SimulatedProvider, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
+    done = resay_cli(
+        "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
+        "--api-base", environment.base_url, "--stream", "hold",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Withheld." in done.stdout
+    whole = resay_cli(
+        "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
+        "--stream", "after",
+    ).stdout.partition("FLAGGED")[0].strip()  # fmt: skip
+    assert whole not in done.stdout
+
+
 def test_ask_prints_a_withheld_answer_nowhere(
     environment: SimulatedProvider, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from resay.bench.learning import Values
+from resay.calibration.learning import Values
 
 __all__ = ["Learner", "Model", "out_of_fold", "random_folds"]
 

@@ -22,7 +22,6 @@ from resay.bench.corrections import Correction
 from resay.bench.cross_validation import Learner, out_of_fold, random_folds
 from resay.bench.entries import Entry
 from resay.bench.judges import RECORDED, BenchJudge
-from resay.bench.learning import Learned, Values, learn, learn_sum, learn_unweighted
 from resay.bench.measuring import Measured, measure
 from resay.bench.reporting import COST_COLUMNS, cost_of
 from resay.bench.table import Column, ResultTable, Row
@@ -35,6 +34,7 @@ from resay.bench.wikibio_figures import (
     star_ap,
 )
 from resay.bench.wikibio_recorded import Recorded
+from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_unweighted
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.parts import PartScores

@@ -1,9 +1,10 @@
-"""The commands `resay ask`, `check`, `demo`, `policy` and `bench`."""
+"""The commands `resay ask`, `check`, `demo`, `calibrate`, `policy`, `models` and `bench`."""
 
 from __future__ import annotations
 
 import json
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +13,16 @@ from rich.console import Console
 
 from resay import __version__
 from resay.bench.cli import app as bench_app
+from resay.cli.calibrate import calibrate
 from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
 from resay.cli.models import app as models_app
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
-from resay.report import print_answer, print_verdict
+from resay.report import print_answer, print_part, print_verdict
 from resay.scorers import SampleConfig
+from resay.streaming import SyncAnswerStream
 from resay.verdict import Verdict
 
 __all__ = ["app", "main"]
@@ -29,11 +32,12 @@ FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER = 1, 2, 3, 4
 app = typer.Typer(
     name="resay",
     help="A hallucination guard for LLM applications.\n\n"
-    "Exit codes: 0 fine, 1 flagged, 2 bad input, 3 inconclusive, 4 the model gave no answer.",
+    "Exit codes: 0 fine or skipped, 1 flagged, 2 bad input, 3 inconclusive, 4 no answer.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command()(calibrate)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
 app.add_typer(bench_app, name="bench", help="Published benchmarks, and speed.")
@@ -64,6 +68,12 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
+class _Mode(str, Enum):
+    hold = "hold"
+    after = "after"
+    buffer = "buffer"
+
+
 @app.callback()
 def _root(
     version: Annotated[
@@ -81,10 +91,23 @@ def ask(
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
+    stream: Annotated[
+        _Mode | None,
+        typer.Option(
+            help="Print the answer while it is written: hold each sentence until its score is in,"
+            " or check it all after, or buffer it.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a model, check its answer, and act as the policy says."""
     guard = Guard(_policy(policy, method))
+    if stream is not None and not as_json:
+        parts = guard.stream(
+            question, mode=stream.value, model=model, entity=entity, **_params(api_base)
+        )
+        raise typer.Exit(_exit_code(_print_stream(parts)))
     answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
     if as_json:
         _print_json(answer.to_dict())
@@ -165,6 +188,16 @@ def check_policy(
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
 
 
+def _print_stream(stream: SyncAnswerStream) -> Verdict:
+    console = Console()
+    with stream:
+        for part in stream:
+            print_part(part, console)
+    console.print("\n")
+    print_answer(stream.answer, console)
+    return stream.answer.verdict
+
+
 def _policy(
     path: Path | None, methods: list[str] | None, *, against_references: bool = False
 ) -> Policy:
@@ -194,7 +227,7 @@ def _print_json(document: dict[str, Any]) -> None:
 
 
 def _exit_code(verdict: Verdict) -> int:
-    return {"consistent": 0, "flagged": FLAGGED, "inconclusive": INCONCLUSIVE}[verdict.decision]
+    return {"flagged": FLAGGED, "inconclusive": INCONCLUSIVE}.get(verdict.decision, 0)
 
 
 def main() -> None:

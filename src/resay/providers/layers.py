@@ -13,6 +13,7 @@ from contextlib import (
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -125,13 +126,17 @@ class Limited(Layer):
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Wait for a free place, then ask the wrapped provider."""
         async with self._limiter:
+            # Who was cancelled in the moment in which a place became free sends nothing.
+            await anyio.lowlevel.checkpoint_if_cancelled()
             return await self.inner.complete(query, n=n)
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Wait for a free place, and keep it until the stream is left."""
-        async with self._limiter, open_stream(self.inner, query) as chunks:
-            yield chunks
+        async with self._limiter:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            async with open_stream(self.inner, query) as chunks:
+                yield chunks
 
 
 class TimeLimited(Layer):

@@ -14,14 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from resay.actions import Answer
+from resay.holding import Part
 from resay.verdict import SentenceVerdict, Usage, Verdict
 
-__all__ = ["print_answer", "print_verdict"]
+__all__ = ["print_answer", "print_part", "print_verdict"]
 
 _LABELS = {
     "consistent": ("CONSISTENT", "bold green"),
     "flagged": ("FLAGGED", "bold red"),
     "inconclusive": ("INCONCLUSIVE", "bold yellow"),
+    "skipped": ("SKIPPED", "bold cyan"),
 }
 _Row = tuple[Text, Text, RenderableType]
 # A model's words must not move the cursor or recolour the reader's terminal.
@@ -42,6 +44,18 @@ def print_answer(answer: Answer, console: Console) -> None:
     else:
         print_verdict(answer.verdict, answer.response, console)
     console.print(Text(f"All together: {_cost(answer.usage)}", "dim"))
+
+
+def print_part(part: Part, console: Console) -> None:
+    """Print a part of a streamed answer, its sentences coloured by their scores.
+
+    Args:
+        part: The part.
+        console: Where to.
+    """
+    scores = [sentence.score for sentence in part.sentences]
+    style = "" if part.notice or not scores else _style(max(s or 0.0 for s in scores))
+    console.print(Text(_clean(part.text), style), end="", soft_wrap=True)
 
 
 def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
@@ -124,7 +138,8 @@ def _style(score: float | None) -> str:
 
 def _cost(usage: Usage) -> str:
     price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{usage.calls} calls, {usage.tokens:,} tokens, {price}"
+    cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
+    return f"{usage.calls} calls{cancelled}, {usage.tokens:,} tokens, {price}"
 
 
 def _clean(text: str) -> str:

@@ -291,7 +291,8 @@ class _Table:
 def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, float]:
     """Return intercept and weights of the logistic regression, and their loss."""
     np = _np()
-    expit = load_optional("scipy.special", package="scipy", extra="bench", purpose=_PURPOSE).expit
+    special = load_optional("scipy.special", package="scipy", extra="calibrate", purpose=_PURPOSE)
+    expit = special.expit
 
     def loss(at: Any) -> tuple[float, Any]:
         z = at[0] + features @ at[1:]
@@ -322,8 +323,8 @@ _PURPOSE = "learning"
 
 def _np() -> Any:
     # It comes with scipy.
-    return load_optional("numpy", package="scipy", extra="bench", purpose=_PURPOSE)
+    return load_optional("numpy", package="scipy", extra="calibrate", purpose=_PURPOSE)
 
 
 def _optimize() -> Any:
-    return load_optional("scipy.optimize", package="scipy", extra="bench", purpose=_PURPOSE)
+    return load_optional("scipy.optimize", package="scipy", extra="calibrate", purpose=_PURPOSE)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from resay import ConfigurationError, MissingDependencyError, Policy
-from resay.bench.learning import (
+from resay.calibration.learning import (
     Learned,
     LearnedPart,
     LearnedSum,
@@ -246,5 +246,5 @@ def test_a_sum_needs_a_sentence_with_all_scores():
 def test_without_scipy_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     values, wrong = made_up(10, (2.0,))
-    with pytest.raises(MissingDependencyError, match=r"resay\[bench\]"):
+    with pytest.raises(MissingDependencyError, match=r"resay\[calibrate\]"):
         learn(values, wrong)

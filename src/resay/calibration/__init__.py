@@ -1,0 +1,35 @@
+"""Thresholds, weights and bands from labelled responses, with a guarantee.
+
+`calibrate` does it all; the parts it is made of are here for those who bring their own scores.
+"""
+
+from __future__ import annotations
+
+from resay.calibration.bands import fit_bands
+from resay.calibration.calibrating import acalibrate, calibrate, default_targets
+from resay.calibration.figures import Figure, Figures, measure_figures
+from resay.calibration.guarantees import Guarantee
+from resay.calibration.labels import LabelledRow, LabelledSentence, read_labels
+from resay.calibration.outcomes import Outcome
+from resay.calibration.result import Calibration, Counts
+from resay.calibration.targets import Target
+from resay.calibration.thresholds import fit_thresholds
+
+__all__ = [
+    "Calibration",
+    "Counts",
+    "Figure",
+    "Figures",
+    "Guarantee",
+    "LabelledRow",
+    "LabelledSentence",
+    "Outcome",
+    "Target",
+    "acalibrate",
+    "calibrate",
+    "default_targets",
+    "fit_bands",
+    "fit_thresholds",
+    "measure_figures",
+    "read_labels",
+]

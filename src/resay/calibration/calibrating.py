@@ -1,0 +1,300 @@
+"""Calibrates a policy with labelled responses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import anyio.to_thread
+
+from resay.calibration.figures import Figures, measure_figures
+from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
+from resay.calibration.guarantees import Guarantee
+from resay.calibration.labels import LabelledRow, read_labels
+from resay.calibration.logs import match_log
+from resay.calibration.outcomes import Outcome
+from resay.calibration.result import Calibration, Counts
+from resay.calibration.running import Runner, outcome_of
+from resay.calibration.targets import Target
+from resay.calibration.thresholds import fit_thresholds
+from resay.errors import ConfigurationError
+from resay.policy import Policy, Threshold
+from resay.providers.base import Provider
+from resay.sync import run_sync
+from resay.verdict import Verdict
+
+__all__ = ["acalibrate", "calibrate", "default_targets"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_DEFAULT_RATE = 0.05
+
+
+async def acalibrate(
+    policy: Policy | str | PathLike[str] | Mapping[str, Any],
+    labels: str | PathLike[str] | Sequence[LabelledRow],
+    *,
+    targets: Sequence[Target] = (),
+    guarantee: Guarantee | None = None,
+    log: str | PathLike[str] | None = None,
+    weights: bool = True,
+    settle_error: float | None = None,
+    seed: int = 0,
+    bootstrap: int = 1000,
+    model: str | None = None,
+    provider: Provider | None = None,
+    params: Mapping[str, Any] | None = None,
+    concurrency: int = 4,
+    done: Callable[[], object] = lambda: None,
+) -> Calibration:
+    """Fit a policy's thresholds to a target, and the weights of its composites to labels.
+
+    Where weights or bands are learned, one half of the responses is for them and the other for
+    thresholds; a seeded draw divides the correct and the hallucinated ones alike. Thresholds then
+    rest on checks with what was learned.
+
+    Args:
+        policy: The policy, in any form `Policy.of` takes.
+        labels: A file as `read_labels` reads it, or what that returned.
+        targets: What the thresholds shall keep, at most one for responses and one for sentences;
+            none for `default_targets`.
+        guarantee: What is promised; None for `probable` at 0.9.
+        log: Logged verdicts to take in place of running checks; see `match_log`.
+        weights: Whether to learn the weights of `ensemble` and `combination`.
+        settle_error: Which share of settled sentences may be decided otherwise than by the last
+            step, to fit the bands of `settle`; None leaves them.
+        seed: Divides responses, and draws those of the bootstrap.
+        bootstrap: How many times responses are drawn anew for the intervals.
+        model: The model that wrote the responses, where a row names none.
+        provider: Who answers; None for litellm.
+        params: Provider parameters, such as `api_base`.
+        concurrency: How many responses are checked at once.
+        done: Called after each response.
+
+    Returns:
+        The policy with what was found, and what was measured.
+
+    Raises:
+        ConfigurationError: The labels are not valid or too few, a row lacks what the chain needs,
+            or no threshold keeps the targets.
+        MissingDependencyError: numpy, or for weights scipy, is not installed.
+    """
+    given = Policy.of(policy)
+    if isinstance(labels, (str, PathLike)):
+        # It goes into a comment of one line.
+        name = "".join(c if c.isprintable() else "?" for c in Path(labels).name)
+        labels = read_labels(fspath(labels), responses=log is None)
+    else:
+        name = "labels"
+    wanted = tuple(targets) or default_targets(given, labels)
+    if not wanted:
+        raise ConfigurationError(
+            "no response has a label of its own, and the policy says `threshold.sentence: null`;"
+            " label whole responses, or set a threshold for sentences"
+        )
+    setting = _Setting(given, wanted, guarantee or Guarantee(), weights, settle_error, seed)
+    runner = Runner(provider, model, params or {}, concurrency, done)
+    run = await (_run(setting, labels, runner) if log is None else _from_log(setting, labels, log))
+    return await anyio.to_thread.run_sync(partial(_result, setting, run, labels, name, bootstrap))
+
+
+def _twin(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Do what `acalibrate` does, for callers that are not async."""
+        return run_sync(work, *args, **kwargs)
+
+    return run
+
+
+calibrate = _twin(acalibrate)
+"""Do what `acalibrate` does, for callers that are not async."""
+
+
+def default_targets(policy: Policy, rows: Sequence[LabelledRow]) -> tuple[Target, ...]:
+    """Return the targets for those who name none: at most 5 % of what is correct is flagged.
+
+    Args:
+        policy: The policy.
+        rows: Labelled responses. There is a target for sentences where some are labelled and the
+            policy has a threshold for them.
+    """
+    targets: list[Target] = []
+    if any(row.hallucinated is not None for row in rows):
+        targets.append(Target("passage", "fpr", _DEFAULT_RATE))
+    if policy.threshold.sentence is not None and any(row.sentences for row in rows):
+        targets.append(Target("sentence", "fpr", _DEFAULT_RATE))
+    return tuple(targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What is wanted."""
+
+    policy: Policy
+    targets: tuple[Target, ...]
+    guarantee: Guarantee
+    weights: bool
+    settle_error: float | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the thresholds can rest on."""
+
+    policy: Policy
+    rows: Sequence[LabelledRow]
+    verdicts: Sequence[Verdict]
+    fitted: Fitted | None
+    notes: tuple[str, ...]
+    learned: int = 0
+    not_logged: int = 0
+
+
+async def _run(setting: _Setting, rows: Sequence[LabelledRow], runner: Runner) -> _Run:
+    policy, notes = setting.policy, list[str]()
+    labelled = any(row.sentences for row in rows)
+    weights = setting.weights and has_weights(policy)
+    if weights and not labelled:
+        weights = False
+        notes.append("weights are as they were: no sentence is labelled to learn them from")
+    bands = setting.settle_error is not None
+    if bands and not has_bands(policy):
+        raise ConfigurationError(
+            "no step has bands to fit; give one a `settle`, with another step behind it"
+        )
+    if not weights and not bands:
+        verdicts = await runner.check(policy, rows)
+        return _Run(policy, rows, verdicts, None, tuple(notes))
+    first, second = _halves(rows, setting.seed)
+    fitted = await fit_chain(
+        policy,
+        first,
+        runner,
+        weights=weights,
+        settle_error=setting.settle_error,
+        targets=setting.targets,
+    )
+    if fitted.rows < len(first):
+        notes.append(
+            f"{len(first) - fitted.rows} of the {len(first)} responses to learn from are left out:"
+            " a method said too little of them"
+        )
+    verdicts = await runner.check(fitted.policy, second)
+    return _Run(fitted.policy, second, verdicts, fitted, tuple(notes), len(first))
+
+
+async def _from_log(
+    setting: _Setting, rows: Sequence[LabelledRow], log: str | PathLike[str]
+) -> _Run:
+    if setting.settle_error is not None:
+        raise ConfigurationError(
+            "bands need the scores of every step, which a log does not hold; drop `--settle-error`"
+            " or `--from-log`"
+        )
+    matched = match_log(fspath(log), rows, setting.policy)
+    notes = [
+        f"{len(matched.rows)} of {len(rows)} labelled responses are among the {matched.logged}"
+        " logged verdicts"
+    ]
+    if setting.weights and has_weights(setting.policy):
+        notes.append("weights are as they were: a log does not hold the scores of the parts")
+    most = setting.policy.sampling.max
+    early = sum(0 < verdict.samples < most for verdict in matched.verdicts)
+    if early and setting.policy.sampling.confidence is not None:
+        notes.append(
+            f"{early} of the logged checks looked at fewer than {most} samples, some of them"
+            " because the old thresholds were settled (`sampling.confidence`); what is promised is"
+            " then only about right, so log with `confidence: null`"
+        )
+    missing = len(rows) - len(matched.rows)
+    return _Run(
+        setting.policy, matched.rows, matched.verdicts, None, tuple(notes), not_logged=missing
+    )
+
+
+def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], list[LabelledRow]]:
+    """Divide rows at random, those with the same label in halves; the second may have one more."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    order = sorted(range(len(rows)), key=lambda _: rng.random())
+    first: set[int] = set()
+    for label in (True, False, None):
+        alike = [i for i in order if rows[i].hallucinated is label]
+        first.update(alike[: len(alike) // 2])
+    chosen = [row for i, row in enumerate(rows) if i in first]
+    return chosen, [row for i, row in enumerate(rows) if i not in first]
+
+
+def _result(
+    setting: _Setting, run: _Run, rows: Sequence[LabelledRow], name: str, bootstrap: int
+) -> Calibration:
+    found = [outcome_of(row, v) for row, v in zip(run.rows, run.verdicts, strict=True)]
+    outcomes = tuple(outcome for outcome in found if outcome is not None)
+    counts = Counts(
+        rows=len(rows),
+        learned=run.learned,
+        inconclusive=len(found) - len(outcomes),
+        not_logged=run.not_logged,
+        correct=sum(o.hallucinated is False for o in outcomes),
+        hallucinated=sum(o.hallucinated is True for o in outcomes),
+        correct_sentences=sum(o.wrong.count(False) for o in outcomes),
+        hallucinated_sentences=sum(o.wrong.count(True) for o in outcomes),
+    )
+    threshold = _thresholds(setting, run, outcomes, counts)
+    measure = partial(measure_figures, outcomes, bootstrap=bootstrap, seed=setting.seed)
+    figures = measure(threshold)
+    return Calibration(
+        policy=run.policy.model_copy(update={"threshold": threshold}),
+        old=setting.policy,
+        targets=setting.targets,
+        guarantee=setting.guarantee,
+        counts=counts,
+        figures=figures,
+        old_figures=measure(setting.policy.threshold),
+        fitted=run.fitted,
+        outcomes=outcomes,
+        labels=name,
+        seed=setting.seed,
+        date=date.today().isoformat(),
+        notes=(*run.notes, *_warnings(setting.targets, figures)),
+    )
+
+
+def _warnings(targets: Sequence[Target], figures: Figures) -> Iterator[str]:
+    recalls = {
+        "passage": ("responses", figures.passage_recall),
+        "sentence": ("sentences", figures.sentence_recall),
+    }
+    for target in targets:
+        what, recall = recalls[target.unit]
+        if recall.value == 0:
+            yield (
+                f"none of the hallucinated {what} is flagged any more, because correct ones score"
+                " as high; allow a greater rate, label more, or take another method"
+            )
+
+
+def _thresholds(
+    setting: _Setting, run: _Run, outcomes: Sequence[Outcome], counts: Counts
+) -> Threshold:
+    try:
+        return fit_thresholds(
+            outcomes, setting.targets, setting.guarantee, setting.policy.threshold
+        )
+    except ConfigurationError as error:
+        hints: list[str] = []
+        if counts.inconclusive:
+            hints.append(f"{counts.inconclusive} responses are inconclusive and do not count")
+        if run.learned:
+            hints.append(
+                f"{run.learned} were learned from; with `--no-weights` and without"
+                " `--settle-error` thresholds rest on all"
+            )
+        raise ConfigurationError("; ".join([str(error), *hints])) from error

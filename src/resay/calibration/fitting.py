@@ -1,0 +1,364 @@
+"""Learns what a chain's steps are made of: weights of composites, and bands of `settle`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import anyio.to_thread
+
+from resay.calibration.bands import fit_bands
+from resay.calibration.guarantees import Guarantee
+from resay.calibration.labels import LabelledRow
+from resay.calibration.learning import Learned, LearnedPart, LearnedSum, Values, learn, learn_sum
+from resay.calibration.outcomes import Outcome
+from resay.calibration.running import Runner, Scored
+from resay.calibration.targets import Target
+from resay.calibration.thresholds import fit_thresholds
+from resay.errors import ConfigurationError
+from resay.policy import Policy
+from resay.scorers import ScorerConfig, Settle, Step
+from resay.scorers.combination import Combination, log_odds
+from resay.scorers.ensemble import Ensemble
+from resay.scorers.parts import PartScores
+from resay.verdict import Scores, mean_score
+
+__all__ = ["Fitted", "fit_chain", "has_bands", "has_weights"]
+
+Model = Learned | LearnedSum
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was learned for a chain.
+
+    Attributes:
+        policy: The policy with it.
+        rows: How many labelled responses it was learned from.
+        weighted: The places in the chain whose weights were learned.
+        banded: The places whose bands were.
+        share_settled: Of the sentences learned from, which share each of these settles.
+    """
+
+    policy: Policy
+    rows: int
+    weighted: tuple[int, ...] = ()
+    banded: tuple[int, ...] = ()
+    share_settled: tuple[float, ...] = ()
+
+
+def has_weights(policy: Policy) -> bool:
+    """Return whether a step of the chain has weights to learn."""
+    return any(_is_composite(config) for config in policy.chain)
+
+
+def has_bands(policy: Policy) -> bool:
+    """Return whether a step of the chain has bands to learn."""
+    return bool(_banded(policy.chain))
+
+
+async def fit_chain(
+    policy: Policy,
+    rows: Sequence[LabelledRow],
+    runner: Runner,
+    *,
+    weights: bool,
+    settle_error: float | None,
+    targets: Sequence[Target],
+) -> Fitted:
+    """Learn weights and bands.
+
+    Args:
+        policy: The policy.
+        rows: Labelled responses; none of them may be used for thresholds.
+        runner: What the methods run with.
+        weights: Whether to learn the weights of composites.
+        settle_error: Which share of settled sentences may be decided otherwise than by the last
+            step, at the sentence threshold that these rows suggest for the chain with the bands;
+            None leaves the bands as they are.
+        targets: What the thresholds will be for.
+
+    Returns:
+        The policy with what was learned, to two digits.
+
+    Raises:
+        ConfigurationError: Nothing can be learned from the rows.
+    """
+    chain = _Leaves(policy.chain, bands=settle_error is not None, weights=weights)
+    scored = await runner.score(policy, chain.leaves, rows)
+    usable = [s for s in scored if not any(scores.inconclusive for scores in s.scores)]
+    if not usable:
+        reasons = {x.inconclusive for s in scored for x in s.scores if x.inconclusive}
+        raise ConfigurationError(
+            f"nothing can be learned from {len(scored)} responses:"
+            f" {'; '.join(sorted(reasons)[:3]) or 'there is none'}"
+        )
+    learn_from = partial(_fitted, policy, chain, usable, weights, settle_error, targets)
+    return await anyio.to_thread.run_sync(learn_from)
+
+
+def _fitted(
+    policy: Policy,
+    chain: _Leaves,
+    usable: Sequence[Scored],
+    weights: bool,
+    settle_error: float | None,
+    targets: Sequence[Target],
+) -> Fitted:
+    configs = list(policy.chain)
+    weighted = tuple(i for i in chain.composites if weights)
+    for i in weighted:
+        configs[i] = _learned(i, configs[i], chain.of(i), usable)
+    fitted = policy.model_copy(update={"chain": tuple(configs)})
+    if settle_error is None:
+        return Fitted(fitted, len(usable), weighted)
+    banded, shares = _with_bands(fitted, chain, usable, settle_error, targets)
+    return Fitted(banded, len(usable), weighted, tuple(_banded(policy.chain)), tuple(shares))
+
+
+class _Leaves:
+    """The methods that speak for themselves, and which of them each step is made of."""
+
+    def __init__(self, chain: Sequence[ScorerConfig], *, bands: bool, weights: bool) -> None:
+        self.composites = [i for i, config in enumerate(chain) if _is_composite(config)]
+        wanted = set(self.composites) if weights else set[int]()
+        if bands:
+            wanted |= {*_banded(chain), _last(chain)}
+        self.leaves: list[ScorerConfig] = []
+        self._places: dict[int, slice] = {}
+        for i in sorted(wanted):
+            config, start = chain[i], len(self.leaves)
+            composite = _is_composite(config)
+            own = [p.scorer for p in _parts(config)] if composite else [_unsettled(config)]
+            self.leaves += own
+            self._places[i] = slice(start, len(self.leaves))
+
+    def of(self, i: int) -> slice:
+        """Return the places of the methods of a step."""
+        return self._places[i]
+
+
+def _is_composite(config: ScorerConfig) -> bool:
+    return isinstance(config, (Combination.Config, Ensemble.Config))
+
+
+def _parts(config: ScorerConfig) -> Sequence[Any]:
+    return cast("Combination.Config | Ensemble.Config", config).parts
+
+
+def _unsettled(config: ScorerConfig) -> ScorerConfig:
+    return config.model_copy(update={"settle": None})
+
+
+def _corrects(config: ScorerConfig) -> bool:
+    return Step.of(config).corrects
+
+
+def _last(chain: Sequence[ScorerConfig]) -> int:
+    return max(i for i, config in enumerate(chain) if not _corrects(config))
+
+
+def _banded(chain: Sequence[ScorerConfig]) -> list[int]:
+    last = _last(chain)
+    return [i for i, c in enumerate(chain) if i < last and c.settle is not None]
+
+
+def _learned(
+    place: int, config: ScorerConfig, leaves: slice, usable: Sequence[Scored]
+) -> ScorerConfig:
+    values, wrong = _examples(config, leaves, usable)
+    name = f"chain[{place}] ({config.method_name})"
+    try:
+        if isinstance(config, Combination.Config):
+            found = learn(values, wrong).rounded()
+            update = _combination(config, found)
+            useless = not any(part.weight for part in found.parts)
+        else:
+            sums = [float(f"{weight:.1e}") for weight in learn_sum(values, wrong).weights]
+            update = _weights(config, sums)
+            useless = sum(sums) <= 0
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{name}: {error}; label more sentences, or leave the weights (`--no-weights`)"
+        ) from error
+    if useless:
+        raise ConfigurationError(
+            f"{name}: none of its parts scores hallucinated sentences higher than correct ones; it"
+            " cannot work here"
+        )
+    return config.model_copy(update=update)
+
+
+def _combination(config: Combination.Config, found: Learned) -> Mapping[str, Any]:
+    parts = tuple(
+        part.model_copy(update={"mean": new.mean, "deviation": new.deviation, "weight": new.weight})
+        for part, new in zip(config.parts, found.parts, strict=True)
+    )
+    return {"parts": parts, "intercept": found.intercept, "lean": found.lean}
+
+
+def _weights(config: ScorerConfig, weights: Sequence[float]) -> Mapping[str, Any]:
+    parts = zip(_parts(config), weights, strict=True)
+    return {"parts": tuple(part.model_copy(update={"weight": w}) for part, w in parts)}
+
+
+def _examples(
+    config: ScorerConfig, leaves: slice, usable: Sequence[Scored]
+) -> tuple[list[Values], list[list[bool]]]:
+    """Return the values of labelled sentences, by response, with their labels."""
+    of_sentences = any(scores.sentences for s in usable for scores in s.scores[leaves])
+    values: list[Values] = []
+    wrong: list[list[bool]] = []
+    for scored in usable:
+        labels = scored.wrong if of_sentences else (scored.row.hallucinated,)
+        rows = _rows(config, scored.scores[leaves], len(labels))
+        known = [(row, label) for row, label in zip(rows, labels, strict=True) if label is not None]
+        values.append([row for row, _ in known])
+        wrong.append([label for _, label in known])
+    return values, wrong
+
+
+def _rows(
+    config: ScorerConfig, scores: Sequence[Scores], sentences: int
+) -> list[list[float | None]]:
+    """Return what a composite makes its sum of: for each sentence one value of each part."""
+    results = [PartScores("", found) for found in scores]
+    value = _value_of(config)
+    return [[value(i, r, s) for i, r in enumerate(results)] for s in range(sentences)]
+
+
+def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | None]:
+    def score(_: int, result: PartScores, sentence: int) -> float | None:
+        return result.of_sentence(sentence)
+
+    def scaled(part: int, result: PartScores, sentence: int) -> float | None:
+        if _parts(config)[part].scale == "raw":
+            return result.value_of_sentence(sentence)
+        found = result.of_sentence(sentence)
+        return None if found is None else log_odds(found)
+
+    return scaled if isinstance(config, Combination.Config) else score
+
+
+def _step_scores(
+    config: ScorerConfig, leaves: slice, scored: Scored, sentences: int
+) -> Sequence[float | None]:
+    """Return what a step says of each sentence; the passage score where it says it of none."""
+    scores = scored.scores[leaves]
+    if _is_composite(config):
+        return _model(config).score(_rows(config, scores, sentences))
+    return [PartScores("", scores[0]).of_sentence(i) for i in range(sentences)]
+
+
+def _model(config: ScorerConfig) -> Model:
+    if not isinstance(config, Combination.Config):
+        return LearnedSum(tuple(part.weight for part in _parts(config)))
+    parts = tuple(LearnedPart(p.mean, p.deviation, p.weight) for p in config.parts)
+    return Learned(parts, config.intercept, config.lean)
+
+
+def _with_bands(
+    policy: Policy,
+    chain: _Leaves,
+    usable: Sequence[Scored],
+    error: float,
+    targets: Sequence[Target],
+) -> tuple[Policy, list[float]]:
+    if policy.threshold.sentence is None:
+        raise ConfigurationError(
+            "bands go by the decision about sentences, and the policy says `threshold.sentence:"
+            " null`; set it to a number"
+        )
+    counts = [max((len(x.sentences) for x in s.scores), default=0) for s in usable]
+    if not any(counts):
+        raise ConfigurationError("no step scores sentences, so none can be settled")
+
+    def column(place: int) -> list[float | None]:
+        config, leaves = policy.chain[place], chain.of(place)
+        found = zip(usable, counts, strict=True)
+        return [score for s, n in found for score in _step_scores(config, leaves, s, n)]
+
+    final = column(_last(policy.chain))
+    columns = {place: column(place) for place in _banded(policy.chain)}
+    best, share = {place: Settle() for place in columns}, 0.0
+    # What is settled changes the scores, and so the threshold by which it has to be right.
+    for limit in _candidates(_suggested(policy, usable, counts, final, targets), final):
+        bands = {place: _bands(own, final, limit, error) for place, own in columns.items()}
+        together, settled = _cascade(columns, bands, final)
+        limit = _suggested(policy, usable, counts, together, targets)
+        otherwise = sum(_over(together[i], limit) != _over(final[i], limit) for i in settled)
+        if otherwise <= error * len(settled) and len(settled) / len(final) > share:
+            best, share = bands, len(settled) / len(final)
+    configs = list(policy.chain)
+    for place, settle in best.items():
+        configs[place] = configs[place].model_copy(update={"settle": settle})
+    shares = [_share(best[place], own) for place, own in columns.items()]
+    return policy.model_copy(update={"chain": tuple(configs)}), shares
+
+
+Column = Sequence[float | None]
+"""What a step says of every sentence."""
+
+
+def _candidates(suggested: float, final: Column) -> list[float]:
+    """Return thresholds by which bands may go: the suggested one, and some that divide scores."""
+    known = sorted(score for score in final if score is not None)
+    tenths = [known[len(known) * i // 10] for i in range(1, 10)] if known else []
+    return [suggested, *sorted({round(score, 4) for score in tenths})]
+
+
+def _bands(own: Column, final: Column, limit: float, error: float) -> Settle:
+    pairs = [
+        (score, last > limit)
+        for score, last in zip(own, final, strict=True)
+        if score is not None and last is not None
+    ]
+    scores, decided = [score for score, _ in pairs], [flagged for _, flagged in pairs]
+    return fit_bands(scores, decided, error, threshold=limit)
+
+
+def _cascade(
+    columns: Mapping[int, Column], bands: Mapping[int, Settle], final: Column
+) -> tuple[list[float | None], set[int]]:
+    """Return the score of each sentence, and which are settled before the last step."""
+    found, settled = list(final), set[int]()
+    for place in sorted(columns, reverse=True):
+        for i, score in enumerate(columns[place]):
+            if bands[place].settles(score):
+                found[i] = score
+                settled.add(i)
+    return found, settled
+
+
+def _over(score: float | None, limit: float) -> bool:
+    return score is not None and score > limit
+
+
+def _share(settle: Settle, own: Column) -> float:
+    return sum(map(settle.settles, own)) / max(len(own), 1)
+
+
+def _suggested(
+    policy: Policy,
+    usable: Sequence[Scored],
+    counts: Sequence[int],
+    final: Sequence[float | None],
+    targets: Sequence[Target],
+) -> float:
+    """Return about where the threshold of sentences will be."""
+    outcomes: list[Outcome] = []
+    rest = iter(final)
+    for scored, count in zip(usable, counts, strict=True):
+        own = tuple(next(rest) for _ in range(count))
+        score = mean_score(own)
+        if score is not None:
+            outcomes.append(Outcome(score, own, scored.row.hallucinated, scored.wrong))
+    old = cast("float", policy.threshold.sentence)
+    try:
+        found = fit_thresholds(outcomes, targets, Guarantee("expected"), policy.threshold)
+    except ConfigurationError:
+        # Too few of them for that; the policy's own is the best guess.
+        return old
+    return old if found.sentence is None else found.sentence

@@ -1,0 +1,284 @@
+"""Labelled responses: one JSON object on each line of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from resay.errors import ConfigurationError
+from resay.passage import Passage
+
+__all__ = ["LabelledRow", "LabelledSentence", "Span", "read_labels", "read_objects"]
+
+_LABEL = Literal["correct", "hallucinated"]
+_NO_LABEL = 'has no label; say `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
+
+
+class Span(Protocol):
+    """A stretch of a response."""
+
+    @property
+    def start(self) -> int:
+        """Where it begins, in code points."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Where it ends (exclusive), in code points."""
+        ...
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class _SentenceRow(_Strict):
+    text: str = Field(min_length=1)
+    label: _LABEL | None = None
+    hallucinated: bool | None = None
+
+
+class _Row(_Strict):
+    id: str | int | None = None
+    response: str | None = None
+    question: str | list[dict[str, Any]] | None = None
+    entity: str | None = None
+    model: str | None = None
+    samples: list[str] | None = None
+    references: list[str] = []
+    logprobs: list[dict[str, Any]] | None = None
+    label: _LABEL | None = None
+    hallucinated: bool | None = None
+    sentences: list[_SentenceRow | _LABEL | None] | None = None
+    meta: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """What people say of a sentence.
+
+    Attributes:
+        text: The sentence; None where labels follow the sentences Resay itself splits.
+        wrong: Whether it is hallucinated; None where it has no label.
+    """
+
+    text: str | None
+    wrong: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """A labelled response with what a check of it needs.
+
+    Attributes:
+        where: The file and the line, for messages.
+        id: What a log knows it by.
+        response: The text; None where only logged verdicts are looked at.
+        question: What it answers, as text or as a conversation.
+        entity: What it is mainly about.
+        model: The model that wrote it.
+        samples: Other responses to the same question; None to have them drawn.
+        references: Trusted texts.
+        logprobs: The tokens of the response, as OpenAI's `logprobs.content` has them.
+        hallucinated: The label of the whole response. Where only sentences are labelled: whether
+            any of them is hallucinated, or None when none is but not all have a label.
+        sentences: The labels of its sentences; empty where they have none.
+    """
+
+    where: str
+    id: str | None = None
+    response: str | None = None
+    question: str | Sequence[Mapping[str, Any]] | None = None
+    entity: str | None = None
+    model: str | None = None
+    samples: tuple[str, ...] | None = None
+    references: tuple[str, ...] = ()
+    logprobs: tuple[Mapping[str, Any], ...] | None = None
+    hallucinated: bool | None = None
+    sentences: tuple[LabelledSentence, ...] = ()
+
+    def labels_of(self, spans: Sequence[Span]) -> tuple[bool | None, ...]:
+        """Return the labels of the sentences of a check.
+
+        A sentence that Resay splits otherwise than the labels is hallucinated where it shares a
+        character with one labelled so, and correct where all it shares any with are.
+
+        Args:
+            spans: The sentences, by their place in the response.
+
+        Returns:
+            One label for each, None where there is none; nothing at all where no sentence of the
+            response is labelled.
+
+        Raises:
+            ConfigurationError: The labels do not fit the sentences.
+        """
+        if not self.sentences:
+            return ()
+        texts = [sentence.text for sentence in self.sentences if sentence.text is not None]
+        if not texts:
+            return self._by_place(spans)
+        if self.response is None:
+            raise ConfigurationError(
+                f"{self.where}: sentences are labelled by their text; add the `response` they are"
+                " in, or label them in order"
+            )
+        try:
+            placed = Passage.from_sentences(texts, text=self.response).sentences
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self.where}: {error}") from error
+        known = list(zip(placed, (s.wrong for s in self.sentences), strict=True))
+        return tuple(_label(span, known) for span in spans)
+
+    def _by_place(self, spans: Sequence[Span]) -> tuple[bool | None, ...]:
+        if len(spans) != len(self.sentences):
+            raise ConfigurationError(
+                f"{self.where}: {len(self.sentences)} labels in `sentences`, but Resay finds"
+                f" {len(spans)} sentences in the response; label each with its text:"
+                ' {"text": …, "label": …}'
+            )
+        return tuple(sentence.wrong for sentence in self.sentences)
+
+
+def _label(span: Span, known: Sequence[tuple[Span, bool | None]]) -> bool | None:
+    labels = [wrong for s, wrong in known if s.start < span.end and span.start < s.end]
+    if True in labels:
+        return True
+    return None if None in labels or not labels else False
+
+
+def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Read JSON Lines.
+
+    Args:
+        path: The file, in UTF-8. Blank lines do not count.
+
+    Returns:
+        The object on each line, after its file and line for messages.
+
+    Raises:
+        ConfigurationError: It cannot be read, or a line holds something else.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{str(path)!r} is not UTF-8 text") from error
+    lines = [(f"{path}:{i}", line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return [(where, _object(where, line)) for where, line in lines]
+
+
+def _object(where: str, line: str) -> dict[str, Any]:
+    try:
+        data: object = json.loads(line)
+    except ValueError as error:
+        problem = f"not valid JSON ({error}); one object on each line"
+    else:
+        if isinstance(data, dict):
+            return cast("dict[str, Any]", data)
+        problem = f"must be an object, not {type(data).__name__!r}"
+    # Outside of the handler, whose exception holds the line.
+    raise ConfigurationError(f"{where}: {problem}")
+
+
+def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow]:
+    """Read a file of labelled responses.
+
+    Args:
+        path: JSON Lines. Each object has `response` and a `label` ("correct" or "hallucinated") or
+            `hallucinated` (true or false), or labelled `sentences`, or both; and what a check
+            needs: `question`, `samples`, `references`, `logprobs`, `model`, `entity`. `id` tells
+            it from others, and `meta` may hold anything.
+        responses: Whether each must have its `response`.
+
+    Returns:
+        The rows.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or a row is not like this, by file and line.
+    """
+    found = [_row(where, data, responses) for where, data in read_objects(Path(path))]
+    if not found:
+        raise ConfigurationError(f"{str(path)!r} holds no labelled response")
+    by_id: dict[str, str] = {}
+    for row in found:
+        if row.id is not None and by_id.setdefault(row.id, row.where) != row.where:
+            raise ConfigurationError(f"{row.where}: id {row.id!r} is that of {by_id[row.id]} too")
+    return found
+
+
+def _row(where: str, data: dict[str, Any], responses: bool) -> LabelledRow:
+    row = _validated(where, data)
+    if responses and not (row.response or "").strip():
+        raise ConfigurationError(f"{where}: `response` is missing; it is the text that is labelled")
+    sentences = tuple(_sentence(where, i, s) for i, s in enumerate(row.sentences or ()))
+    if len({s.text is None for s in sentences if s.wrong is not None or s.text}) > 1:
+        raise ConfigurationError(
+            f"{where}: `sentences` mixes labels with and without text; give each its text, or none"
+        )
+    own = _one_label(where, row.label, row.hallucinated)
+    wrong = [sentence.wrong for sentence in sentences]
+    if own is None and all(label is None for label in wrong):
+        raise ConfigurationError(f"{where}: {_NO_LABEL}")
+    return LabelledRow(
+        where=where,
+        id=None if row.id is None else str(row.id),
+        response=row.response,
+        question=row.question,
+        entity=row.entity,
+        model=row.model,
+        samples=None if row.samples is None else tuple(row.samples),
+        references=tuple(row.references),
+        logprobs=None if row.logprobs is None else tuple(row.logprobs),
+        hallucinated=_of_sentences(wrong) if own is None else own,
+        sentences=sentences,
+    )
+
+
+def _validated(where: str, data: dict[str, Any]) -> _Row:
+    try:
+        return _Row.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+    # Outside of the handler, whose exception holds the values.
+    raise ConfigurationError(f"{where}: {_problem(first['loc'], first['type'], first['msg'])}")
+
+
+def _problem(loc: Sequence[int | str], kind: str, message: str) -> str:
+    key, *rest = loc
+    if key == "sentences" and rest:
+        return (
+            f'sentences[{rest[0]}]: must be "correct", "hallucinated" or null, or an object'
+            ' {"text": …, "label": …}'
+        )
+    if kind == "extra_forbidden":
+        near = get_close_matches(str(key), _Row.model_fields, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "put notes of your own under 'meta'"
+        return f"unknown key {key!r}; {hint}"
+    return f"{key}: {message[0].lower()}{message[1:]}"
+
+
+def _sentence(where: str, i: int, given: _SentenceRow | str | None) -> LabelledSentence:
+    if isinstance(given, _SentenceRow):
+        place = f"{where}: sentences[{i}]"
+        return LabelledSentence(given.text, _one_label(place, given.label, given.hallucinated))
+    return LabelledSentence(None, None if given is None else given == "hallucinated")
+
+
+def _one_label(where: str, label: str | None, hallucinated: bool | None) -> bool | None:
+    if label is not None and hallucinated is not None:
+        raise ConfigurationError(f"{where}: give `label` or `hallucinated`, not both")
+    return hallucinated if label is None else label == "hallucinated"
+
+
+def _of_sentences(wrong: Sequence[bool | None]) -> bool | None:
+    if True in wrong:
+        return True
+    return None if None in wrong else False

@@ -1,0 +1,220 @@
+"""Runs the policy's chain, or single methods, over labelled responses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from resay.calibration.labels import LabelledRow
+from resay.calibration.outcomes import Outcome
+from resay.errors import ConfigurationError
+from resay.evidence import Evidence, Samples
+from resay.guard import Guard
+from resay.logprobs import tokens_of
+from resay.passage import Passage
+from resay.policy import Policy
+from resay.providers.base import Provider
+from resay.providers.fanout import draw
+from resay.providers.layers import Limited, Retrying, TimeLimited
+from resay.providers.litellm import LiteLLMProvider
+from resay.query import Query
+from resay.scorers import ScorerConfig, Step
+from resay.verdict import Scores, Verdict
+
+__all__ = ["Runner", "Scored", "outcome_of"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What single methods say of a response.
+
+    Attributes:
+        row: The labelled response.
+        wrong: The labels of its sentences; empty where they have none.
+        scores: What each method says.
+    """
+
+    row: LabelledRow
+    wrong: tuple[bool | None, ...]
+    scores: tuple[Scores, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What checks of labelled responses run with.
+
+    Attributes:
+        provider: Who answers; None for litellm.
+        model: The model that wrote the responses whose row names none.
+        params: Provider parameters, such as `api_base`.
+        concurrency: How many responses are looked at at once.
+        done: Called after each.
+    """
+
+    provider: Provider | None = None
+    model: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    concurrency: int = 4
+    done: Callable[[], object] = lambda: None
+
+    async def check(self, policy: Policy, rows: Sequence[LabelledRow]) -> list[Verdict]:
+        """Check responses with the whole chain.
+
+        Args:
+            policy: The policy.
+            rows: The responses.
+
+        Returns:
+            The verdict of each.
+
+        Raises:
+            ConfigurationError: What the chain needs is missing from a row.
+        """
+        guard = Guard(_unhurried(policy), model=self.model, provider=self.provider)
+        needs = _needs(policy.chain)
+
+        async def check(row: LabelledRow) -> Verdict:
+            return await guard.acheck(
+                row.response or "",
+                question=row.question,
+                samples=row.samples,
+                references=row.references if "references" in needs else (),
+                logprobs=row.logprobs if "logprobs" in needs else None,
+                model=row.model,
+                entity=row.entity,
+                **self.params,
+            )
+
+        return await self._each(rows, check)
+
+    async def score(
+        self, policy: Policy, configs: Sequence[ScorerConfig], rows: Sequence[LabelledRow]
+    ) -> list[Scored]:
+        """Score responses with single methods, all on the same samples.
+
+        Args:
+            policy: Says how samples are drawn and what a call may take.
+            configs: The methods.
+            rows: The responses.
+
+        Returns:
+            What they say of each response.
+
+        Raises:
+            ConfigurationError: What a method needs is missing from a row.
+        """
+        steps = [Step.of(config) for config in configs]
+        needs = _needs(configs)
+        provider = self.provider or LiteLLMProvider()
+
+        async def score(row: LabelledRow) -> Scored:
+            passage = await anyio.to_thread.run_sync(
+                partial(Passage.of, row.response or "", splitter=policy.splitter)
+            )
+            asked = _limited(provider, policy)
+            evidence = await self._evidence(row, policy, needs, asked)
+            scores = [
+                await s.run(passage, s.view(evidence, evidence.judge_provider)) for s in steps
+            ]
+            return Scored(row, row.labels_of(passage.sentences), tuple(scores))
+
+        return await self._each(rows, score)
+
+    async def _evidence(
+        self, row: LabelledRow, policy: Policy, needs: frozenset[str], provider: Provider
+    ) -> Evidence:
+        model = row.model or self.model
+        query = Query((), model, self.params, row.entity)
+        if row.question is not None:
+            query = Query.of(row.question, model=model, entity=row.entity, **self.params)
+        texts = list(row.samples or ())
+        if row.samples is None and "samples" in needs:
+            if not query.messages or not (model or self.provider):
+                raise ConfigurationError(
+                    "samples are needed; give `samples`, or the `question` and the `model` to draw"
+                    " them from"
+                )
+            sampling = policy.sampling
+            asked = query.for_sampling(
+                model=sampling.model, temperature=sampling.temperature, params=sampling.params
+            )
+            failures: list[Exception] = []
+            await draw(
+                provider, asked, sampling.max, lambda c: texts.append(c.text), failures.append
+            )
+        return Evidence(
+            samples=Samples(texts, splitter=policy.splitter),
+            references=Samples(row.references, splitter=policy.splitter),
+            query=query,
+            judge_provider=provider,
+            logprobs=tokens_of(row.logprobs or ()),
+        )
+
+    async def _each(
+        self, rows: Sequence[LabelledRow], work: Callable[[LabelledRow], Awaitable[T]]
+    ) -> list[T]:
+        results: dict[int, T] = {}
+        failures: list[ConfigurationError] = []
+        places = anyio.Semaphore(self.concurrency)
+
+        async def run(i: int, row: LabelledRow) -> None:
+            async with places:
+                try:
+                    results[i] = await work(row)
+                except ConfigurationError as error:
+                    named = str(error).startswith(row.where)
+                    failures.append(error if named else ConfigurationError(f"{row.where}: {error}"))
+                    tasks.cancel_scope.cancel()
+            self.done()
+
+        async with anyio.create_task_group() as tasks:
+            for i, row in enumerate(rows):
+                tasks.start_soon(run, i, row)
+        if failures:
+            raise failures[0]
+        return [results[i] for i in range(len(rows))]
+
+
+def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
+    """Return what a verdict says of a labelled response.
+
+    Returns:
+        The scores with the labels, or None where the verdict rests on an incomplete check: whether
+        it is inconclusive then depends on the thresholds that are to be found.
+
+    Raises:
+        ConfigurationError: The labels do not fit the sentences.
+    """
+    wrong = row.labels_of(verdict.sentences)
+    failed = any(step.failures for step in verdict.steps)
+    lost = failed and any(sentence.score is None for sentence in verdict.sentences)
+    broken = any(step.note is not None for step in verdict.steps)
+    if verdict.inconclusive or verdict.score is None or lost or broken:
+        return None
+    return Outcome(
+        verdict.score, tuple(s.score for s in verdict.sentences), row.hallucinated, wrong
+    )
+
+
+def _unhurried(policy: Policy) -> Policy:
+    """Return the policy without stopping early, which would look at the old thresholds."""
+    sampling = policy.sampling.model_copy(update={"confidence": None})
+    return policy.model_copy(update={"sampling": sampling})
+
+
+def _needs(configs: Sequence[ScorerConfig]) -> frozenset[str]:
+    return frozenset[str]().union(*(Step.of(config).needs for config in configs))
+
+
+def _limited(provider: Provider, policy: Policy) -> Provider:
+    limits = policy.limits
+    if limits.timeout_s is not None:
+        provider = TimeLimited(provider, limits.timeout_s)
+    return Retrying(Limited(provider, anyio.Semaphore(limits.concurrency)), limits.retries)

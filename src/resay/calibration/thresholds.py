@@ -1,0 +1,298 @@
+"""Finds the thresholds that keep a target.
+
+A response is flagged when its passage score is over `threshold.passage`, or one of its sentences
+over `threshold.sentence`; a target for responses is about that. Where a policy has both, they are
+moved together along a path on which flagging can only become rarer, and which does not depend on
+the responses the target is about: for false alarms, which are about correct ones, both thresholds
+are always the same quantile of what the hallucinated responses score; for misses the reverse.
+Given the others, the loss of each response is then a monotone function of one number, and
+`resay.calibration.guarantees` applies as it stands.
+
+A target for sentences takes the response as the unit: its loss is the share of its sentences
+labelled in one way that is treated in the other. Sentences of one response are not exchangeable
+with those of others; responses are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+from itertools import accumulate
+
+from resay.calibration.guarantees import Guarantee
+from resay.calibration.outcomes import Outcome
+from resay.calibration.targets import Target
+from resay.errors import ConfigurationError
+from resay.policy import Threshold
+
+__all__ = ["fit_thresholds"]
+
+_DIGITS = 6
+_SHORTEST = 2
+_STEPS = 1 << 16
+
+Score = float | None
+
+
+def fit_thresholds(
+    outcomes: Sequence[Outcome],
+    targets: Sequence[Target],
+    guarantee: Guarantee,
+    threshold: Threshold,
+) -> Threshold:
+    """Find the thresholds that keep targets, and flag as differently as they can.
+
+    Args:
+        outcomes: What the chain says of labelled responses.
+        targets: At most one for responses and one for sentences.
+        guarantee: What is promised.
+        threshold: The policy's thresholds. One that is None stays so, and one that no target is
+            about stays as it is.
+
+    Returns:
+        The thresholds, with at most six decimals, rounded to the side on which the target is kept.
+
+    Raises:
+        ConfigurationError: There are too few labels, or no threshold keeps the targets.
+    """
+    by_unit = {target.unit: target for target in targets}
+    if len(by_unit) < len(targets):
+        raise ConfigurationError("there can be one target for responses and one for sentences")
+    of_passages, of_sentences = by_unit.get("passage"), by_unit.get("sentence")
+    found = threshold
+    if of_sentences is not None:
+        if threshold.sentence is None:
+            raise ConfigurationError(
+                f"{of_sentences.name} needs a threshold for sentences, and the policy says"
+                " `threshold.sentence: null`; set it to a number"
+            )
+        found = _updated(found, sentence=_sentence_threshold(outcomes, of_sentences, guarantee))
+    if of_passages is None:
+        return found
+    fit = _Responses(outcomes, of_passages, guarantee)
+    kinds = {target.kind for target in targets}
+    if len(kinds) == 2 and of_passages.kind == "recall":
+        # Whatever sentences are flagged besides, no response is missed for it.
+        return _updated(found, passage=fit.alone(threshold).passage)
+    both = fit.thresholds(threshold)
+    if of_sentences is None:
+        return both
+    return _joined(both, found, of_sentences, of_passages)
+
+
+def _joined(both: Threshold, found: Threshold, sentences: Target, passages: Target) -> Threshold:
+    """Return thresholds that keep both targets."""
+    one, other = both.sentence, found.sentence
+    if one is None or other is None:
+        return both
+    if sentences.kind != passages.kind:
+        if one > other:
+            raise ConfigurationError(
+                f"{sentences.name} {sentences.rate:g} needs a `threshold.sentence` of at most"
+                f" {other:g}, and {passages.name} {passages.rate:g} one of at least {one:g}: a"
+                " flagged sentence flags its response; change one of the targets or drop it"
+            )
+        return both
+    return _updated(both, sentence=max(one, other) if passages.kind == "fpr" else min(one, other))
+
+
+def _updated(threshold: Threshold, **values: float | None) -> Threshold:
+    return threshold.model_copy(update=values)
+
+
+def _sentence_threshold(outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee) -> float:
+    units = [scores for o in outcomes if (scores := o.labelled(target.about_hallucinated))]
+    _check_count(len(units), target, guarantee, "responses with a sentence labelled")
+    weighted = [(score, Fraction(1, len(unit))) for unit in units for score in unit]
+    if all(score is None for score, _ in weighted):
+        raise ConfigurationError(
+            f"{target.name} is about sentences, and the chain scores none of those labelled; drop"
+            " the target, or add a method that scores sentences"
+        )
+    everything = [score for o in outcomes for score in o.sentences]
+    return _Search(target, guarantee, weighted, len(units), binary=False).best(everything)
+
+
+def _check_count(count: int, target: Target, guarantee: Guarantee, what: str) -> None:
+    needed = guarantee.needed(target.alpha)
+    if count < needed:
+        label = "hallucinated" if target.about_hallucinated else "correct"
+        easier = Guarantee("expected").needed(target.alpha)
+        less = f", ask for less (`--guarantee expected` needs {easier})" * (easier < needed)
+        raise ConfigurationError(
+            f"{target.name} {target.rate:g} needs at least {needed} {what} {label}, and there are"
+            f" {count}; label {needed - count} more{less}, or choose another rate"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Responses:
+    """The target for responses, and what it is about."""
+
+    outcomes: Sequence[Outcome]
+    target: Target
+    guarantee: Guarantee
+
+    @property
+    def units(self) -> list[Outcome]:
+        return [o for o in self.outcomes if o.hallucinated is self.target.about_hallucinated]
+
+    def thresholds(self, threshold: Threshold) -> Threshold:
+        """Return the thresholds for the policy's decision."""
+        speak = any(o.highest is not None for o in self.outcomes)
+        if threshold.sentence is None or not speak:
+            return self.alone(threshold)
+        if threshold.passage is None:
+            return self._by_sentences(threshold)
+        return self._together(threshold)
+
+    def alone(self, threshold: Threshold) -> Threshold:
+        """Return the thresholds with which the passage score alone keeps the target."""
+        if threshold.passage is None:
+            raise ConfigurationError(
+                f"{self.target.name} needs a threshold for passages, and the policy says"
+                " `threshold.passage: null`; set it to a number"
+            )
+        found = self._single([o.score for o in self.outcomes], [o.score for o in self.units])
+        return _updated(threshold, passage=found)
+
+    def _by_sentences(self, threshold: Threshold) -> Threshold:
+        found = self._single([o.highest for o in self.outcomes], [o.highest for o in self.units])
+        return _updated(threshold, sentence=found)
+
+    def _single(self, everything: Sequence[Score], scores: Sequence[Score]) -> float:
+        self._check()
+        weighted = [(score, Fraction(1)) for score in scores]
+        search = _Search(self.target, self.guarantee, weighted, len(scores), binary=True)
+        return search.best(everything)
+
+    def _check(self) -> None:
+        _check_count(len(self.units), self.target, self.guarantee, "responses labelled")
+
+    def _together(self, threshold: Threshold) -> Threshold:
+        self._check()
+        missed = self.target.about_hallucinated
+        units = [(o.score, _number(o.highest)) for o in self.units]
+        others = [o for o in self.outcomes if o.hallucinated is (not missed)]
+        passages = _Quantiles([o.score for o in others])
+        sentences = _Quantiles([_number(o.highest) for o in others])
+
+        def holds(step: int) -> bool:
+            of_passage, of_sentence = (path.at(step / _STEPS) for path in (passages, sentences))
+            flagged = sum(score > of_passage or high > of_sentence for score, high in units)
+            lost = len(units) - flagged if missed else flagged
+            return self.guarantee.holds(Fraction(lost), len(units), self.target.alpha, binary=True)
+
+        # Ordered so that what is looked for comes first: the fewest false alarms are at the end.
+        steps = range(_STEPS, -1, -1) if missed else range(_STEPS + 1)
+        place = bisect_left(steps, True, key=holds)
+        if place == len(steps):
+            raise _impossible(self.target)
+        share = steps[place] / _STEPS
+        limits = (
+            _rounded(passages.at(share), [o.score for o in self.outcomes], down=missed),
+            _rounded(
+                sentences.at(share), [s for o in self.outcomes for s in o.sentences], down=missed
+            ),
+        )
+        return _updated(threshold, passage=limits[0], sentence=limits[1])
+
+
+class _Quantiles:
+    """The quantiles of scores, drawn out to 0 and 1 by straight lines."""
+
+    def __init__(self, scores: Sequence[float]) -> None:
+        self._points = [0.0, *sorted(scores), 1.0]
+
+    def at(self, share: float) -> float:
+        """Return a quantile; it never falls as the share rises."""
+        place = share * (len(self._points) - 1)
+        before = min(int(place), len(self._points) - 2)
+        low, high = self._points[before : before + 2]
+        return min(low + (place - before) * (high - low), high)
+
+
+class _Search:
+    """The search for one threshold on the grid of six decimals.
+
+    Args:
+        target: What is to be kept.
+        guarantee: What is promised.
+        weighted: The scores the target is about, each with the share it has in its unit's loss.
+        units: How many units they are of.
+        binary: Whether a unit's loss is always 0 or 1.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        guarantee: Guarantee,
+        weighted: Sequence[tuple[Score, Fraction]],
+        units: int,
+        *,
+        binary: bool,
+    ) -> None:
+        known = sorted((score, weight) for score, weight in weighted if score is not None)
+        self._target, self._guarantee = target, guarantee
+        self._units, self._binary = units, binary
+        self._scores = [score for score, _ in known]
+        self._up_to = list(accumulate((weight for _, weight in known), initial=Fraction(0)))
+
+    def best(self, everything: Sequence[Score]) -> float:
+        """Return the threshold that moved least of those that hold.
+
+        Args:
+            everything: All scores the threshold is for; it is shortened where that parts them in
+                the same way.
+        """
+        missed = self._target.about_hallucinated
+        if missed:
+            grid = {1.0, *(_grid_under(score) for score in self._scores if score > 0)}
+        else:
+            grid = {0.0, *(_grid(score, ROUND_CEILING, _DIGITS) for score in self._scores)}
+        limits = sorted(grid, reverse=missed)
+        place = bisect_left(limits, True, key=self._holds)
+        if place == len(limits):
+            raise _impossible(self._target)
+        return _rounded(limits[place], everything, down=missed)
+
+    def _holds(self, limit: float) -> bool:
+        flagged = self._up_to[-1] - self._up_to[bisect_right(self._scores, limit)]
+        # What has no score is missed, whatever the threshold.
+        lost = self._units - flagged if self._target.about_hallucinated else flagged
+        return self._guarantee.holds(lost, self._units, self._target.alpha, binary=self._binary)
+
+
+def _number(score: Score) -> float:
+    # Over no threshold, as no score is.
+    return 0.0 if score is None else score
+
+
+def _impossible(target: Target) -> ConfigurationError:
+    return ConfigurationError(
+        f"no threshold keeps {target.name} {target.rate:g}: too many of the hallucinated have no"
+        " score over 0; choose another method, or a lower rate"
+    )
+
+
+def _rounded(limit: float, scores: Sequence[Score], *, down: bool) -> float:
+    """Return the shortest number on the safe side that parts the scores in the same way."""
+    known = sorted(score for score in scores if score is not None)
+    way = ROUND_FLOOR if down else ROUND_CEILING
+    exact = _grid(limit, way, _DIGITS)
+    place = bisect_right(known, exact)
+    shorter = (_grid(limit, way, digits) for digits in range(_SHORTEST, _DIGITS))
+    return next((s for s in shorter if bisect_right(known, s) == place), exact)
+
+
+def _grid(value: float, way: str, digits: int) -> float:
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), way))
+
+
+def _grid_under(score: float) -> float:
+    """Return the greatest number of the grid under a score over 0."""
+    step = Decimal(1).scaleb(-_DIGITS)
+    return float(Decimal(repr(score)).quantize(step, ROUND_CEILING) - step)

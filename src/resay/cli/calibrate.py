@@ -1,0 +1,191 @@
+"""The command `resay calibrate`."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from resay.calibration import Calibration, Guarantee, Target, read_labels
+from resay.calibration import calibrate as run_calibration
+from resay.calibration.plot import svg_of
+from resay.calibration.showing import html_of, print_calibration
+from resay.errors import ConfigurationError
+from resay.policy import Policy
+
+__all__ = ["calibrate"]
+
+
+_MARK = codecs.BOM_UTF8.decode()
+
+
+class _Kind(str, Enum):
+    probable = "probable"
+    expected = "expected"
+
+
+def calibrate(
+    policy: Annotated[
+        Path, typer.Option("--policy", "-p", help="The policy file.", show_default=False)
+    ],
+    labels: Annotated[
+        Path,
+        typer.Option(help="Labelled responses: JSON Lines, see the docs.", show_default=False),
+    ],
+    from_log: Annotated[
+        Path | None,
+        typer.Option(help="Logged verdicts to take in place of checks.", show_default=False),
+    ] = None,
+    passage_fpr: Annotated[
+        float | None,
+        typer.Option(
+            help="Flag at most this share of correct responses.", show_default="0.05, if no target"
+        ),
+    ] = None,
+    passage_recall: Annotated[
+        float | None,
+        typer.Option(
+            help="Flag at least this share of hallucinated responses.", show_default=False
+        ),
+    ] = None,
+    sentence_fpr: Annotated[
+        float | None,
+        typer.Option(
+            help="Flag at most this share of a response's correct sentences, on average.",
+            show_default="0.05, if no target and labels",
+        ),
+    ] = None,
+    sentence_recall: Annotated[
+        float | None,
+        typer.Option(
+            help="Flag at least this share of its hallucinated sentences, on average.",
+            show_default=False,
+        ),
+    ] = None,
+    guarantee: Annotated[
+        _Kind, typer.Option(help="In which sense the target is kept.")
+    ] = _Kind.probable,
+    confidence: Annotated[
+        float, typer.Option(help="In which share of calibrations, if probable.")
+    ] = 0.9,
+    no_weights: Annotated[
+        bool, typer.Option("--no-weights", help="Leave the weights of composites.")
+    ] = False,
+    settle_error: Annotated[
+        float | None,
+        typer.Option(
+            help="Fit the bands of settle: this share of settled sentences may be decided"
+            " otherwise than by the last step.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="Who wrote the responses, if their rows do not say."),
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option("--api-base", help="The provider's address, if not its usual one.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Responses checked at once.")] = 4,
+    seed: Annotated[int, typer.Option(help="Divides responses; the same seed, the same way.")] = 0,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Draws for the intervals.")] = 1000,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw it: FILE.svg or FILE.html.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the changed policy to this file.", show_default=False),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Change the policy file itself.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on stdout.")
+    ] = False,
+) -> None:
+    """Set a policy's thresholds and weights by labelled responses, with a guarantee."""
+    if out and write:
+        raise ConfigurationError("--out and --write exclude each other; pass one of them")
+    _check_plot(plot)
+    before = Policy.load(policy)
+    text = policy.read_bytes().decode()
+    targets = _targets(
+        passage_fpr=passage_fpr,
+        passage_recall=passage_recall,
+        sentence_fpr=sentence_fpr,
+        sentence_recall=sentence_recall,
+    )
+    rows = read_labels(labels, responses=from_log is None)
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("checking", total=len(rows), visible=from_log is None)
+        found = run_calibration(
+            before,
+            labels,
+            targets=targets,
+            guarantee=Guarantee(guarantee.value, confidence),
+            log=from_log,
+            weights=not no_weights,
+            settle_error=settle_error,
+            seed=seed,
+            bootstrap=bootstrap,
+            model=model,
+            params={} if api_base is None else {"api_base": api_base},
+            concurrency=concurrency,
+            done=lambda: bar.advance(task),
+        )
+    # The mark some editors put first is no part of the policy.
+    mark = _MARK if text.startswith(_MARK) else ""
+    changed = mark + found.write_into(text.removeprefix(mark))
+    _save(plot, _drawn(found, plot) if plot else "")
+    target = policy if write else out
+    _save(target, changed)
+    _print(found, changed, target, as_json=as_json)
+
+
+def _targets(**rates: float | None) -> list[Target]:
+    targets: list[Target] = []
+    for name, rate in rates.items():
+        if rate is not None:
+            unit, kind = name.split("_")
+            targets.append(Target(unit, kind, rate))  # pyright: ignore[reportArgumentType] - by name
+    for unit in ("passage", "sentence"):
+        if sum(target.unit == unit for target in targets) > 1:
+            raise ConfigurationError(
+                f"--{unit}-fpr and --{unit}-recall exclude each other: there is one threshold;"
+                " pass one of them"
+            )
+    return targets
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is not None and plot.suffix not in (".svg", ".html"):
+        raise ConfigurationError(f"--plot writes FILE.svg or FILE.html, not {plot.name!r}")
+
+
+def _drawn(found: Calibration, plot: Path) -> str:
+    return html_of(found) if plot.suffix == ".html" else svg_of(found)
+
+
+def _save(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        path.write_bytes(text.encode())
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+def _print(found: Calibration, changed: str, target: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({**found.to_dict(), "policy": changed}, indent=2))
+        return
+    print_calibration(found, Console())
+    if target is not None:
+        typer.echo(f"\nwritten to {target}")
+    else:
+        typer.echo(f"\nThe policy, which --write would put in place:\n\n{changed}")

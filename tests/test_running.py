@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from resay import Guard, Query
+from resay.providers import Completion, Completions
+from resay.testing import SimulatedProvider
+from resay.verdict import Usage
+
+pytestmark = pytest.mark.anyio
+
+MODEL = "openai/simulated"
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+NO_CACHE = {"cache": {"store": "none"}}
+ALL = {"confidence": None}
+
+
+class Priced:
+    """Answers at a price, and keeps what it was asked in order."""
+
+    def __init__(self, price: float | None = 0.01) -> None:
+        self.price = price
+        self.log: list[str] = []
+        self.open = 0
+        self.most_open = 0
+        self.gate: anyio.Event | None = None
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        kind = "judge" if query.question.startswith("Context:") else "sample"
+        kind = "main" if query.params.get("seed") else kind
+        self.log.append(kind)
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            await anyio.lowlevel.checkpoint()
+            if kind != "main" and self.gate is not None:
+                await self.gate.wait()
+        finally:
+            self.open -= 1
+        texts = {"main": "One is. Two is.", "judge": "Yes", "sample": f"Three, {query.index}."}
+        return Completions((Completion(texts[kind]),), Usage(1, 10, 5, self.price))
+
+
+def guarded(provider: Priced, **policy: Any) -> Guard:
+    return Guard({"chain": [{"method": "prompt"}], **NO_CACHE, **policy}, provider=provider)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"calls": 7}, "the check has used its 7 calls; raise `limits.calls`"),
+        ({"tokens": 100}, "the check has used its 100 tokens; raise `limits.tokens`"),
+        ({"cost_usd": 0.05}, "the check has used its $0.05; raise `limits.cost_usd`"),
+    ],
+)
+async def test_a_limit_ends_the_check_and_keeps_the_answer(
+    limits: Mapping[str, Any], reason: str
+) -> None:
+    provider = Priced()
+    guard = guarded(provider, sampling=ALL, limits={"concurrency": 1, **limits})
+    answer = await guard.aask(QUESTION, seed=1)
+    assert answer.text == "One is. Two is."
+    assert answer.verdict.decision == "inconclusive"
+    assert answer.verdict.reason == reason
+    assert answer.verdict.usage.calls == len(provider.log) - 1 < 5 + 10
+    limits = {"concurrency": 1, **limits}
+    withheld = guarded(Priced(), sampling=ALL, limits=limits, on_error="block")
+    assert (await withheld.aask(QUESTION, seed=1)).blocked
+
+
+async def test_the_last_call_that_is_allowed_is_no_limit_hit() -> None:
+    provider = Priced()
+    answer = await guarded(provider, sampling=ALL, limits={"calls": 15}).aask(QUESTION, seed=1)
+    assert answer.verdict.decision == "consistent"
+    assert answer.verdict.usage == Usage(15, 150, 75, pytest.approx(0.15))
+
+
+async def test_a_cost_limit_nobody_can_keep_is_told() -> None:
+    guard = guarded(Priced(price=None), sampling=ALL, limits={"cost_usd": 1.0})
+    answer = await guard.aask(QUESTION, seed=1, model="openai/unheard-of")
+    assert answer.verdict.inconclusive
+    assert "'openai/unheard-of' costs is unknown" in answer.verdict.reason
+
+
+async def test_scores_so_far_are_told_with_the_limit() -> None:
+    answer = await guarded(Priced(), sampling=ALL, limits={"calls": 13, "concurrency": 1}).aask(
+        QUESTION, seed=1
+    )
+    assert answer.verdict.inconclusive
+    assert [s.score for s in answer.verdict.sentences] == [0.0, 0.0]
+
+
+async def test_one_check_keeps_to_its_concurrency() -> None:
+    provider = Priced()
+    await guarded(provider, sampling=ALL, limits={"concurrency": 2}).aask(QUESTION, seed=1)
+    # The main call is the user's own.
+    assert provider.most_open <= 3
+
+
+async def test_all_checks_keep_to_the_limits_of_the_process() -> None:
+    provider = Priced()
+    guard = guarded(provider, sampling=ALL, limits={"process": {"concurrency": 2}})
+    judged: list[bool] = []
+
+    async def check() -> None:
+        verdict = await guard.acheck("One is.", question=QUESTION)
+        judged.append(verdict.inconclusive)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(check)
+    assert judged == [False] * 5
+    assert provider.most_open == 2
+
+
+async def test_nothing_runs_on_and_what_was_cancelled_is_counted() -> None:
+    provider = Priced()
+    provider.gate = anyio.Event()
+    guard = guarded(provider, limits={"deadline_s": 0.2})
+    answer = await guard.aask(QUESTION, seed=1)
+    assert answer.verdict.inconclusive
+    assert provider.open == 0
+    usage = answer.verdict.usage
+    assert usage.calls == usage.cancelled == 3
+    assert usage.cost_usd is None
+
+
+async def test_what_was_drawn_ahead_and_not_needed_is_cancelled_at_a_guessed_price() -> None:
+    class Ahead(Priced):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if query.index >= 3:
+                self.log.append("sample")
+                await anyio.sleep_forever()
+            return await super().complete(query, n=n)
+
+    provider = Ahead()
+    guard = guarded(provider, sampling={"max": 9, "ahead": 4})
+    answer = await guard.aask(QUESTION, seed=1)
+    usage = answer.verdict.usage
+    assert answer.verdict.samples == 3
+    assert usage.cancelled == 4
+    assert usage.calls == 3 + 4 + 6
+    assert usage.cost_usd == pytest.approx(13 * 0.01)
+    assert usage.tokens == 9 * 15
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"tools": [{"type": "function", "function": {"name": "f"}}]},
+        {"web_search_options": {"search_context_size": "low"}},
+        {"previous_response_id": "r1"},
+    ],
+)
+async def test_what_may_do_more_than_answer_is_never_sampled_before(params: Any) -> None:
+    class Main(Priced):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if query.params.get("seed"):
+                await anyio.wait_all_tasks_blocked()
+                assert self.log == []
+            return await super().complete(query, n=n)
+
+    provider = Main()
+    answer = await guarded(provider).aask(QUESTION, seed=1, **params)
+    assert provider.log[0] == "main"
+    assert answer.verdict.samples >= 3
+
+
+async def test_samples_start_together_with_the_main_call() -> None:
+    class Main(Priced):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if query.params.get("seed"):
+                await anyio.wait_all_tasks_blocked()
+                assert self.log.count("sample") == 3
+            return await super().complete(query, n=n)
+
+    provider = Main()
+    await guarded(provider).aask(QUESTION, seed=1)
+    assert provider.log.count("main") == 1
+
+
+async def test_equal_questions_are_sampled_and_judged_once(simulated: SimulatedProvider) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}]}, model=MODEL)
+    first = await guard.aask(QUESTION, **simulated.params)
+    assert (first.usage.calls, first.verdict.usage.calls) == (2, 1)
+    again = await guard.aask(QUESTION, **simulated.params)
+    assert (again.usage.calls, again.verdict.usage.calls) == (1, 0)
+    assert again.verdict.samples == 5
+    other = await guard.aask(QUESTION, tenant="somebody else", **simulated.params)
+    assert other.verdict.usage.calls == 1
+
+
+async def test_judges_answers_are_kept_for_each_tenant(simulated: SimulatedProvider) -> None:
+    guard = Guard({"chain": [{"method": "zero_shot"}]}, model=MODEL)
+    calls = []
+    for tenant in (None, None, "a", "a", "b"):
+        verdict = await guard.acheck(
+            "It opened in 1932.", question=QUESTION, tenant=tenant, **simulated.params
+        )
+        calls.append(verdict.usage.calls)
+    assert calls == [1, 0, 1, 0, 1]
