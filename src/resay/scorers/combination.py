@@ -13,7 +13,7 @@ contradict from one that 19 do. With equal weights, `intercept: 0` and `lean: 0`
 the order of the paper's mean.
 
 The mean and deviation of x_m belong to the model and the domain, as do weights, intercept and lean;
-a policy must say the first two, for no default would be right. `resay bench ensemble` learns them
+a policy must say the first two, for no default would be right. `resay calibrate` learns them
 all, by logistic regression, so that the score is the probability that a sentence is wrong in texts
 like those learned from. `lean` is how far each sentence leans on its passage: what is said next to
 wrong sentences is more often wrong. It needs the whole passage, and never changes the order of
