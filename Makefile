@@ -45,7 +45,9 @@ bench: $(VENV)/.dev
 	@if [ -d "$(RESAY_DATA)" ]; then \
 		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt,snowballing \
 			--judge recorded:gemma4-31b && \
-		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b; \
+		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
+		$(BIN)/resay bench adaptive --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
+		$(BIN)/resay bench cascade --data "$(RESAY_DATA)" --judge recorded:gemma4-31b; \
 	else echo "wikibio skipped: no data in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	@if [ -f "$(RESAY_DATA)/phd_recorded.jsonl" ]; then \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
@@ -53,6 +55,8 @@ bench: $(VENV)/.dev
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
 	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
+	$(BIN)/resay bench latency
+	$(BIN)/resay bench chaos
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ DEADLINE_S = 4.0
 POLICY = {
     "chain": [{"method": "prompt", "mode": "per_sample"}],
     "sampling": {"start": "after", "confidence": None},
+    "cache": {"store": "none"},
     "limits": {"deadline_s": DEADLINE_S, "timeout_s": 1.0, "retries": 1},
 }
 GUARD = Guard(POLICY, model="openai/simulated")
@@ -207,5 +208,5 @@ async def test_a_caller_who_leaves_takes_everything_along(simulated: SimulatedPr
     with pytest.raises(asyncio.CancelledError):
         await asking
     await anyio.to_thread.run_sync(simulated.wait_idle)
-    left = {t for t in asyncio.all_tasks() - before if "resay" in repr(t.get_coro())}
+    left = {t for t in asyncio.all_tasks() - before if "resay" in t.get_coro().cr_code.co_filename}
     assert not left

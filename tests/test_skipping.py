@@ -24,7 +24,8 @@ async def test_a_skipped_response_is_neither_fine_nor_flagged(
     verdict = answer.verdict
     assert verdict.decision == "skipped"
     assert verdict.skipped
-    assert not (verdict.flagged or verdict.inconclusive)
+    assert not verdict.flagged
+    assert not verdict.inconclusive
     assert "`when.min_chars` (100000)" in verdict.reason
     assert (answer.action, answer.text) == ("allow", answer.response)
 

@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 import anyio
-import anyio.to_thread
 
 from resay import __version__
 from resay.board import Board, Entry
@@ -23,6 +23,7 @@ from resay.providers.layers import Metered
 from resay.providers.limits import Budget
 from resay.scorers import Need, Step
 from resay.stopping import Aim, Outcome, Stopping
+from resay.tasks import compute
 from resay.verdict import Scores, SentenceVerdict, StepRecord, Usage, Verdict
 
 __all__ = ["Chain"]
@@ -140,7 +141,13 @@ class Chain:
             The verdict, without the check's usage and time.
         """
         exhausted = budget.exhausted if budget and budget.refused else None
-        return await anyio.to_thread.run_sync(self._deciding.verdict, board, evidence, exhausted)
+        # Finding what contradicts a flagged sentence is the most of it.
+        flagged = any(map(self._deciding.flags, board.entries))
+        texts = (*evidence.samples.landed, *evidence.references.landed) if flagged else ()
+        chars = 4 * sum(len(sample.text) for sample in texts)
+        return await compute(
+            partial(self._deciding.verdict, board, evidence, exhausted), chars=chars
+        )
 
     def view(self, board: Board, evidence: Evidence) -> tuple[SentenceVerdict, bool]:
         """Return what is known of the only sentence of a board, and whether it can be relied on."""

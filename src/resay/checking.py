@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from resay import __version__
@@ -23,6 +22,7 @@ from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.query import Query
+from resay.tasks import compute
 from resay.verdict import Usage, Verdict
 
 __all__ = ["Check", "Given"]
@@ -143,9 +143,8 @@ class Check:
         Returns:
             The verdict, with what the check cost and took.
         """
-        passage = await anyio.to_thread.run_sync(
-            partial(Passage.of, response, splitter=self._policy.splitter)
-        )
+        split = partial(Passage.of, response, splitter=self._policy.splitter)
+        passage = await compute(split, chars=len(response))
         skipped = await self.skip(passage)
         if skipped:
             return self._finished(Verdict("skipped", None, skipped))

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
@@ -195,6 +196,9 @@ class Holding:
                     settled = self._growing.feed(chunk.text)
                     if settled is not None and await self._is_worth_checking(settled):
                         self._hold(line)
+                    # Pieces that are there already are read without waiting. Others must get their
+                    # turn between them, those that release what came before above all.
+                    await anyio.lowlevel.checkpoint()
             settled = self._growing.finish()
             if not await self._is_worth_checking(settled):
                 return None
@@ -248,7 +252,7 @@ class Holding:
                     self._withheld = held
                     self._reading.cancel()
                     break
-                await parts.send(Part(held.settled.text, tuple(s for s, _ in views)))
+                parts.send_nowait(Part(held.settled.text, tuple(s for s, _ in views)))
         self._released.set()
 
     def _withholds(self, sentences: list[SentenceVerdict], sure: list[bool]) -> bool:

@@ -164,6 +164,19 @@ async def test_what_takes_too_long_is_given_up() -> None:
 Step = Chunk | Exception | float
 
 
+async def test_who_is_cancelled_as_a_place_becomes_free_sends_nothing() -> None:
+    provider = Scripted(lambda _: FINE)
+    slots = anyio.Semaphore(1)
+    await slots.acquire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Limited(provider, slots).complete, QUERY)
+        await anyio.wait_all_tasks_blocked()
+        slots.release()
+        tasks.cancel_scope.cancel()
+    assert provider.calls == 0
+    assert slots.value == 1
+
+
 class Streamed(Scripted):
     """Streams as the test says, by the number of the request.
 

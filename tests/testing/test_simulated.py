@@ -420,6 +420,28 @@ def test_slow_and_latency_delay_the_answer() -> None:
     assert provider.requests[1].fault == "Slow"
 
 
+def test_a_judge_has_a_latency_of_its_own() -> None:
+    with SimulatedProvider(latency_s=0.05, judge_latency_s=0.0) as provider:
+        post(provider)
+        post(provider, {**chat(), "messages": [{"role": "user", "content": JUDGE.format("So.")}]})
+        asked, judged = (request.ended_s - request.started_s for request in provider.requests)
+    assert asked >= 0.05
+    assert judged < asked
+
+
+def test_a_record_says_what_its_answer_reported() -> None:
+    with SimulatedProvider(seed=3) as provider:
+        used = [post(provider, chat(n=n)).json()["usage"] for n in (1, 2)]
+        provider.set_faults(ServerError())
+        post(provider)
+        *answered, failed = provider.requests
+    assert [r.prompt_tokens for r in answered] == [u["prompt_tokens"] for u in used]
+    assert [r.completion_tokens for r in answered] == [u["completion_tokens"] for u in used]
+    assert [r.tokens for r in answered] == [u["total_tokens"] for u in used]
+    assert failed.tokens == 0
+    assert provider.prompt_tokens == sum(r.prompt_tokens for r in answered)
+
+
 def test_a_stream_spreads_its_chunks_over_the_latency() -> None:
     with (
         SimulatedProvider(latency_s=0.08, first_token_s=0.03) as provider,
@@ -647,6 +669,7 @@ async def test_fifty_at_once() -> None:
     ("build", "problem"),
     [
         (lambda: SimulatedProvider(latency_s=-1), "-1 s"),
+        (lambda: SimulatedProvider(judge_latency_s=-2), "-2 s"),
         (lambda: SimulatedProvider(faults=[RateLimited]), "not a fault"),
         (lambda: RateLimited(retry_after_s=-0.5), "-0.5"),
         (lambda: ServerError(429), "429"),

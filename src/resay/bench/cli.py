@@ -13,11 +13,13 @@ from resay.bench import phd_entries
 from resay.bench import shroom as shroom_bench
 from resay.bench import speed as speed_bench
 from resay.bench import wikibio as wikibio_bench
+from resay.bench.chaos_cli import chaos
 from resay.bench.ensemble_cli import ensemble
 from resay.bench.entries import Entry, choose, with_models
 from resay.bench.fetch import fetch
 from resay.bench.inference_cli import inference
 from resay.bench.judges import BenchJudge
+from resay.bench.latency_cli import latency
 from resay.bench.options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -40,6 +42,7 @@ from resay.bench.options import (
     wikibio_judge,
 )
 from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
+from resay.bench.stopping_cli import adaptive, cascade
 from resay.bench.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
 from resay.sync import run_sync
@@ -51,7 +54,11 @@ app = typer.Typer(
 )
 app.command()(fetch)
 app.command()(ensemble)
+app.command()(adaptive)
+app.command()(cascade)
 app.command()(inference)
+app.command()(chaos)
+app.command()(latency)
 
 
 class _Match(str, Enum):

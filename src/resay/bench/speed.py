@@ -234,7 +234,13 @@ def _latency(
 ) -> Reading:
     limits = {"concurrency": concurrency, "deadline_s": None}
     try:
-        guard = Guard({"chain": [{"method": "prompt"}], "limits": limits}, model="openai/simulated")
+        policy = {
+            "chain": [{"method": "prompt"}],
+            "sampling": {"confidence": None},
+            "cache": {"store": "none"},
+            "limits": limits,
+        }
+        guard = Guard(policy, model="openai/simulated")
         with _server(latency_s) as params:
             check = partial(_check_s, guard, sentences, samples, params)
             check()

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from resay.errors import ResayError
-from resay.models.remote_http import TooLargeError
 from resay.loops import PerLoop
+from resay.models.remote_http import TooLargeError
 
 __all__ = ["Kept", "Once", "Outcomes", "Together", "by_size"]
 

@@ -123,23 +123,25 @@ class LiteLLMProvider:
             ProviderError: Anything else that went wrong.
         """
         model = _model_of(query)
-        pieces = await self._open(query, model)
+        pieces, requests = await self._open(query, model)
         try:
-            async with aclosing(_chunks(pieces, model)) as chunks:
+            async with aclosing(_counted(_chunks(pieces, model), requests)) as chunks:
                 yield chunks
         finally:
             await pieces.aclose()
 
-    async def _open(self, query: Query, model: str) -> Any:
+    async def _open(self, query: Query, model: str) -> tuple[Any, int]:
+        """Return the pieces, and how many requests it took."""
         asked = query.params.get("stream_options")
         kwargs = {**self._kwargs(query), "stream": True}
         try:
-            return await _send(model, {**kwargs, "stream_options": {**_COUNTED, **(asked or {})}})
+            counted: dict[str, Any] = {**kwargs, "stream_options": {**_COUNTED, **(asked or {})}}
+            return await _send(model, counted), 1
         except ProviderRefusedError as error:
             # Servers that are like OpenAI's but older do not know the parameter.
             if asked is not None or error.status not in (400, 422):
                 raise
-        return await _send(model, kwargs)
+        return await _send(model, kwargs), 2
 
     def _kwargs(self, query: Query) -> dict[str, Any]:
         messages = [dict(message) for message in query.messages]
@@ -165,6 +167,17 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
     # litellm maps errors to some twenty types of its own, and lets others slip through.
     except Exception as error:
         raise _translate(error, model) from error
+
+
+async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerator[Chunk]:
+    """Say at the end that a request was refused before."""
+    told = False
+    async with aclosing(chunks) as inner:
+        async for chunk in inner:
+            told = told or chunk.usage is not None
+            yield chunk
+    if requests > 1:
+        yield Chunk(usage=Usage(requests, cost_usd=0.0 if told else None))
 
 
 async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:

@@ -27,16 +27,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from statistics import fmean
 from typing import ClassVar, Literal
 
-import anyio.to_thread
 from pydantic import Field
 
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need, SampleConfig
+from resay.tasks import compute
 from resay.tokens import count_tokens, tokenize
 from resay.verdict import Scores
 
@@ -112,7 +113,8 @@ class Ngram:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
         """
         samples = await evidence.samples.all()
-        return await anyio.to_thread.run_sync(self._score, passage, samples)
+        chars = len(passage.text) + sum(len(sample.text) for sample in samples)
+        return await compute(partial(self._score, passage, samples), chars=chars)
 
     def _score(self, passage: Passage, samples: Sequence[Sample]) -> Scores:
         tokens = [tokenize(sentence.text) for sentence in passage.sentences]

@@ -24,10 +24,10 @@ yes to everything.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import anyio
-import anyio.to_thread
 from pydantic import Field, model_validator
 
 from resay.evidence import Evidence, Judge, Sample
@@ -39,6 +39,7 @@ from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.support import RESTATED, ask_support, read_support
+from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["Prompt", "render"]
@@ -137,7 +138,8 @@ class Prompt(SampleScorer):
         judge, restate = judge_for(self.config.judge, evidence), self.config.restate
         samples = await evidence.samples.all()
         texts = [sentence.text for sentence in passage.sentences]
-        shared = await anyio.to_thread.run_sync(overlaps, texts, [s.text for s in samples])
+        said = [sample.text for sample in samples]
+        shared = await compute(partial(overlaps, texts, said), chars=sum(map(len, said)))
         rule = evidence.stopping
         # What a correction would make of estimates nobody has looked into.
         plan = NearestFirst(

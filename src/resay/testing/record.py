@@ -27,6 +27,8 @@ class RequestRecord:
         stream: Whether it asked for a stream.
         disconnected: Whether the connection was gone before the answer was complete: the client
             left, or the provider was stopped or cut it (then `fault` says `CutConnection`).
+        prompt_tokens: How many tokens the answer said were read; 0 where it did not say.
+        completion_tokens: How many it said were written.
     """
 
     path: str
@@ -38,6 +40,13 @@ class RequestRecord:
     status: int | None = None
     stream: bool = False
     disconnected: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written, as the answer said."""
+        return self.prompt_tokens + self.completion_tokens
 
 
 class RequestLog:
@@ -74,11 +83,15 @@ class RequestLog:
                 self.in_flight -= 1
                 self.changed.notify_all()
 
-    def spend(self, usage: Mapping[str, int]) -> None:
-        """Add what an answer reports as its usage."""
+    def spend(self, index: int, usage: Mapping[str, int]) -> None:
+        """Note what the answer to a request reports as its usage, and add it up."""
+        read, written = usage["prompt_tokens"], usage["completion_tokens"]
         with self.changed:
-            self.prompt_tokens += usage["prompt_tokens"]
-            self.completion_tokens += usage["completion_tokens"]
+            self.prompt_tokens += read
+            self.completion_tokens += written
+            self.records[index] = replace(
+                self.records[index], prompt_tokens=read, completion_tokens=written
+            )
 
     def next_gate(self) -> asyncio.Event:
         """Return what holds the requests received so far; later ones get another."""

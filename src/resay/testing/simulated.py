@@ -61,6 +61,9 @@ class SimulatedProvider(ObservedServer):
         latency_s: How long an answer takes, in seconds; a stream spreads its chunks over it.
         jitter_s: Up to so many seconds are added to each answer's latency.
         first_token_s: How long a stream takes to its first chunk, in seconds.
+        judge_latency_s: How long an answer to a judge's question takes in place of `latency_s`, in
+            seconds; None for as long as any other.
+        judge_jitter_s: The same in place of `jitter_s`.
         faults: What goes wrong; see `resay.testing.Fault`.
 
     Raises:
@@ -79,15 +82,23 @@ class SimulatedProvider(ObservedServer):
         latency_s: float = 0.0,
         jitter_s: float = 0.0,
         first_token_s: float = 0.0,
+        judge_latency_s: float | None = None,
+        judge_jitter_s: float | None = None,
         faults: Iterable[Fault] = (),
     ) -> None:
-        for value in (latency_s, jitter_s, first_token_s):
+        if judge_latency_s is None:
+            judge_latency_s = latency_s
+        if judge_jitter_s is None:
+            judge_jitter_s = jitter_s
+        for value in (latency_s, jitter_s, first_token_s, judge_latency_s, judge_jitter_s):
             if value < 0:
                 raise ConfigurationError(f"a duration is {value!r} s; give 0 or more")
         super().__init__("the simulated provider", faults, seed)
         self._latency_s = latency_s
         self._jitter_s = jitter_s
         self._first_token_s = first_token_s
+        self._judge_latency_s = judge_latency_s
+        self._judge_jitter_s = judge_jitter_s
         self._model = SimulatedModel(seed, world or World.default())
 
     @property
@@ -166,11 +177,11 @@ class SimulatedProvider(ObservedServer):
         if isinstance(fault, IgnoreStreamOptions):
             request = request.model_copy(update={"stream_options": None})
         completion = Completion(request, choices, index)
-        latency = await self._hold_up(fault, index, gate)
+        latency = await self._hold_up(fault, index, gate, judging=question is not None)
         if request.stream:
-            return await self._stream(exchange, completion, fault, latency, gate)
+            return await self._stream(exchange, completion, fault, latency, index, gate)
         await asyncio.sleep(latency)
-        return await self._answer(exchange, completion, fault, gate)
+        return await self._answer(exchange, completion, fault, index, gate)
 
     async def _text(
         self, exchange: Exchange, request: TextBody, index: int, gate: asyncio.Event
@@ -182,7 +193,7 @@ class SimulatedProvider(ObservedServer):
             request = request.model_copy(update={"logprobs": None, "prompt_logprobs": None})
         completion = TextCompletion(request, self._model.read(request.prompt), index)
         await asyncio.sleep(await self._hold_up(fault, index, gate))
-        return await self._answer(exchange, completion, fault, gate)
+        return await self._answer(exchange, completion, fault, index, gate)
 
     def _strike(
         self, index: int, kind: RequestKind, *, logprobs: bool, stream_options: bool = False
@@ -192,13 +203,17 @@ class SimulatedProvider(ObservedServer):
             self._log.note(index, fault=type(fault).__name__)
         return fault
 
-    async def _hold_up(self, fault: Fault | None, index: int, gate: asyncio.Event) -> float:
+    async def _hold_up(
+        self, fault: Fault | None, index: int, gate: asyncio.Event, *, judging: bool = False
+    ) -> float:
         """Wait as a fault says, and return how long the answer takes, in seconds."""
         if isinstance(fault, Hang):
             await gate.wait()
         if isinstance(fault, Slow):
             await asyncio.sleep(fault.seconds)
         jitter = random.Random(f"jitter {self._seed} {index}").random()  # noqa: S311 - see FaultSchedule
+        if judging:
+            return self._judge_latency_s + self._judge_jitter_s * jitter
         return self._latency_s + self._jitter_s * jitter
 
     async def _answer(
@@ -206,6 +221,7 @@ class SimulatedProvider(ObservedServer):
         exchange: Exchange,
         completion: Completion | TextCompletion,
         fault: Fault | None,
+        index: int,
         gate: asyncio.Event,
     ) -> None:
         data = _encoded(completion.body())
@@ -221,7 +237,7 @@ class SimulatedProvider(ObservedServer):
             await gate.wait()
             sent = data[len(half) :]
         if not isinstance(fault, MalformedJson):
-            self._log.spend(completion.usage)
+            self._log.spend(index, completion.usage)
         await exchange.send(sent, last=True)
 
     async def _stream(
@@ -230,6 +246,7 @@ class SimulatedProvider(ObservedServer):
         completion: Completion,
         fault: Fault | None,
         latency: float,
+        index: int,
         gate: asyncio.Event,
     ) -> None:
         events = [b"data: " + _encoded(chunk) + b"\n\n" for chunk in completion.chunks()]
@@ -246,7 +263,7 @@ class SimulatedProvider(ObservedServer):
                 await gate.wait()
             last = position == len(events) - 1
             if last and completion.reports_usage:
-                self._log.spend(completion.usage)
+                self._log.spend(index, completion.usage)
             await exchange.send(event, last=last)
 
 

@@ -164,8 +164,8 @@ def test_closing_forgets_what_is_in_memory() -> None:
 @pytest.mark.parametrize(
     ("config", "module", "extra"),
     [
-        (SqliteCacheConfig(path="a.db"), "aiosqlite", "sqlite"),
-        (RedisCacheConfig(url=URL), "redis", "redis"),
+        (SqliteCacheConfig(path="nowhere.db"), "aiosqlite", "sqlite"),
+        (RedisCacheConfig(url="redis://localhost:6379/7"), "redis", "redis"),
     ],
 )
 def test_what_is_missing_is_named(

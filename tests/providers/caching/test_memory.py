@@ -111,3 +111,10 @@ def test_threads_may_share_it() -> None:
         thread.join()
     assert not errors
     assert repr(store) == "MemoryStore(entries=50)"
+
+
+async def test_closing_forgets_everything() -> None:
+    store = MemoryStore()
+    await store.set_many({"a": b"1"})
+    await store.aclose()
+    assert await store.get_many(["a"]) == {}

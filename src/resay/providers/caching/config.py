@@ -139,13 +139,13 @@ def open_cache(config: CacheConfig) -> Cache | None:
 
 
 async def close_caches() -> None:
-    """Forget all caches of this process, and close what they opened in the running event loop.
+    """Close what the caches of this process opened in the running event loop.
 
-    What is kept in memory is lost, what is in a file or in Redis stays there.
+    What is kept in memory is lost, what is in a file or in Redis stays there. Guards that use a
+    cache go on with it, and open again what they need.
     """
     with _lock:
         caches = list(_caches.values())
-        _caches.clear()
     for cache in caches:
         await cache.aclose()
 

@@ -72,7 +72,10 @@ class MemoryStore:
                 self._drop(next(iter(self._entries)))
 
     async def aclose(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
 
     def _get(self, key: str) -> bytes | None:
         entry = self._entries.get(key)
