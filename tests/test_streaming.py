@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -72,7 +72,8 @@ class Typist:
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         try:
-            yield self._words()
+            async with aclosing(self._words()) as words:
+                yield words
         finally:
             self.closed = True
 

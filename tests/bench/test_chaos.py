@@ -113,7 +113,7 @@ def test_growth_is_told_and_chance_is_not() -> None:
     ]
     entries = "resay.providers.caching.memory._Entry"
     assert growth({entries: 10}, {entries: CACHED}) == []
-    assert growth({entries: CACHED}, {entries: CACHED + 1})
+    assert growth({entries: CACHED}, {entries: CACHED + 6})
 
 
 def test_the_census_sees_what_is_kept() -> None:

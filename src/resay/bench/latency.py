@@ -36,7 +36,7 @@ from resay.scorers import Prompt
 
 __all__ = ["WAYS", "Setting", "Taken", "by_hand", "percentile", "row_of", "run"]
 
-_MODEL = "openai/simulated"
+_MODEL = "openai/gpt-4.1-mini"
 _UNKNOWN = "the lighthouse at Quarrel Point"
 _HALF_KNOWN = "the Sydney Harbour Bridge"
 _NO_CACHE = {"cache": {"store": "none"}}
