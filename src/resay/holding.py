@@ -18,12 +18,12 @@ from resay.errors import DeadlineExceededError
 from resay.growing import GrowingPassage, Settled
 from resay.passage import Passage
 from resay.policy import Block, Policy
-from resay.providers.base import Gathered, Provider, open_stream
+from resay.providers.base import Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
 from resay.query import Query
 from resay.verdict import SentenceVerdict, Verdict
 
-__all__ = ["Holding", "Part", "PassingOn"]
+__all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,29 @@ class Asked:
     query: Query
     provider: Provider
     meter: Metered
+
+    def answered(
+        self, policy: Policy, verdict: Verdict, completion: Completion, *, withheld: bool = False
+    ) -> Answer:
+        """Act on a verdict, and count the main call and the check together.
+
+        Args:
+            policy: The policy.
+            verdict: What the check found.
+            completion: The model's answer.
+            withheld: Whether some of it was withheld already.
+
+        Raises:
+            HallucinationBlocked: It is to be withheld, with an exception.
+        """
+        return act(
+            policy,
+            completion.text,
+            verdict,
+            usage=self.meter.usage + verdict.usage,
+            completion=completion,
+            withheld=withheld,
+        )
 
 
 class PassingOn:
@@ -100,13 +123,7 @@ class PassingOn:
             raise overdue(self._asked.query, self._policy)
         completion = gathered.completion
         verdict = await self._check.run(completion.text, completion.logprobs)
-        answer = act(
-            self._policy,
-            completion.text,
-            verdict,
-            usage=self._asked.meter.usage + verdict.usage,
-            completion=completion,
-        )
+        answer = self._asked.answered(self._policy, verdict, completion)
         if answer.blocked:
             # Without waiting: what is still under way must not be answered after it was counted.
             parts.send_nowait(Part(answer.text, notice=True))
@@ -283,15 +300,8 @@ class Holding:
     def _end(
         self, verdict: Verdict, parts: MemoryObjectSendStream[Part], last: _Held | None = None
     ) -> Answer:
-        completion = self._gathered.completion
-        answer = act(
-            self._policy,
-            completion.text,
-            verdict,
-            usage=self._asked.meter.usage + verdict.usage,
-            completion=completion,
-            withheld=self._withheld is not None,
-        )
+        completion, withheld = self._gathered.completion, self._withheld is not None
+        answer = self._asked.answered(self._policy, verdict, completion, withheld=withheld)
         # Without waiting: what is still under way must not be answered after it was counted.
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
-from resay.actions import Answer, act
+from resay.actions import Answer
 from resay.chain import Chain
 from resay.checking import Check, Given
 from resay.holding import Asked, Holding, Part, PassingOn, overdue
@@ -88,16 +88,10 @@ class Running:
         self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
     ) -> Answer:
         check = self._started(query, sources, references, tasks)
-        main = Metered(sources.main)
-        completion = await self._main_call(main, query, check.deadline)
+        asked = self._asked(query, sources)
+        completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion.text, completion.logprobs)
-        return act(
-            self._policy,
-            completion.text,
-            verdict,
-            usage=main.usage + verdict.usage,
-            completion=completion,
-        )
+        return asked.answered(self._policy, verdict, completion)
 
     async def stream(
         self,
@@ -126,24 +120,25 @@ class Running:
 
         async def run(tasks: TaskGroup) -> Answer:
             check = self._started(query, sources, references, tasks)
-            main = Metered(sources.main)
-            asked = Asked(query, self._asked(main), main)
+            asked = self._asked(query, sources)
             if mode == "after":
                 return await PassingOn(self._policy, check, asked).run(parts)
             return await Holding(self._policy, self._chain, check, asked, tasks).run(parts)
 
         return await in_task_group(run)
 
-    def _asked(self, main: Metered) -> Provider:
-        asked: Provider = Retrying(main, self._policy.limits.retries)
+    def _asked(self, query: Query, sources: Sources) -> Asked:
+        """Return the main call."""
+        meter = Metered(sources.main)
+        provider: Provider = Retrying(meter, self._policy.limits.retries)
         if self._chain.needing("logprobs"):
-            asked = WithLogprobs(asked, alternatives_wanted(self._policy.chain))
-        return asked
+            provider = WithLogprobs(provider, alternatives_wanted(self._policy.chain))
+        return Asked(query, provider, meter)
 
-    async def _main_call(self, main: Metered, query: Query, deadline: float) -> Completion:
+    async def _main_call(self, asked: Asked, deadline: float) -> Completion:
         with anyio.CancelScope(deadline=deadline):
-            return (await self._asked(main).complete(query)).first
-        raise overdue(query, self._policy)
+            return (await asked.provider.complete(asked.query)).first
+        raise overdue(asked.query, self._policy)
 
     async def check(
         self, response: str, query: Query | None, sources: Sources | None, given: Given

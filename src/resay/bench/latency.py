@@ -7,12 +7,8 @@ of one way run beside each other, as many as `concurrency` says.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
@@ -21,7 +17,8 @@ from typing import Any
 import anyio
 
 from resay.bench.latency_hold import first_release
-from resay.bench.readings import SkippedError, environment
+from resay.bench.readings import SkippedError
+from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import Column, ResultTable, Row
 from resay.evidence import Evidence, Sample
 from resay.guard import Guard
@@ -83,6 +80,12 @@ class Setting:
     jitter_s: float = 0.1
     judge_jitter_s: float = 0.04
     first_token_s: float = 0.06
+
+    @property
+    def server(self) -> dict[str, float]:
+        """How the simulated provider takes its time."""
+        names = ("latency_s", "judge_latency_s", "jitter_s", "judge_jitter_s", "first_token_s")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +253,7 @@ async def run(
         SkippedError: It cannot be measured here.
     """
     setting = setting or Setting()
-    with _server(setting) as params:
+    with simulated_elsewhere(**setting.server) as params:
         ways = _Ways(params).all
         # The provider imports litellm quietly; by itself it fetches a list of prices first.
         await LiteLLMProvider().takes_n(Query((), _MODEL))
@@ -348,34 +351,3 @@ _NOTES = (
     " of which litellm takes milliseconds for every call: with many at once that is what is waited"
     " for. `same calls` is what is left without the guard.",
 )
-
-# Serves until its standard input is closed, in a process of its own so that its work is not ours.
-_SERVER = """\
-import json, sys
-from resay.testing import SimulatedProvider
-with SimulatedProvider(**json.loads(sys.argv[1])) as provider:
-    print(json.dumps(provider.params), flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def _server(setting: Setting) -> Generator[dict[str, Any], None, None]:
-    names = ("latency_s", "judge_latency_s", "jitter_s", "judge_jitter_s", "first_token_s")
-    options = {name: value for name, value in asdict(setting).items() if name in names}
-    with subprocess.Popen(  # noqa: S603 - our own program above
-        [sys.executable, "-c", _SERVER, json.dumps(options)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
-        line = process.stdout.readline() if process.stdout else b""
-        if not line:
-            _, error = process.communicate()
-            last = error.decode(errors="replace").strip().rpartition("\n")[2]
-            raise SkippedError(f"the simulated provider did not start: {last}")
-        try:
-            yield json.loads(line)
-        finally:
-            process.communicate()

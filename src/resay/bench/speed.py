@@ -6,13 +6,11 @@ beside it, or to what cannot be beaten, holds elsewhere too.
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,6 +30,7 @@ from resay.bench.readings import (
     row_of,
 )
 from resay.bench.released_ngram import build_pipeline, score_plainly, tokenize_plainly
+from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import ResultTable, Row
 from resay.errors import ConfigurationError, ResayError
 from resay.evidence import Evidence, Samples
@@ -193,14 +192,6 @@ def _agreement(checks: Sequence[_Check]) -> dict[str, float | int]:
     return figures
 
 
-# Serves until its standard input is closed, in a process of its own so that its work is not ours.
-_SERVER = """\
-import json, sys
-from resay.testing import SimulatedProvider
-with SimulatedProvider(latency_s=float(sys.argv[1])) as provider:
-    print(json.dumps(provider.params), flush=True)
-    sys.stdin.read()
-"""
 _SENTENCE = "The bridge over the harbour was opened in {}."
 
 
@@ -241,7 +232,7 @@ def _latency(
             "limits": limits,
         }
         guard = Guard(policy, model="openai/simulated")
-        with _server(latency_s) as params:
+        with simulated_elsewhere(latency_s=latency_s) as params:
             check = partial(_check_s, guard, sentences, samples, params)
             check()
             seconds = [check() for _ in range(runs)]
@@ -269,27 +260,6 @@ def _check_s(guard: Guard, sentences: int, samples: int, params: Mapping[str, An
     if verdict.inconclusive or verdict.usage.calls != sentences * samples:
         raise SkippedError(f"{verdict.usage.calls} calls were made; {verdict.reason}")
     return verdict.elapsed_s
-
-
-@contextmanager
-def _server(latency_s: float) -> Generator[dict[str, str], None, None]:
-    process = subprocess.Popen(  # noqa: S603 - our own program above
-        [sys.executable, "-c", _SERVER, str(latency_s)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
-    with process:
-        line = process.stdout.readline() if process.stdout else b""
-        if not line:
-            _, error = process.communicate()
-            last = error.decode(errors="replace").strip().rpartition("\n")[2]
-            raise SkippedError(f"the simulated provider did not start: {last}")
-        try:
-            yield json.loads(line)
-        finally:
-            process.communicate()
 
 
 def measure_import(*, runs: int = 7) -> Row:

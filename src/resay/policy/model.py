@@ -30,11 +30,11 @@ from resay.policy.sections import (
     ProcessLimits,
     Sampling,
     StreamMode,
-    Strict,
     Threshold,
 )
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.scorers import ScorerConfig, registry
+from resay.strict import Strict
 from resay.when import When
 
 __all__ = [

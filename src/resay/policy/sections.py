@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     PlainSerializer,
     model_validator,
 )
+
+from resay.strict import Strict
 
 __all__ = [
     "Annotate",
@@ -22,7 +22,6 @@ __all__ = [
     "ProcessLimits",
     "Sampling",
     "StreamMode",
-    "Strict",
     "Threshold",
 ]
 
@@ -53,18 +52,6 @@ class Params(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Params({', '.join(f'{key}=…' for key in self._items)})"
-
-
-class Strict(BaseModel):
-    """The base of what a policy says: nothing unknown, nothing converted, nothing changed."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-    )
 
 
 def _default_min(data: dict[str, Any]) -> int:

@@ -7,8 +7,6 @@ import re
 from typing import Annotated, Literal, get_args
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -19,6 +17,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from resay.passage import Passage
 from resay.query import Query
+from resay.strict import Strict
 from resay.when.calling import Decide, asks, name_of, resolve
 from resay.when.gate import nothing_to_check
 
@@ -51,18 +50,11 @@ Function = Annotated[
 ]
 
 
-class When(BaseModel):
+class When(Strict):
     """What must be so for a response to be checked. Without a rule every response is.
 
     A rule that cannot be decided is no reason to skip a check.
     """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        hide_input_in_errors=True,
-    )
 
     min_chars: Count | None = Field(
         default=None,

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from resay.optional import require_optional
 from resay.providers.caching.cache import Cache
 from resay.providers.caching.memory import MemoryStore
 from resay.providers.caching.store import Store
+from resay.strict import Strict
 
 __all__ = [
     "CacheConfig",
@@ -29,17 +30,7 @@ __all__ = [
 _Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-    )
-
-
-class MemoryCacheConfig(_Strict):
+class MemoryCacheConfig(Strict):
     """Keep answers in this process."""
 
     store: Literal["memory"] = Field(default="memory", description="Keep answers in this process.")
@@ -50,7 +41,7 @@ class MemoryCacheConfig(_Strict):
     ttl_s: _Ttl = Field(default=3600.0, description="Seconds an answer is kept.")
 
 
-class SqliteCacheConfig(_Strict):
+class SqliteCacheConfig(Strict):
     """Keep answers in a file."""
 
     store: Literal["sqlite"] = Field(
@@ -67,7 +58,7 @@ class SqliteCacheConfig(_Strict):
     ttl_s: _Ttl = Field(default=86_400.0, description="Seconds an answer is kept.")
 
 
-class RedisCacheConfig(_Strict):
+class RedisCacheConfig(Strict):
     """Keep answers in Redis."""
 
     store: Literal["redis"] = Field(
@@ -93,7 +84,7 @@ class RedisCacheConfig(_Strict):
         return url
 
 
-class NoCacheConfig(_Strict):
+class NoCacheConfig(Strict):
     """Keep nothing."""
 
     store: Literal["none"] = Field(default="none", description="Keep nothing.")
