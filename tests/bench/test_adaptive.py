@@ -60,7 +60,7 @@ def invoke(*args):
 
 
 def document(*args):
-    result = invoke(*args, "--judge", "recorded:tiny", "--json")
+    result = invoke(*args, "--judge", "recorded:tiny", "--halves", "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -204,3 +204,8 @@ async def test_the_targets_hold_on_wikibio(data_dir, name):
             for a, b in zip(found, whole, strict=True)
         ]
         assert fmean(same) >= agreement
+
+
+def test_halves_are_told_when_they_are_asked_for(data):
+    result = invoke("--data", data, "--orders", 0, "--judge", "recorded:tiny", "--json")
+    assert {found["rows"] for found in json.loads(result.stdout)["rows"]} == {"all"}

@@ -72,17 +72,18 @@ class _Setting:
     sampling: dict[str, Any]
     whole: Sequence[Checked]
     done: Callable[[], object]
+    parts: Sequence[str]
 
     async def measure(self, aim: _Aim, orders: int) -> list[Row]:
         """Return the rows of one decision: as recorded, then in random orders."""
         policy = aim.policy(self.judge, self.sampling)
         recorded = await check(policy, self.items, self.judge, done=self.done)
-        rows = [self._row(aim, "recorded", part, recorded) for part in ("all", "even", "odd")]
+        rows = [self._row(aim, "recorded", part, recorded) for part in self.parts]
         shuffled = [
             await check(policy, _shuffled(self.items, seed), self.judge, done=self.done)
             for seed in range(orders)
         ]
-        for part in ("all", "even", "odd") if orders else ():
+        for part in self.parts if orders else ():
             of_part = [self._row(aim, f"mean of {orders}", part, found) for found in shuffled]
             rows.append(_mean(of_part))
         return rows
@@ -144,6 +145,7 @@ async def run(
     least: int = 3,
     confidence: float = 0.99,
     orders: int = 5,
+    halves: bool = False,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
     """Measure adaptive stopping with one judge.
@@ -155,16 +157,18 @@ async def run(
         least: How many are looked at in any case.
         confidence: With which probability a decision must be known, in (0.5, 1].
         orders: In how many random orders samples come, beside that recorded.
+        halves: Whether there are rows for the passages with even and with odd row numbers too.
         done: Called after each passage of each measurement.
 
     Returns:
-        For each decision rows for all passages and those with even and with odd row numbers.
+        For each decision a row for the recorded order, and one for the mean of random ones.
     """
     items = [replace(item, samples=item.samples[:most]) for item in corpus.items]
     always = _Aim("passage", 0.5).policy(judge, {"max": most, "min": 1, "confidence": None})
     whole = await check(always, items, judge, done=done)
     sampling = {"max": most, "min": min(least, most), "confidence": confidence}
-    setting = _Setting(items, judge, sampling, whole, done)
+    parts = ("all", "even", "odd") if halves else ("all",)
+    setting = _Setting(items, judge, sampling, whole, done, parts)
     half = halfway([result.score for result in whole])
     rows: list[Row] = []
     for aim in _aims(half):

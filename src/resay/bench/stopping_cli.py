@@ -49,6 +49,9 @@ def adaptive(
     orders: Annotated[
         int, typer.Option(min=0, help="In how many random orders samples come, too.")
     ] = 5,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Passages with even and with odd row numbers, too.")
+    ] = False,
     rows: RowsOption = None,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
@@ -64,6 +67,7 @@ def adaptive(
             most=most,
             confidence=confidence,
             orders=orders,
+            halves=halves,
             done=done,
         )
     print_result(table, form)
