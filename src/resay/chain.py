@@ -52,6 +52,7 @@ class Chain:
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
+        self._early = _early(self._steps)
         self._deciding = Deciding(policy, compares=self.needing("samples") is not None)
 
     def needing(self, need: Need) -> str | None:
@@ -156,13 +157,6 @@ class Chain:
         )
 
     @property
-    def _early(self) -> Sequence[Step]:
-        """The steps at the beginning that need nothing but a sentence, and what comes with it."""
-        return tuple(
-            takewhile(lambda s: not (s.whole or s.corrects or "logprobs" in s.needs), self._steps)
-        )
-
-    @property
     def scores_early(self) -> bool:
         """Whether sentences get scores before the response is complete."""
         return bool(self._early)
@@ -224,8 +218,7 @@ class Chain:
         )
         passage = run.board.passage.only(run.indices)
         run.skipped = await step.skip(evidence.query, passage)
-        run.scores = Scores() if run.skipped else await step.run(passage, view)
-        run.finished = True
+        run.found = Scores() if run.skipped else await step.run(passage, view)
 
     def _stopping(self, run: _Run) -> Stopping | None:
         sampling, samples = self._policy.sampling, run.evidence.samples
@@ -287,20 +280,16 @@ class _Run:
         self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
         self.unfinished: list[Scores] = []
         self.skipped: str | None = None
-        self.finished = False
-        self._scores = Scores(inconclusive=OVERDUE)
+        self.found: Scores | None = None
         self._started = time.perf_counter()
 
     @property
     def scores(self) -> Scores:
         """What the step found; where it was stopped, what it had found until then."""
-        if self.finished or not self.unfinished:
-            return self._scores
-        return replace(self.unfinished[-1], inconclusive=OVERDUE)
-
-    @scores.setter
-    def scores(self, scores: Scores) -> None:
-        self._scores = scores
+        if self.found is not None:
+            return self.found
+        left = self.unfinished[-1] if self.unfinished else Scores()
+        return replace(left, inconclusive=OVERDUE)
 
     def record(self) -> StepRecord:
         scores = self.scores
@@ -316,6 +305,11 @@ class _Run:
             why=scores.why_passage,
             skipped=self.skipped,
         )
+
+
+def _early(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the steps at the beginning that need nothing but a sentence, and its evidence."""
+    return tuple(takewhile(lambda s: not (s.whole or s.corrects or "logprobs" in s.needs), steps))
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

@@ -76,13 +76,13 @@ class Check:
         self._budget = Budget(calls=limits.calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
         self._sampler = Metered(sampler) if sampler else None
         self._judge = Metered(judge) if judge else None
-        self._logprobs = given.logprobs
         self._evidence = Evidence(
             samples=Samples(given.samples or (), splitter=policy.splitter),
             references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
             judge_source=source_of(judge) if judge else "",
+            logprobs=given.logprobs,
         )
 
     @property
@@ -148,7 +148,7 @@ class Check:
         skipped = await self.skip(passage)
         if skipped:
             return self._finished(Verdict("skipped", None, skipped))
-        evidence = replace(self._evidence, logprobs=self._logprobs or logprobs)
+        evidence = self._evidence_with(logprobs)
         verdict = await self._chain.run(passage, evidence, self.deadline, self._budget)
         return self._finished(verdict)
 
@@ -162,7 +162,7 @@ class Check:
         Returns:
             The verdict, with what the check cost and took.
         """
-        evidence = replace(self._evidence, logprobs=self._logprobs or logprobs)
+        evidence = self._evidence_with(logprobs)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
         return self._finished(verdict)
 
@@ -184,6 +184,9 @@ class Check:
             return when.before(self._query) or await when.after(self._query, passage)
         # In doubt it is checked, as far as there is time.
         return None
+
+    def _evidence_with(self, logprobs: tuple[TokenLogprob, ...]) -> Evidence:
+        return replace(self._evidence, logprobs=self._evidence.logprobs or logprobs)
 
     def _finished(self, verdict: Verdict) -> Verdict:
         elapsed_s = anyio.current_time() - self._started

@@ -15,6 +15,7 @@ from resay.verdict import (
     SentenceVerdict,
     StepRecord,
     Verdict,
+    over,
     tally,
 )
 
@@ -38,8 +39,7 @@ class Deciding:
 
     def flags(self, entry: Entry) -> bool:
         """Return whether a sentence's score is over the threshold."""
-        limit = self._policy.threshold.sentence
-        return limit is not None and entry.score is not None and entry.score > limit
+        return over(entry.score, self._policy.threshold.sentence)
 
     def doubtful(self, board: Board, evidence: Evidence) -> frozenset[int]:
         """Return the sentences whose scores support no decision."""

@@ -97,9 +97,10 @@ class _Item:
     bounded: bool
 
     def settled(self, of: int, confidence: float) -> bool:
-        return all(self._more(edge, of, confidence) == 0 for edge in self.edges)
+        return all(self._settles(edge, len(self.values), of, confidence) for edge in self.edges)
 
     def more(self, of: int, confidence: float) -> int:
+        """How many more values like those known it takes."""
         return max((self._more(edge, of, confidence) for edge in self.edges), default=0)
 
     def above(self, of: int, confidence: float) -> bool:
@@ -109,21 +110,24 @@ class _Item:
         )
 
     def _more(self, edge: float, of: int, confidence: float) -> int:
-        """How many more values like those known it takes to settle one edge."""
+        known = len(self.values)
+        enough = (n for n in range(known, of) if self._settles(edge, n, of, confidence))
+        return next(enough, max(of, known)) - known
+
+    def _settles(self, edge: float, n: int, of: int, confidence: float) -> bool:
+        """Whether n values like those known settle one edge."""
         known = len(self.values)
         if known == 0 or known >= of or self._certain(edge, of):
-            return 0
+            return True
+        if confidence >= 1:
+            return False
         mean = fmean(self.values)
         squares = sum((x - mean) ** 2 for x in self.values)
-        for more in range(of - known):
-            n = known + more
-            degrees = PRIOR_DEGREES + n - 1
-            spread = squares * max(n - 1, 1) / max(known - 1, 1)
-            variance = (PRIOR_DEGREES * self.scale**2 + spread) / degrees
-            error = sqrt(variance / n * (1 - n / of))
-            if confidence < 1 and student_cdf(abs(mean - edge) / error, degrees) >= confidence:
-                return more
-        return of - known
+        degrees = PRIOR_DEGREES + n - 1
+        spread = squares * max(n - 1, 1) / max(known - 1, 1)
+        variance = (PRIOR_DEGREES * self.scale**2 + spread) / degrees
+        error = sqrt(variance / n * (1 - n / of))
+        return student_cdf(abs(mean - edge) / error, degrees) >= confidence
 
     def _certain(self, edge: float, of: int) -> bool:
         if not self.bounded:
@@ -145,22 +149,12 @@ class Stopping:
     """
 
     def __init__(self, aim: Aim, confidence: float, least: int, of: int) -> None:
+        self.aim = aim
+        self.confidence = confidence
         self.least = least
         self.of = of
-        self._aim = aim
-        self._confidence = confidence
         self._settled: set[int] = set()
         self._passage_settled = aim.passage is None
-
-    @property
-    def aim(self) -> Aim:
-        """What has to be decided."""
-        return self._aim
-
-    @property
-    def confidence(self) -> float:
-        """With which probability a decision must be known."""
-        return self._confidence
 
     def outlook(
         self, columns: Sequence[Row], passage: Row = (), *, bounded: bool = True
@@ -176,65 +170,64 @@ class Stopping:
         Returns:
             Nothing more to do once everything is settled.
         """
-        everything = frozenset(range(len(self._aim.edges)))
+        everything = frozenset(range(len(self.aim.edges)))
         if len(columns) < self.least:
             return Outlook(everything, self.least - len(columns))
         if len(columns) >= self.of:
             return Outlook(frozenset())
         items = self._sentences(columns, bounded)
         whole = self._whole(columns, passage, bounded)
-        if self._aim.one_is_enough and any(
-            item.above(self.of, self._confidence) for item in (*items, whole)
+        if self.aim.one_is_enough and any(
+            item.above(self.of, self.confidence) for item in (*items, whole)
         ):
             return Outlook(frozenset())
         return self._left(items, whole, everything)
 
     def _left(self, items: Sequence[_Item], whole: _Item, everything: frozenset[int]) -> Outlook:
-        self._passage_settled = self._passage_settled or whole.settled(self.of, self._confidence)
-        self._settled |= {i for i, item in enumerate(items) if self._closed(item)}
+        self._passage_settled = self._passage_settled or whole.settled(self.of, self.confidence)
+        self._settled |= {
+            i for i, item in enumerate(items) if item.settled(self.of, self.confidence)
+        }
         left = everything - self._settled
         # A passage is judged by columns of all its sentences, and a correction looks at all.
-        if not self._passage_settled or (left and self._aim.outcome):
+        if not self._passage_settled or (left and self.aim.outcome):
             left = everything
         open_items = [items[i] for i in left - self._settled]
         if not self._passage_settled:
             open_items.append(whole)
-        more = max((item.more(self.of, self._confidence) for item in open_items), default=0)
+        more = max((item.more(self.of, self.confidence) for item in open_items), default=0)
         known = len(whole.values) or 1
         # Few waves: no last one for a sample or two, and none longer than what is known.
         more = self.of - known if self.of - known <= _FEW else min(ceil(more / 2), known)
         return Outlook(left, more)
 
-    def _closed(self, item: _Item) -> bool:
-        return item.settled(self.of, self._confidence)
-
     def _sentences(self, columns: Sequence[Row], bounded: bool) -> list[_Item]:
-        if self._aim.outcome is not None:
+        if self.aim.outcome is not None:
             values = _pseudo_values(columns, self._corrected)
             bounded = False
         else:
-            values = [[row[i] for row in columns] for i in range(len(self._aim.edges))]
+            values = [[row[i] for row in columns] for i in range(len(self.aim.edges))]
         return [
             _Item(_known(of_sentence), edges, PRIOR_SCALE, bounded)
-            for of_sentence, edges in zip(values, self._aim.edges, strict=False)
+            for of_sentence, edges in zip(values, self.aim.edges, strict=False)
         ]
 
     def _whole(self, columns: Sequence[Row], passage: Row, bounded: bool) -> _Item:
-        others, here = self._aim.others, len(self._aim.edges)
-        edges = () if self._aim.passage is None else (self._aim.passage,)
+        others, here = self.aim.others, len(self.aim.edges)
+        edges = () if self.aim.passage is None else (self.aim.passage,)
         scale = PASSAGE_SCALE * sqrt(here) / (here + len(others)) if here else PASSAGE_SCALE
         if _known(passage) and not others:
             return _Item(_known(passage), edges, scale, bounded)
-        if self._aim.outcome is not None:
+        if self.aim.outcome is not None:
             means = _pseudo_values(columns, lambda row: [_mean(self._corrected(row, whole=True))])
             return _Item(_known(means[0]), edges, scale, bounded=False)
         means = [_mean((*others, *row)) for row in columns]
         return _Item(_known(means), edges, scale, bounded)
 
     def _corrected(self, row: Row, *, whole: bool = False) -> Row:
-        outcome = self._aim.outcome
+        outcome = self.aim.outcome
         corrected = outcome(row) if outcome else row
-        return corrected if whole else corrected[: len(self._aim.edges)]
+        return corrected if whole else corrected[: len(self.aim.edges)]
 
 
 def _pseudo_values(columns: Sequence[Row], of: Outcome) -> list[Row]:

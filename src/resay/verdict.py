@@ -20,6 +20,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "mean_score",
+    "over",
     "tally",
 ]
 
@@ -134,6 +135,11 @@ def mean_score(scores: Sequence[float | None]) -> float | None:
     """Return the mean of the scores that exist, or None when there is none."""
     known = [s for s in scores if s is not None]
     return fmean(known) if known else None
+
+
+def over(score: float | None, threshold: float | None) -> bool:
+    """Return whether a score is over a threshold; no score, or no threshold, is not."""
+    return score is not None and threshold is not None and score > threshold
 
 
 def tally(kinds: Iterable[str]) -> str:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from resay.bench.checking import Checked, check, judging, over
+from resay.bench.checking import Checked, check, judging
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio import Corpus
+from resay.verdict import over
 
 __all__ = ["COLUMNS", "halfway", "run", "runs"]
 

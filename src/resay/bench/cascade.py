@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from resay.bench import metrics
-from resay.bench.checking import check, judging, over
+from resay.bench.checking import check, judging
 from resay.bench.estimating import fit_estimate
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item, Measured, measure
@@ -31,6 +31,7 @@ from resay.calibration import fit_bands
 from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.nearest_first import overlaps
+from resay.verdict import over
 
 __all__ = ["COLUMNS", "ERRORS", "FIRST", "run", "runs"]
 

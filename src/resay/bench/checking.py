@@ -19,7 +19,7 @@ from resay.providers.replay import ReplayProvider
 from resay.query import Query
 from resay.verdict import Verdict
 
-__all__ = ["Checked", "check", "judging", "over"]
+__all__ = ["Checked", "check", "judging"]
 
 _QUESTION = "Ask me again."
 
@@ -52,11 +52,6 @@ class Checked:
 def judging(judge: BenchJudge, **settings: Any) -> Mapping[str, Any]:
     """Return the step of a policy that asks the judge about pairs."""
     return {"method": "prompt", "mode": "per_pair", **judge.settings, **settings}
-
-
-def over(score: float | None, threshold: float) -> bool:
-    """Return whether a score is over a threshold; none is not."""
-    return score is not None and score > threshold
 
 
 async def check(

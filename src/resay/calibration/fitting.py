@@ -23,7 +23,7 @@ from resay.scorers import ScorerConfig, Settle, Step
 from resay.scorers.combination import Combination, log_odds
 from resay.scorers.ensemble import Ensemble
 from resay.scorers.parts import PartScores
-from resay.verdict import Scores, mean_score
+from resay.verdict import Scores, mean_score, over
 
 __all__ = ["Fitted", "fit_chain", "has_bands", "has_weights"]
 
@@ -288,7 +288,7 @@ def _with_bands(
         bands = {place: _bands(own, final, limit, error) for place, own in columns.items()}
         together, settled = _cascade(columns, bands, final)
         limit = _suggested(policy, usable, counts, together, targets)
-        otherwise = sum(_over(together[i], limit) != _over(final[i], limit) for i in settled)
+        otherwise = sum(over(together[i], limit) != over(final[i], limit) for i in settled)
         if otherwise <= error * len(settled) and len(settled) / len(final) > share:
             best, share = bands, len(settled) / len(final)
     configs = list(policy.chain)
@@ -330,10 +330,6 @@ def _cascade(
                 found[i] = score
                 settled.add(i)
     return found, settled
-
-
-def _over(score: float | None, limit: float) -> bool:
-    return score is not None and score > limit
 
 
 def _share(settle: Settle, own: Column) -> float:

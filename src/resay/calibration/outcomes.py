@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from resay.policy import Threshold
+from resay.verdict import over
 
 __all__ = ["Outcome"]
 
@@ -36,8 +37,9 @@ class Outcome:
 
     def flagged(self, threshold: Threshold) -> bool:
         """Return whether a response with these scores is flagged."""
-        passage = threshold.passage is not None and self.score > threshold.passage
-        return passage or any(_over(score, threshold.sentence) for score in self.sentences)
+        return over(self.score, threshold.passage) or any(
+            over(score, threshold.sentence) for score in self.sentences
+        )
 
     def labelled(self, wrong: bool) -> list[float | None]:
         """Return the scores of the sentences that are labelled as this."""
@@ -53,8 +55,4 @@ class Outcome:
         scores = self.labelled(wrong)
         if not scores:
             return None
-        return Fraction(sum(_over(score, threshold) for score in scores), len(scores))
-
-
-def _over(score: float | None, threshold: float | None) -> bool:
-    return score is not None and threshold is not None and score > threshold
+        return Fraction(sum(over(score, threshold) for score in scores), len(scores))

@@ -230,10 +230,12 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[bool]]) -> Scores:
     failures = tuple(failure for reading in readings for failure in reading.failures)
     undetermined = sum(reading.undetermined for reading in readings)
     rows = [[None if r.answered is False else 0.0 for r in readings]]
+    # Each of them takes a sum over a grid.
+    scores = tuple(plan.scores)
     return Scores(
-        sentences=tuple(plan.scores),
+        sentences=scores,
         columns=tuple(plan.columns),
-        why=tuple(plan.why(i) for i in range(len(plan.scores))),
+        why=tuple(plan.why(i) for i in range(len(scores))),
         failures=failures,
         undetermined=undetermined,
         inconclusive=why_inconclusive(rows, failures, undetermined),
