@@ -24,7 +24,7 @@ FLOORS = (
     {"board", "actions"},
     {"policy", "contradiction"},
     {"scorers"},
-    {"evidence", "when"},
+    {"evidence", "objects", "sources", "when"},
     {"testing"},
     {"providers", "models"},
     {"query", "verdict", "growing", "logprobs"},

@@ -156,7 +156,7 @@ async def test_a_tool_call_is_let_through_and_nothing_is_paid_for(
         "[[tool]] Look it up.", tools=[tool], **simulated.params
     )
     assert (answer.text, answer.action, simulated.calls) == ("", "allow", 1)
-    assert answer.verdict.reason == "there is no sentence to score in the response"
+    assert (answer.verdict.skipped, answer.verdict.reason) == (True, "the answer calls tools")
     raw: Any = answer.completion and answer.completion.raw
     assert raw.choices[0].message.tool_calls[0].function.name == "look_up"
 

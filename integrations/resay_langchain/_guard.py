@@ -2,81 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
-from os import PathLike
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForChainRun,
-    BaseCallbackHandler,
-    CallbackManagerForChainRun,
-    adispatch_custom_event,
-    dispatch_custom_event,
-)
+from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig, patch_config
-from pydantic import model_validator
+from langchain_core.runnables.utils import AddableDict
+from pydantic import PrivateAttr, model_validator
 
-from resay.errors import ConfigurationError, HallucinationBlocked
-from resay.guard import Guard, Sources
-from resay.policy import Policy
-from resay.query import Query
-from resay.scorers import SampleConfig, Step
-from resay.sync import run_sync
-from resay_langchain._inside import (
-    for_judging,
-    for_sampling,
-    sampling_kwargs,
-    speaker_of,
-    surely_text,
-    unstreamed,
-    without_logprobs,
-)
-from resay_langchain._outcome import outcome_of, verdict_data
-from resay_langchain._providers import (
-    JudgeProvider,
-    Run,
-    RunnableProvider,
-    in_loop,
-    in_thread,
-)
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+from resay_langchain._fitness import check_opaque, check_runnable
+from resay_langchain._grafting import grafted
+from resay_langchain._model import GuardedChatModel, PolicyLike, guard_of
+from resay_langchain._nesting import inside_guard
+from resay_langchain._outcome import VERDICT_KEY
+from resay_langchain._rerun import Rerun
+from resay_langchain._watch import Watch
 from resay_langchain._wrapper import Wrapper
 
-__all__ = ["VERDICT_EVENT", "GuardedRunnable", "guard"]
-
-VERDICT_EVENT = "resay_verdict"
-"""The name of the custom event that carries the verdict on every output."""
-
-# LangGraph leaves runs with this tag out of its streams of messages.
-_UNSEEN = "nostream"
-
-_inside_guard: ContextVar[bool] = ContextVar("resay_langchain_inside_guard", default=False)
-
-RunManager = CallbackManagerForChainRun | AsyncCallbackManagerForChainRun
+__all__ = ["GuardedRunnable", "guard"]
 
 
-def guard(
-    runnable: Runnable[Any, Any],
-    policy: Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None = None,
-) -> GuardedRunnable:
-    """Guard a runnable that gives a message or a text.
+def guard(runnable: Runnable[Any, Any], policy: PolicyLike = None) -> Runnable[Any, Any]:
+    """Guard anything that a chat model writes the output of.
 
-    It is run as before, and again for each sample, on the same input. Whatever it does besides
-    answering, it does again too: guard the part of a chain that has no side effects.
-
-    For samples the models inside are copied, so that they answer without a cache, a temperature
-    of 0, a seed or a stream. Models inside functions (`RunnableLambda`) cannot be reached. When
-    such a one gives the same answer each time, the verdict is inconclusive and says so.
+    In a chain, the model that writes the output is asked again, with what it was asked; the steps
+    before it run once. Where it cannot be seen which model that is, because it is called in a
+    function, the whole runnable is run again for each sample: guard no more than what has no side
+    effects then.
 
     Args:
         runnable: A chat model, or anything composed around one.
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            the default.
+        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for the
+            one that `RESAY_POLICY` names, or the default.
 
     Returns:
-        A runnable that takes the same input and gives the same kind of output.
+        A `GuardedChatModel` for a chat model, a `GuardedRunnable` for anything else: both take the
+        same input and give the same kind of output.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -93,24 +57,24 @@ def guard(
         raise ConfigurationError(
             f"guard() takes a LangChain runnable, not {type(runnable).__name__!r}"
         )
-    checked = policy if isinstance(policy, Guard) else Guard(policy)
-    return GuardedRunnable(runnable=runnable, guard=checked)
+    if isinstance(runnable, BaseChatModel):
+        return GuardedChatModel(runnable, policy)
+    return GuardedRunnable(runnable=runnable, guard=guard_of(policy))
 
 
 class GuardedRunnable(Wrapper):
     """A runnable whose output is checked and acted on as a policy says.
 
-    A message comes with its verdict in `response_metadata["hallucination"]`: the fields of
-    `resay.Verdict` and the `action` that was taken. A text has no place for one and an output that
-    is neither is not checked; for all of them the verdict is dispatched as the custom event
-    `resay_verdict`, which callbacks and `astream_events` see.
+    A message comes with its verdict in `response_metadata["hallucination"]`, an output with keys
+    under the key `hallucination`; a plain text, and an object, have no place for one. For all of
+    them the verdict is dispatched as the custom event `resay_verdict`, which `VerdictCollector`,
+    other callbacks and `astream_events` see.
 
-    The output comes in one piece, also from `stream`, because the verdict is about the whole of
-    it. Samples and judges are child runs named `resay:sample` and `resay:judge`, tagged `nostream`.
-    Where the policy may withhold the answer, the run that gives it is not streamed either, but
-    callbacks and traces still see it: they are the application's own.
+    An object that is withheld has nothing to stand in its place: that raises `HallucinationBlocked`
+    whatever `exit` says. An output with `parsing_error`, as `with_structured_output(…,
+    include_raw=True)` gives it, holds the error there instead.
 
-    Inside a guarded runnable, further guards do nothing.
+    Inside a guarded model or a runnable that is run again, further guards do nothing.
 
     Attributes:
         runnable: The runnable inside.
@@ -119,12 +83,18 @@ class GuardedRunnable(Wrapper):
 
     guard: Guard
 
+    _guarded: Runnable[Any, Any] = PrivateAttr()
+
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
-        _check_policy(self.runnable, self.guard.policy)
-        # Refuses what must not run twice, before anything is paid for.
-        for_sampling(self.runnable, self.guard.policy.sampling)
-        self.guard = _suited(self.guard, self.runnable)
+        check_runnable(self.runnable, self.guard.policy)
+        inside = grafted(
+            self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
+        )
+        if inside is None:
+            check_opaque(self.runnable, self.guard.policy)
+            inside = Rerun(runnable=self.runnable, guard=self.guard)
+        self._guarded = inside
         return self
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
@@ -143,169 +113,185 @@ class GuardedRunnable(Wrapper):
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             Exception: Whatever the runnable inside raises.
         """
-        if _inside_guard.get():
+        if inside_guard():
             return self.runnable.invoke(input, config, **kwargs)
-        return self._call_with_config(self._run_guarded, input, config, **kwargs)
+        return self._call_with_config(self._run, input, config, **kwargs)
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Do what `invoke` does, on the caller's event loop."""
-        if _inside_guard.get():
-            return await self.runnable.ainvoke(input, config, **kwargs)
-        return await self._acall_with_config(self._arun_guarded, input, config, **kwargs)
-
-    def _run_guarded(
+    def _run(
         self,
         value: Any,
         run_manager: CallbackManagerForChainRun,
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        call = _Call(self, value, kwargs, run_manager, config)
+        run = _Watched(self.guard, run_manager, config)
         try:
-            with _marked():
-                answer = run_sync(self.guard.arun, call.query, call.sources(in_thread))
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            dispatch_custom_event(VERDICT_EVENT, data, config=call.config())
+            output = self._guarded.invoke(value, run.config, **kwargs)
+        except Exception as error:
+            run.explain(error)
             raise
-        output, data = outcome_of(answer)
-        dispatch_custom_event(VERDICT_EVENT, data, config=call.config())
-        return output
+        return run.finished(output)
 
-    async def _arun_guarded(
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
+        """Do what `invoke` does, on the caller's event loop."""
+        if inside_guard():
+            return await self.runnable.ainvoke(input, config, **kwargs)
+        return await self._acall_with_config(self._arun, input, config, **kwargs)
+
+    async def _arun(
         self,
         value: Any,
         run_manager: AsyncCallbackManagerForChainRun,
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        call = _Call(self, value, kwargs, run_manager, config)
+        run = _Watched(self.guard, run_manager, config)
         try:
-            with _marked():
-                answer = await self.guard.arun(call.query, call.sources(in_loop))
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            await adispatch_custom_event(VERDICT_EVENT, data, config=call.config())
+            output = await self._guarded.ainvoke(value, run.config, **kwargs)
+        except Exception as error:
+            run.explain(error)
             raise
-        output, data = outcome_of(answer)
-        await adispatch_custom_event(VERDICT_EVENT, data, config=call.config())
-        return output
+        return run.finished(output)
+
+    def transform(
+        self,
+        input: Iterator[Any],  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Do what `invoke` does, handing over the output as the policy's `stream` says."""
+        if inside_guard():
+            yield from self.runnable.transform(input, config, **kwargs)
+            return
+        yield from self._transform_stream_with_config(input, self._transform, config, **kwargs)
+
+    def _transform(
+        self,
+        inputs: Iterator[Any],
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        run = _Watched(self.guard, run_manager, config)
+        try:
+            for chunk in self._guarded.transform(inputs, run.config, **kwargs):
+                run.seen(chunk)
+                yield chunk
+        except Exception as error:
+            run.explain(error)
+            raise
+        yield from run.rest()
+
+    def stream(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Do what `transform` does, for an input that is there."""
+        yield from self.transform(iter([input]), config, **kwargs)
+
+    async def atransform(
+        self,
+        input: AsyncIterator[Any],  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """Do what `transform` does, on the caller's event loop."""
+        if inside_guard():
+            chunks = self.runnable.atransform(input, config, **kwargs)
+        else:
+            chunks = self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
+        async for chunk in chunks:
+            yield chunk
+
+    async def _atransform(
+        self,
+        inputs: AsyncIterator[Any],
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        run = _Watched(self.guard, run_manager, config)
+        try:
+            async for chunk in self._guarded.atransform(inputs, run.config, **kwargs):
+                run.seen(chunk)
+                yield chunk
+        except Exception as error:
+            run.explain(error)
+            raise
+        for chunk in run.rest():
+            yield chunk
+
+    async def astream(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """Do what `stream` does, on the caller's event loop."""
+
+        async def only() -> AsyncIterator[Any]:
+            yield input
+
+        async for chunk in self.atransform(only(), config, **kwargs):
+            yield chunk
 
 
-class _Call:
-    """One call of a guarded runnable: what is asked, of whom, and as which child runs."""
+class _Watched:
+    """One run of a guarded runnable, and what its guard found."""
 
     def __init__(
         self,
-        guarded: GuardedRunnable,
-        value: Any,
-        kwargs: Mapping[str, Any],
-        run_manager: RunManager,
+        guard: Guard,
+        run_manager: CallbackManagerForChainRun | AsyncCallbackManagerForChainRun,
         config: RunnableConfig,
     ) -> None:
-        self._runnable = guarded.runnable
-        self._policy = guarded.guard.policy
-        self._value = value
-        self._kwargs = kwargs
-        self._run_manager = run_manager
-        self._config = config
+        self._policy = guard.policy
+        self._watch = Watch(collects=guard.needs_references)
+        manager = run_manager.get_child()
+        manager.add_handler(self._watch)
+        self.config = patch_config(config, callbacks=manager)
+        self._has_keys = False
+
+    def finished(self, output: Any) -> Any:
+        """Return the output with its verdict, if it has a place for one."""
+        keyed = cast("dict[Any, Any] | None", output if isinstance(output, dict) else None)
+        if self._watch.structured and keyed is not None and "parsing_error" in keyed:
+            return self._with_error(keyed)
+        self._raise_withheld()
+        if keyed is None or self._watch.structured or not self._watch.verdict:
+            return cast("Any", output)
+        return {**keyed, VERDICT_KEY: self._watch.verdict}
+
+    def _with_error(self, output: dict[Any, Any]) -> dict[Any, Any]:
+        blocked = self._watch.blocked
+        if blocked is not None and self._raises:
+            raise blocked
+        return {**output, "parsed": None, "parsing_error": blocked} if blocked else output
+
+    def seen(self, chunk: Any) -> None:
+        """Take note of what kind of output is streamed."""
+        # What composes an output with keys streams it so; a parser streams objects of its own.
+        self._has_keys = self._has_keys or isinstance(chunk, AddableDict)
+
+    def rest(self) -> Iterator[Any]:
+        """Yield what comes after the output."""
+        self._raise_withheld()
+        if self._has_keys and self._watch.verdict and not self._watch.structured:
+            yield AddableDict({VERDICT_KEY: self._watch.verdict})
+
+    def explain(self, error: Exception) -> None:
+        """Raise in place of an error that is due to a withheld answer, such as a parser's."""
+        blocked = self._watch.blocked
+        if blocked is not None and error is not blocked:
+            raise blocked from None
 
     @property
-    def query(self) -> Query:
-        """What the guard needs to know: the runnable holds the rest."""
-        tools = self._kwargs.get("tools")
-        return Query((), None, {"tools": tools} if tools else {})
+    def _raises(self) -> bool:
+        return getattr(self._policy.action, "exit", None) == "raise"
 
-    def sources(self, run: Run) -> Sources:
-        """Return who answers what."""
-        runnable, kwargs, sampling = self._runnable, self._kwargs, self._policy.sampling
-        hidden = "block" in (self._policy.action.do, self._policy.on_error)
-        speaker = speaker_of(runnable)
-        return Sources(
-            main=RunnableProvider(
-                unstreamed(runnable) if hidden else runnable,
-                self._value,
-                kwargs,
-                run,
-                partial(self.config, tags=(_UNSEEN,) if hidden else ()),
-            ),
-            samples=RunnableProvider(
-                for_sampling(runnable, sampling),
-                self._value,
-                sampling_kwargs(runnable, kwargs, sampling),
-                run,
-                partial(self.config, name="resay:sample", tags=("resay:sample", _UNSEEN)),
-            ),
-            judge=JudgeProvider(
-                for_judging(speaker.model) if speaker else None,
-                run,
-                partial(self.config, name="resay:judge", tags=("resay:judge", _UNSEEN)),
-            ),
-        )
-
-    def config(
-        self,
-        handler: BaseCallbackHandler | None = None,
-        *,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-    ) -> RunnableConfig:
-        """Return the configuration of a child run."""
-        callbacks = self._run_manager.get_child()
-        if handler is not None:
-            callbacks.add_handler(handler)
-        config = patch_config(self._config, callbacks=callbacks, run_name=name)
-        config["tags"] = [*config.get("tags", ()), *tags]
-        if name is not None:
-            config["metadata"] = {**config.get("metadata", {}), "resay_call": name}
-        return config
-
-
-def _check_policy(runnable: Runnable[Any, Any], policy: Policy) -> None:
-    if policy.sampling.model is not None:
-        raise ConfigurationError(
-            f"`sampling.model` is {policy.sampling.model!r}, but a runnable is asked again as it"
-            " is; leave `sampling.model` out"
-        )
-    for step in policy.chain:
-        method = step.method_name
-        if step.asks_response_model and speaker_of(runnable) is None:
-            raise ConfigurationError(
-                f"method {method!r} asks the model that wrote the response, which cannot be found"
-                f" in this {type(runnable).__name__}; name a judge in the policy with `judge:`"
-            )
-        if "logprobs" in Step.of(step).needs and without_logprobs(runnable):
-            raise ConfigurationError(
-                f"method {method!r} looks at the probabilities of the response's tokens, and this"
-                f" {type(runnable).__name__} does not give them; guard the chat model itself, with"
-                " `logprobs=True` (and `top_logprobs` for entropies) set on it or bound to it"
-            )
-        if isinstance(step, SampleConfig) and step.evidence == "references":
-            raise ConfigurationError(
-                f"method {method!r} compares with references, and a guarded runnable has none to"
-                " give; leave `evidence: references` out"
-            )
-
-
-def _suited(guard: Guard, runnable: Runnable[Any, Any]) -> Guard:
-    """Return a guard that pays for no samples before it is sure to need them.
-
-    A call of a tool or an object has no words to check, and that is only known when it is there.
-    """
-    sampling = guard.policy.sampling
-    speaker = speaker_of(runnable)
-    tools = speaker is not None and speaker.tools
-    if sampling.start == "after" or (surely_text(runnable) and not tools):
-        return guard
-    patient = sampling.model_copy(update={"start": "after"})
-    return Guard(guard.policy.model_copy(update={"sampling": patient}))
-
-
-@contextmanager
-def _marked() -> Generator[None, None, None]:
-    """Tell the guards inside that one is at work already."""
-    token = _inside_guard.set(True)
-    try:
-        yield
-    finally:
-        _inside_guard.reset(token)
+    def _raise_withheld(self) -> None:
+        blocked = self._watch.blocked
+        if blocked is not None and (self._raises or self._watch.structured):
+            raise blocked

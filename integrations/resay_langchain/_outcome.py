@@ -2,28 +2,107 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.actions import Answer
-from resay.verdict import Verdict
+from resay.errors import ConfigurationError
+from resay.logprobs import TokenLogprob, read_logprobs
+from resay.providers.base import Chunk, Completion, ToolCall
+from resay.verdict import Usage, Verdict
 
-__all__ = ["VERDICT_KEY", "outcome_of", "text_of", "verdict_data"]
+__all__ = [
+    "VERDICT_KEY",
+    "chunk_of",
+    "completion_of",
+    "outcome_of",
+    "text_of",
+    "usage_of",
+    "verdict_data",
+    "verdict_of",
+    "withheld",
+    "without_text",
+]
 
 VERDICT_KEY = "hallucination"
-"""Where the verdict stands in a message's `response_metadata`."""
+"""Where the verdict stands in a message's `response_metadata`, and in an output with keys."""
 
 # What says where an answer came from. All else may hold its words, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
 
 
+def verdict_of(output: object) -> Verdict | None:
+    """Return the verdict that a guard left in what it gave.
+
+    Args:
+        output: A message, or an output with keys, such as an agent's state or what a retrieval
+            chain gives.
+
+    Returns:
+        The verdict; None where there is none, as in a plain text. A `VerdictCollector` has those.
+    """
+    held: object = output.response_metadata if isinstance(output, BaseMessage) else output
+    if not isinstance(held, dict) or VERDICT_KEY not in held:
+        return None
+    try:
+        return Verdict.from_dict(cast("dict[str, Any]", held)[VERDICT_KEY])
+    # Somebody else's entry of the same name.
+    except ConfigurationError:
+        return None
+
+
 def text_of(output: object) -> str:
-    """Return the text of a message or a plain text, an empty one for anything else."""
+    """Return the text of a message or a plain text, an empty one for anything else.
+
+    Reasoning, images and other content that is not text is left out.
+    """
     if isinstance(output, BaseMessage):
         return str(output.text)
     return output if isinstance(output, str) else ""
+
+
+def completion_of(output: object) -> Completion:
+    """Return an output as the guard reads it, with the output itself in `raw`."""
+    return Completion(text_of(output), logprobs=_logprobs(output), raw=output, calls=_calls(output))
+
+
+def _logprobs(output: object) -> tuple[TokenLogprob, ...]:
+    # Where OpenAI's and compatible chat models put what the provider returned.
+    return read_logprobs(getattr(output, "response_metadata", {}).get("logprobs"))
+
+
+def _calls(output: object) -> tuple[ToolCall, ...]:
+    if not isinstance(output, AIMessage):
+        return ()
+    valid = [ToolCall(call["name"], json.dumps(call["args"])) for call in output.tool_calls]
+    # Arguments that are not JSON are still a call, which the application may repair.
+    broken = [ToolCall(c["name"] or "", c["args"] or "") for c in output.invalid_tool_calls]
+    calls = [*valid, *broken]
+    return tuple(replace(call, index=index) for index, call in enumerate(calls))
+
+
+def chunk_of(message: Any) -> Chunk:
+    """Return a piece of a message as the guard reads it, with the piece itself in `raw`."""
+    if isinstance(message, AIMessageChunk):
+        calls = tuple(
+            ToolCall(piece["name"] or "", piece["args"] or "", piece["index"] or 0)
+            for piece in message.tool_call_chunks
+        )
+    else:
+        # A model that does not stream gives the whole message at once.
+        calls = _calls(message)
+    return Chunk(text_of(message), logprobs=_logprobs(message), raw=message, calls=calls)
+
+
+def usage_of(messages: Iterable[object]) -> Usage:
+    """Return what the messages of one call cost; nobody says how many dollars."""
+    told = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
+    spent = (Usage(0, usage["input_tokens"], usage["output_tokens"]) for usage in told)
+    return sum(spent, Usage(calls=1, cost_usd=None))
 
 
 def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
@@ -41,9 +120,12 @@ def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
         kind = type(output).__name__
         verdict = replace(verdict, reason=f"the output is of type {kind!r}, not text")
     data = verdict_data(verdict, answer.action)
+    if not isinstance(output, BaseMessage):
+        return answer.text if answer.blocked else output, data
     if answer.blocked:
-        return _withheld(output, answer.text, data), data
-    return _with_verdict(output, data), data
+        return withheld(output, answer.text, data), data
+    metadata = {**output.response_metadata, VERDICT_KEY: data}
+    return output.model_copy(update={"response_metadata": metadata}), data
 
 
 def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
@@ -59,16 +141,14 @@ def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
     return {**verdict.to_dict(content=action != "block"), "action": action}
 
 
-def _with_verdict(output: Any, data: dict[str, Any]) -> Any:
-    if not isinstance(output, BaseMessage):
-        return output
-    metadata = {**output.response_metadata, VERDICT_KEY: data}
-    return output.model_copy(update={"response_metadata": metadata})
+def withheld(output: BaseMessage, message: str, data: dict[str, Any]) -> AIMessage:
+    """Return a message in place of another that keeps none of its words.
 
-
-def _withheld(output: Any, message: str, data: dict[str, Any]) -> Any:
-    if not isinstance(output, BaseMessage):
-        return message
+    Args:
+        output: The message that is withheld.
+        message: What is said in its place.
+        data: The verdict.
+    """
     # A new message, because words can be anywhere in the old one: in content blocks, tool calls,
     # logprobs, `additional_kwargs`.
     origin = {k: v for k, v in output.response_metadata.items() if k in _ORIGIN}
@@ -79,3 +159,10 @@ def _withheld(output: Any, message: str, data: dict[str, Any]) -> Any:
         usage_metadata=output.usage_metadata if isinstance(output, AIMessage) else None,
         response_metadata={**origin, VERDICT_KEY: data},
     )
+
+
+def without_text(content: str | Sequence[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
+    """Return content without its text: the thoughts, calls and images in it."""
+    if isinstance(content, str):
+        return ""
+    return [block for block in content if isinstance(block, dict) and block.get("type") != "text"]

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.to_thread
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
+from langsmith.run_helpers import (
+    tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
+)
 
 from resay.errors import ProviderError
-from resay.logprobs import TokenLogprob, read_logprobs
-from resay.providers.base import Completion, Completions
+from resay.providers.base import Chunk, Completions, Provider
+from resay.providers.caching import source_of
 from resay.providers.litellm import LiteLLMProvider
 from resay.query import Query
 from resay.verdict import Usage
 from resay_langchain._inside import Model
-from resay_langchain._outcome import text_of
+from resay_langchain._outcome import chunk_of, completion_of, usage_of
 
-__all__ = ["JudgeProvider", "MakeConfig", "Run", "RunnableProvider", "in_loop", "in_thread"]
+__all__ = [
+    "JudgeProvider",
+    "MakeConfig",
+    "ModelProvider",
+    "Run",
+    "RunnableProvider",
+    "Stream",
+    "TokenCounter",
+    "in_loop",
+    "in_thread",
+    "litellm",
+    "stream_in_loop",
+    "stream_in_thread",
+]
 
 MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
 """Makes the configuration of one child run, with a handler added to its callbacks."""
@@ -37,11 +65,46 @@ class Run(Protocol):
         ...
 
 
+class Stream(Protocol):
+    """Has a runnable stream."""
+
+    def __call__(
+        self, runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
+    ) -> AsyncGenerator[Any]:
+        """Give it an input and yield the pieces of its output."""
+        ...
+
+
 async def in_loop(
     runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
 ) -> Any:
     """Run a runnable on this event loop."""
     return await runnable.ainvoke(value, config, **kwargs)
+
+
+async def stream_in_loop(
+    runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
+) -> AsyncGenerator[Any]:
+    """Have a runnable stream on this event loop."""
+    async for message in runnable.astream(value, config, **kwargs):
+        yield message
+
+
+async def stream_in_thread(
+    runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
+) -> AsyncGenerator[Any]:
+    """Have a runnable stream in a thread, by its synchronous side; see `in_thread`."""
+    messages = cast("Generator[Any]", runnable.stream(value, config, **kwargs))
+    try:
+        while True:
+            message = await _in_thread(next, messages, _END)
+            if message is _END:
+                return
+            yield message
+    finally:
+        # A generator that a thread is still in cannot be closed; it ends with its request.
+        with suppress(ValueError):
+            messages.close()
 
 
 async def in_thread(
@@ -53,8 +116,13 @@ async def in_thread(
     must not touch them. A run that is no longer wanted is left behind, since no thread can be
     stopped.
     """
+    return await _in_thread(partial(runnable.invoke, value, config, **kwargs))
+
+
+async def _in_thread(work: Callable[..., Any], *args: Any) -> Any:
     return await anyio.to_thread.run_sync(
-        partial(runnable.invoke, value, config, **kwargs),
+        work,
+        *args,
         abandon_on_cancel=True,
         # The policy limits how many there are. The event loop's own few dozen threads must stay
         # free, or the guards that these threads may be waiting for could not go on.
@@ -71,6 +139,8 @@ class RunnableProvider:
         kwargs: Further keyword arguments of its call.
         run: Where to run it.
         config: Makes the configuration of each run.
+        cache_source: What tells its answers from those of others, for a cache; None to have them
+            not kept.
     """
 
     def __init__(
@@ -80,12 +150,14 @@ class RunnableProvider:
         kwargs: Mapping[str, Any],
         run: Run,
         config: MakeConfig,
+        cache_source: str | None = None,
     ) -> None:
         self._runnable = runnable
         self._value = value
         self._kwargs = kwargs
         self._run = run
         self._config = config
+        self.cache_source = cache_source
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: a runnable gives one output."""
@@ -97,15 +169,73 @@ class RunnableProvider:
         Raises:
             Exception: Whatever the runnable raises, as it is.
         """
-        tokens = _TokenCounter()
+        tokens = TokenCounter()
         output = await self._run(self._runnable, self._value, self._config(tokens), **self._kwargs)
-        completion = Completion(text_of(output), logprobs=_logprobs_of(output), raw=output)
-        return Completions((completion,), tokens.usage)
+        return Completions((completion_of(output),), tokens.usage)
 
 
-def _logprobs_of(output: object) -> tuple[TokenLogprob, ...]:
-    # Where OpenAI's and compatible chat models put what the provider returned.
-    return read_logprobs(getattr(output, "response_metadata", {}).get("logprobs"))
+class ModelProvider(RunnableProvider):
+    """Answers the main query by asking the chat model, in one piece or as it writes.
+
+    Callbacks and tracing do not see it: the guarded call is the run they see.
+
+    Args:
+        model: The model.
+        messages: The conversation.
+        kwargs: Further keyword arguments of the call.
+        run: Where to run it.
+        stream: Where to have it stream.
+        config: The configuration of its run.
+        references: Returns the trusted texts that are known when the answer is complete.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        messages: Sequence[BaseMessage],
+        kwargs: Mapping[str, Any],
+        run: Run,
+        stream: Stream,
+        config: RunnableConfig,
+        references: Callable[[], tuple[str, ...]],
+    ) -> None:
+        super().__init__(model, list(messages), kwargs, run, lambda _: config)
+        self._stream = stream
+        self._references = references
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the model.
+
+        Raises:
+            Exception: Whatever the model raises, as it is.
+        """
+        with tracing_context(enabled=False):
+            output = await self._run(
+                self._runnable, self._value, self._config(_NOBODY), **self._kwargs
+            )
+        completion = replace(completion_of(output), references=self._references())
+        return Completions((completion,), usage_of([output]))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the model for its answer in pieces.
+
+        Raises:
+            Exception: Whatever the model raises, as it is.
+        """
+        with tracing_context(enabled=False):
+            source = self._stream(
+                self._runnable, self._value, self._config(_NOBODY), **self._kwargs
+            )
+            async with aclosing(source) as messages, aclosing(self._read(messages)) as chunks:
+                yield chunks
+
+    async def _read(self, messages: AsyncGenerator[Any]) -> AsyncGenerator[Chunk]:
+        seen: list[Any] = []
+        async for message in messages:
+            seen.append(message)
+            yield chunk_of(message)
+        yield Chunk(usage=usage_of(seen), references=self._references())
 
 
 class JudgeProvider:
@@ -115,12 +245,18 @@ class JudgeProvider:
         model: The response's own model; None when the policy never asks it.
         run: Where to run it.
         config: Makes the configuration of each run.
+        named: Asks the judges that a policy names.
     """
 
-    def __init__(self, model: Model | None, run: Run, config: MakeConfig) -> None:
+    def __init__(self, model: Model | None, run: Run, config: MakeConfig, named: Provider) -> None:
         self._model = model
         self._run = run
         self._config = config
+        self._named = named
+        # Nobody's, where there is no model: no answer of another is found then.
+        self.cache_source: str | None = None
+        if model is not None:
+            self.cache_source = f"langchain {source_of(model)}"
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""
@@ -133,7 +269,7 @@ class JudgeProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None or self._model is None:
-            return await _litellm().complete(query)
+            return await self._named.complete(query)
         messages = [dict(message) for message in query.messages]
         asked = RunnableProvider(self._model, messages, query.params, self._run, self._config)
         try:
@@ -145,25 +281,30 @@ class JudgeProvider:
 
 
 @cache
-def _litellm() -> LiteLLMProvider:
+def litellm() -> LiteLLMProvider:
+    """Return the provider behind everything that goes through litellm."""
     return LiteLLMProvider()
 
 
-class _TokenCounter(BaseCallbackHandler):
+class TokenCounter(BaseCallbackHandler):
     """Counts the tokens of every language model that takes part in a run."""
 
     run_inline = True
 
     def __init__(self) -> None:
         # Steps may run in parallel threads; appending is atomic.
-        self._spent: list[Usage] = []
+        self._messages: list[Any] = []
 
     @property
     def usage(self) -> Usage:
-        return sum(self._spent, Usage(calls=1, cost_usd=None))
+        """What the run has cost so far; nobody says how many dollars."""
+        return usage_of(self._messages)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         for generation in (g for group in response.generations for g in group):
-            message = generation.message if isinstance(generation, ChatGeneration) else None
-            if usage := getattr(message, "usage_metadata", None):
-                self._spent.append(Usage(0, usage["input_tokens"], usage["output_tokens"]))
+            if isinstance(generation, ChatGeneration):
+                self._messages.append(generation.message)
+
+
+_NOBODY = BaseCallbackHandler()
+_END = object()

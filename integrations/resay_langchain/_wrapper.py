@@ -66,7 +66,8 @@ class Wrapper(RunnableSerializable[Any, Any]):
     def __getattr__(self, name: str) -> Any:
         # Copying and unpickling ask for private names before there is a runnable to ask.
         if name.startswith("_") or "runnable" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            inherited: Any = super()
+            return inherited.__getattr__(name)
         attribute = getattr(self.runnable, name)
         return self._rewrapping(attribute) if inspect.ismethod(attribute) else attribute
 

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
         ScorerError,
         StreamUnfinishedError,
     )
-    from resay.guard import Guard, Sources
+    from resay.guard import Guard
     from resay.holding import Part
     from resay.logprobs import TokenLogprob
     from resay.passage import Passage, Sentence
     from resay.policy import Policy
     from resay.query import Query
+    from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
     from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
 
@@ -77,7 +78,7 @@ _HOMES = {
     "Query": "query",
     "Sentence": "passage",
     "SentenceVerdict": "verdict",
-    "Sources": "guard",
+    "Sources": "sources",
     "StepRecord": "verdict",
     "SyncAnswerStream": "streaming",
     "TokenLogprob": "logprobs",

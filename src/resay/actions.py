@@ -64,9 +64,9 @@ class Answer:
             marker: What to put there.
 
         Returns:
-            The marked text; the bare text when the response was withheld.
+            The marked text; the bare text when the response was withheld, or is an object.
         """
-        if self.blocked:
+        if self.blocked or self.verdict.structured:
             return self.text
         parts: list[str] = []
         position = 0

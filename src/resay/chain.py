@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
+from typing import cast
 
 import anyio
 
@@ -21,7 +22,8 @@ from resay.providers.base import Provider
 from resay.providers.caching import Cache, Caching
 from resay.providers.layers import Metered
 from resay.providers.limits import Budget
-from resay.scorers import Need, Step
+from resay.scorers import Need, Scorer, Step
+from resay.scorers.fields import Fields
 from resay.stopping import Aim, Outcome, Stopping
 from resay.tasks import compute
 from resay.verdict import Scores, SentenceVerdict, StepRecord, Usage, Verdict
@@ -39,21 +41,35 @@ class Chain:
     Args:
         policy: The policy.
         cache: Where judges' answers are kept; None for nowhere.
+        steps: What to run in place of the policy's chain: what looks at the fields of objects.
 
     Raises:
         ConfigurationError: A step has no registered scorer, or a `when` names no function.
     """
 
-    def __init__(self, policy: Policy, cache: Cache | None = None) -> None:
+    def __init__(
+        self, policy: Policy, cache: Cache | None = None, *, steps: Sequence[Step] = ()
+    ) -> None:
         self._policy = policy
         self._cache = cache
-        self._steps = tuple(Step.of(config) for config in policy.chain)
+        self._steps = tuple(steps) or tuple(Step.of(config) for config in policy.chain)
         # A function that is not there must not cost the first answer.
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
         self._early = _early(self._steps)
-        self._deciding = Deciding(policy, compares=self.needing("samples") is not None)
+        self._deciding = Deciding(
+            policy,
+            compares=self.needing("samples") is not None,
+            refers=self.needing("references") is not None,
+            structured=bool(steps),
+        )
+
+    @classmethod
+    def of_fields(cls, policy: Policy, cache: Cache | None = None) -> Chain:
+        """Return what looks at structured answers, in place of the policy's chain."""
+        config = Fields.Config(ignore=policy.structured.ignore)
+        return cls(policy, cache, steps=[Step(config, cast("Scorer", Fields(config)))])
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""

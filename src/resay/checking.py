@@ -15,13 +15,15 @@ from resay.board import Board
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
+from resay.objects import Comparable, object_in, passage_of
 from resay.passage import Passage
 from resay.policy import Policy
-from resay.providers.base import Provider
+from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.query import Query
+from resay.sources import Sources
 from resay.tasks import compute
 from resay.verdict import Usage, Verdict
 
@@ -50,8 +52,7 @@ class Check:
         policy: What to check, and how.
         chain: The policy's chain.
         query: What the response answers, where it is known.
-        sampler: Gives samples; None where none may be drawn.
-        judge: Answers for judges; None where nobody may be asked.
+        sources: Who gives samples and answers for judges; None where nobody may be asked.
         given: What the caller supplies.
         cache: Where samples are kept; None for nowhere.
     """
@@ -61,11 +62,12 @@ class Check:
         policy: Policy,
         chain: Chain,
         query: Query | None,
-        sampler: Provider | None,
-        judge: Provider | None,
+        sources: Sources | None,
         given: Given,
         cache: Cache | None = None,
     ) -> None:
+        sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
+        self._via = sources.via if sources else None
         self._policy = policy
         self._chain = chain
         self._query = query
@@ -119,11 +121,12 @@ class Check:
         query = self._query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        provider = self._limited(self._sampler)
+        provider: Provider = Comparable(self._limited(self._sampler))
         if self._cache is not None:
+            kind = "fields" if query.wants_object else "sample"
             source = source_of(self._sampler.inner)
             provider = Caching(
-                provider, self._cache, version=f"sample/{__version__}", source=source
+                provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
         self._evidence.samples.draw_from(
             tasks, provider, query, most=sampling.max, ahead=sampling.ahead
@@ -133,36 +136,54 @@ class Check:
         """Draw the samples that are looked at in any case, before there is a response."""
         self._evidence.samples.want(self._chain.samples_at_first)
 
-    async def run(self, response: str, logprobs: tuple[TokenLogprob, ...] = ()) -> Verdict:
+    async def run(self, completion: Completion) -> Verdict:
         """Run the chain over a response.
 
         Args:
-            response: The text.
-            logprobs: Its tokens with their probabilities, where the main call returned them.
+            completion: The response, with whatever else the main call returned.
 
         Returns:
             The verdict, with what the check cost and took.
         """
-        split = partial(Passage.of, response, splitter=self._policy.splitter)
-        passage = await compute(split, chars=len(response))
+        if self._query is not None and self._query.wants_object:
+            return self._finished(await self._run_fields(completion, self._query))
+        if completion.calls:
+            return self._finished(Verdict("skipped", None, "the answer calls tools"))
+        if not completion.text.strip():
+            return self._finished(Verdict("skipped", None, "the answer has no words"))
+        split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
+        passage = await compute(split, chars=len(completion.text))
         skipped = await self.skip(passage)
         if skipped:
             return self._finished(Verdict("skipped", None, skipped))
-        evidence = self._evidence_with(logprobs)
+        evidence = self._evidence_with(completion)
         verdict = await self._chain.run(passage, evidence, self.deadline, self._budget)
         return self._finished(verdict)
 
-    async def finish(self, board: Board, logprobs: tuple[TokenLogprob, ...] = ()) -> Verdict:
+    async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
+        skipped = self.skip_early()
+        if skipped:
+            return Verdict("skipped", None, skipped)
+        found = object_in(completion, query)
+        if found is None and completion.calls:
+            return Verdict("skipped", None, "the answer calls tools")
+        if found is None:
+            # Asked for an object, a model may refuse in words, or be cut off.
+            return Verdict("inconclusive", None, "the answer holds no object, as was asked for")
+        passage = passage_of(found)
+        return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
+
+    async def finish(self, board: Board, completion: Completion) -> Verdict:
         """Run what is left of the chain over sentences that were scored while they came.
 
         Args:
             board: The whole passage with what is known of its sentences.
-            logprobs: The response's tokens with their probabilities.
+            completion: The whole response.
 
         Returns:
             The verdict, with what the check cost and took.
         """
-        evidence = self._evidence_with(logprobs)
+        evidence = self._evidence_with(completion)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
         return self._finished(verdict)
 
@@ -172,6 +193,9 @@ class Check:
 
     def skip_early(self) -> str | None:
         """Return why the policy leaves the query alone whatever the response, or None."""
+        wants_object = self._query is not None and self._query.wants_object
+        if wants_object and self._policy.structured.check == "none":
+            return "the policy does not check structured answers"
         when = self._policy.when
         return when.before(self._query) if when else None
 
@@ -185,9 +209,14 @@ class Check:
         # In doubt it is checked, as far as there is time.
         return None
 
-    def _evidence_with(self, logprobs: tuple[TokenLogprob, ...]) -> Evidence:
-        return replace(self._evidence, logprobs=self._evidence.logprobs or logprobs)
+    def _evidence_with(self, completion: Completion) -> Evidence:
+        known = self._evidence
+        if completion.references:
+            references = Samples(completion.references, splitter=self._policy.splitter)
+            known = replace(known, references=references)
+        return replace(known, logprobs=known.logprobs or completion.logprobs)
 
     def _finished(self, verdict: Verdict) -> Verdict:
         elapsed_s = anyio.current_time() - self._started
-        return replace(verdict, usage=self.usage, elapsed_s=elapsed_s)
+        via = self._via if self._evidence.samples.drawn else None
+        return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)

@@ -31,11 +31,17 @@ class Deciding:
     Args:
         policy: The policy.
         compares: Whether the chain compares with samples.
+        refers: Whether it compares with references.
+        structured: Whether it looks at the fields of objects.
     """
 
-    def __init__(self, policy: Policy, *, compares: bool) -> None:
+    def __init__(
+        self, policy: Policy, *, compares: bool, refers: bool = False, structured: bool = False
+    ) -> None:
         self._policy = policy
         self._compares = compares
+        self._refers = refers
+        self._structured = structured
 
     def flags(self, entry: Entry) -> bool:
         """Return whether a sentence's score is over the threshold."""
@@ -89,7 +95,9 @@ class Deciding:
     def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
         """Return why nothing at all can be decided, or None."""
         if not board.entries:
-            return "there is no sentence to score in the response"
+            return f"there is no {self._unit} to score in the response"
+        if self._refers and not evidence.references.landed:
+            return "no references were found to compare with"
         problem = self._samples_problem(evidence) if self._compares else None
         # Samples that are missing because time was up are reported as that.
         if problem and any(step.note == OVERDUE for step in board.steps):
@@ -103,7 +111,8 @@ class Deciding:
             return f"{len(samples)} usable samples are fewer than the {least} of `sampling.min`" + (
                 f"; failed: {failed}" if failed else ""
             )
-        if samples.identical:
+        # Small objects repeat, prose does not.
+        if samples.identical and not self._structured:
             return (
                 f"all {len(samples)} samples are the same text, as from a cache, a seed or a"
                 " temperature of 0; their agreement means nothing"
@@ -139,12 +148,12 @@ class Deciding:
         count, score = len(board.entries), board.lowest_score(doubtful)
         threshold = self._policy.threshold
         basis = self._basis(evidence)
-        gap = f"{len(doubtful)} of {count} sentences could not be scored"
+        gap = f"{len(doubtful)} of {count} {self._unit}s could not be scored"
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged:
-            reasons.append(f"{flagged} of {count} sentences > {threshold.sentence:.2f}")
+            reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if doubtful else "")
         if doubtful:
@@ -160,7 +169,7 @@ class Deciding:
             f"{name} <= {limit:.2f}"
             for name, limit in (
                 (f"passage {score:.2f}", threshold.passage),
-                ("every sentence", threshold.sentence if scored else None),
+                (f"every {self._unit}", threshold.sentence if scored else None),
             )
             if limit is not None
         ]
@@ -169,6 +178,10 @@ class Deciding:
                 "the chain scored only the passage, and `threshold.passage` is null"
             )
         return "consistent", ", ".join(limits) + basis
+
+    @property
+    def _unit(self) -> str:
+        return "field" if self._structured else "sentence"
 
     def _basis(self, evidence: Evidence) -> str:
         if not self._compares:

@@ -157,6 +157,11 @@ class Samples:
         return len(self._items) + (source.coming + source.left if source else 0)
 
     @property
+    def drawn(self) -> bool:
+        """Whether any were asked for."""
+        return self._source is not None and self._source.asked > 0
+
+    @property
     def landed(self) -> tuple[Sample, ...]:
         """The samples that are there now."""
         return tuple(self._items)

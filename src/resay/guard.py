@@ -17,7 +17,8 @@ from resay.providers.base import Provider
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.query import Message, Query
-from resay.running import Running, Sources
+from resay.running import Running
+from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
 from resay.sync import run_sync
 from resay.verdict import Verdict
@@ -62,6 +63,11 @@ class Guard:
         self._demands = Demands(self._chain, has_provider=provider is not None)
         self._model = model
         self._provider = provider
+
+    @property
+    def needs_references(self) -> bool:
+        """Whether a step of the chain compares with references."""
+        return self._chain.needing("references") is not None
 
     async def aprepare(self) -> None:
         """Load the policy's models now; otherwise the first check waits for them.
@@ -183,7 +189,8 @@ class Guard:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         self._demands.check_question(query)
-        self._demands.check_references(references)
+        if not sources.finds_references:
+            self._demands.check_references(references)
         check_single(query)
         return await self._running.answer(query, sources, references)
 
@@ -230,15 +237,29 @@ class Guard:
         *,
         mode: StreamMode | None = None,
         references: Sequence[str] = (),
+        every_chunk: bool = False,
     ) -> AnswerStream:
-        """Do what `astream` does, with each kind of call going where `sources` says."""
+        """Do what `astream` does, with each kind of call going where `sources` says.
+
+        Args:
+            query: What to ask.
+            sources: Who answers what.
+            mode: When text is released; None for the policy's `stream`.
+            references: Trusted texts for the steps of the chain that compare with references.
+            every_chunk: Whether to hand over parts without text too, which hold what else the
+                provider sent.
+        """
         self._demands.check_question(query)
-        self._demands.check_references(references)
+        if not sources.finds_references:
+            self._demands.check_references(references)
         check_single(query)
         chosen = mode or self.policy.stream
         if chosen not in get_args(StreamMode):
             raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
-        return AnswerStream(partial(self._running.stream, query, sources, references, chosen))
+        return AnswerStream(
+            partial(self._running.stream, query, sources, references, chosen),
+            every_chunk=every_chunk,
+        )
 
     def stream(
         self,
@@ -329,4 +350,4 @@ class Guard:
                 f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
                 " response, or name another in the policy with `judge:`"
             )
-        return Sources.all(LiteLLMProvider())
+        return Sources.all(LiteLLMProvider(), via="litellm")

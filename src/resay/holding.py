@@ -18,7 +18,7 @@ from resay.errors import DeadlineExceededError
 from resay.growing import GrowingPassage, Settled
 from resay.passage import Passage
 from resay.policy import Block, Policy
-from resay.providers.base import Completion, Gathered, Provider, open_stream
+from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
 from resay.query import Query
 from resay.verdict import SentenceVerdict, Verdict
@@ -36,11 +36,13 @@ class Part:
         sentences: What the check found of the sentences in it; empty where they are shown before
             they are checked, and for what is not prose.
         notice: Whether this is what the policy says in place of what was withheld.
+        chunk: The provider's chunk it is, where text is passed on as it comes.
     """
 
     text: str
     sentences: tuple[SentenceVerdict, ...] = ()
     notice: bool = False
+    chunk: Chunk | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -117,12 +119,11 @@ class PassingOn:
             async with open_stream(self._asked.provider, self._asked.query) as chunks:
                 async for chunk in chunks:
                     gathered.add(chunk)
-                    if chunk.text:
-                        await parts.send(Part(chunk.text))
+                    await parts.send(Part(chunk.text, chunk=chunk))
         if reading.cancelled_caught:
             raise overdue(self._asked.query, self._policy)
         completion = gathered.completion
-        verdict = await self._check.run(completion.text, completion.logprobs)
+        verdict = await self._check.run(completion)
         answer = self._asked.answered(self._policy, verdict, completion)
         if answer.blocked:
             # Without waiting: what is still under way must not be answered after it was counted.
@@ -285,13 +286,13 @@ class Holding:
     async def _let_through(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         for settled in self._waiting:
             await parts.send(Part(settled.text))
-        verdict = await self._check.run(self._gathered.text)
+        verdict = await self._check.run(self._gathered.completion)
         return self._end(verdict, parts)
 
     async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Decide about the passage, then release its end or withhold it."""
         board = self._joined(last.settled.passage)
-        verdict = await self._check.finish(board, self._gathered.completion.logprobs)
+        verdict = await self._check.finish(board, self._gathered.completion)
         return self._end(verdict, parts, last)
 
     def _joined(self, passage: Passage) -> Board:

@@ -15,9 +15,16 @@ Message = Mapping[str, Any]
 
 CONNECTION_PARAMS = frozenset(
     {
+        "allowed_openai_params",
         "api_base",
         "api_key",
         "api_version",
+        "aws_access_key_id",
+        "aws_bedrock_runtime_endpoint",
+        "aws_region_name",
+        "aws_secret_access_key",
+        "aws_session_token",
+        "azure_ad_token",
         "base_url",
         "custom_llm_provider",
         "extra_headers",
@@ -59,6 +66,9 @@ _SIDE_EFFECTS = (
 )
 
 
+_OBJECTS = ("json_object", "json_schema")
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What is sent to a provider.
@@ -75,6 +85,10 @@ class Query:
             for one is never given to another. It is not sent.
         index: Which of several stochastic answers to the same question is wanted, from 0, so that
             a cache can tell them apart. It is not sent.
+        structured: Whether an object is wanted, where `params` does not tell: what is sent asks for
+            one in words, say. It is not sent.
+        object_tools: The tools whose arguments are the answer: offered to get an object, not to be
+            run. They are not sent.
     """
 
     messages: tuple[Message, ...]
@@ -83,6 +97,8 @@ class Query:
     entity: str | None = None
     tenant: str | None = None
     index: int = 0
+    structured: bool = False
+    object_tools: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -141,7 +157,27 @@ class Query:
     @property
     def has_side_effects(self) -> bool:
         """Whether asking may do more than answer: call tools, or go on a stored conversation."""
-        return any(self.params.get(name) for name in _SIDE_EFFECTS)
+        present = [name for name in _SIDE_EFFECTS if self.params.get(name)]
+        return present != ["tools"] if self._only_object_tools else bool(present)
+
+    @property
+    def _only_object_tools(self) -> bool:
+        tools: Any = self.params.get("tools")
+        if not tools or not isinstance(tools, (list, tuple)):
+            return False
+        names = {_tool_name(tool) for tool in cast("Sequence[Any]", tools)}
+        return names <= set(self.object_tools)
+
+    @property
+    def wants_object(self) -> bool:
+        """Whether a structured answer is asked for, an object in place of prose."""
+        if self.structured or self.object_tools:
+            return True
+        wanted = self.params.get("response_format")
+        if isinstance(wanted, Mapping):
+            return cast("Mapping[str, object]", wanted).get("type") in _OBJECTS
+        # litellm takes a class of pydantic's too.
+        return isinstance(wanted, type)
 
     def for_sampling(
         self,
@@ -171,6 +207,14 @@ class Query:
         if temperature is not None:
             kept["temperature"] = temperature
         return replace(self, model=model or self.model, params={**kept, **(params or {})})
+
+
+def _tool_name(tool: Any) -> str | None:
+    try:
+        name: Any = tool["function"]["name"]
+    except (KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 def _is_message(value: object) -> bool:

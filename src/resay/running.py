@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -21,30 +20,11 @@ from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
 from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
+from resay.sources import Sources
 from resay.tasks import in_task_group
 from resay.verdict import Verdict
 
-__all__ = ["Running", "Sources"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Who answers what. Adapters use it to send each kind of call its own way.
-
-    Attributes:
-        main: Gives the response.
-        samples: Gives the samples.
-        judge: Answers for judges, those named in the policy and the response's own model.
-    """
-
-    main: Provider
-    samples: Provider
-    judge: Provider
-
-    @classmethod
-    def all(cls, provider: Provider) -> Sources:
-        """Let one provider answer everything."""
-        return cls(provider, provider, provider)
+__all__ = ["Running"]
 
 
 class Running:
@@ -59,21 +39,15 @@ class Running:
     def __init__(self, policy: Policy, chain: Chain, cache: Cache | None) -> None:
         self._policy = policy
         self._chain = chain
+        self._fields = Chain.of_fields(policy, cache)
         self._cache = cache
 
     def _started(
         self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
     ) -> Check:
         """Begin a check, before there is a response."""
-        check = Check(
-            self._policy,
-            self._chain,
-            query,
-            sources.samples,
-            sources.judge,
-            Given(references),
-            self._cache,
-        )
+        chain = self._fields if query.wants_object else self._chain
+        check = Check(self._policy, chain, query, sources, Given(references), self._cache)
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
         if together and not check.skip_early():
@@ -90,7 +64,7 @@ class Running:
         check = self._started(query, sources, references, tasks)
         asked = self._asked(query, sources)
         completion = await self._main_call(asked, check.deadline)
-        verdict = await check.run(completion.text, completion.logprobs)
+        verdict = await check.run(completion)
         return asked.answered(self._policy, verdict, completion)
 
     async def stream(
@@ -113,7 +87,7 @@ class Running:
         Returns:
             The answer, when everything was said and checked.
         """
-        if mode == "buffer" or (mode == "hold" and not self._chain.scores_early):
+        if mode == "buffer" or (mode == "hold" and not self._can_hold(query)):
             answer = await self.answer(query, sources, references)
             await parts.send(Part(answer.text, answer.verdict.sentences, notice=answer.blocked))
             return answer
@@ -127,11 +101,18 @@ class Running:
 
         return await in_task_group(run)
 
+    def _can_hold(self, query: Query) -> bool:
+        """Return whether sentences can be scored one by one while the answer is written.
+
+        Whether an answer calls tools, or is an object, is known at its end.
+        """
+        return self._chain.scores_early and not (query.has_side_effects or query.wants_object)
+
     def _asked(self, query: Query, sources: Sources) -> Asked:
         """Return the main call."""
         meter = Metered(sources.main)
         provider: Provider = Retrying(meter, self._policy.limits.retries)
-        if self._chain.needing("logprobs"):
+        if self._chain.needing("logprobs") and not query.wants_object:
             provider = WithLogprobs(provider, alternatives_wanted(self._policy.chain))
         return Asked(query, provider, meter)
 
@@ -154,8 +135,8 @@ class Running:
         given: Given,
         tasks: TaskGroup,
     ) -> Verdict:
-        sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
-        check = Check(self._policy, self._chain, query, sampler, judge, given, self._cache)
+        chain = self._fields if query is not None and query.wants_object else self._chain
+        check = Check(self._policy, chain, query, sources, given, self._cache)
         if given.samples is None and response.strip():
             check.prepare_sampling(tasks)
-        return await check.run(response)
+        return await check.run(Completion(response))

@@ -26,6 +26,7 @@ class AnswerStream:
 
     Args:
         work: Streams the answer into a channel and returns it when all is said and checked.
+        every_chunk: Whether parts without text are handed over too.
 
     Example:
         ```python
@@ -36,8 +37,9 @@ class AnswerStream:
         ```
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, *, every_chunk: bool = False) -> None:
         self._work = work
+        self._every_chunk = every_chunk
         self._parts: MemoryObjectReceiveStream[Part] | None = None
         self._tasks: TaskGroup | None = None
         self._answer: Answer | None = None
@@ -85,7 +87,10 @@ class AnswerStream:
                 "enter the stream first: async with guard.astream(…) as stream"
             )
         try:
-            return await self._parts.receive()
+            part = await self._parts.receive()
+            while not (part.text or self._every_chunk):
+                part = await self._parts.receive()
+            return part
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             if self._error is not None:
                 raise self._error from None

@@ -19,6 +19,7 @@ __all__ = [
     "StepRecord",
     "Usage",
     "Verdict",
+    "Via",
     "mean_score",
     "over",
     "tally",
@@ -241,6 +242,7 @@ class StepRecord:
 
 
 Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
+Via = Literal["litellm", "native"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +254,19 @@ class Verdict:
 
     Attributes:
         decision: `flagged`, `consistent`, `inconclusive` when no honest decision was possible, or
-            `skipped` when the policy's `when` says that there is nothing to check.
+            `skipped` when there is nothing to check: the policy's `when` says so, or the answer
+            has no words, as one that calls tools.
         score: The passage score in [0, 1], or None.
         reason: Why, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
-        sentences: The scored sentences in order. Headings, code and tables are not among them.
+        sentences: The scored sentences in order. Headings, code and tables are not among them. Of
+            a structured answer its fields, one line for each: `address.city: "Paris"`; their
+            offsets are those in these lines.
         samples: How many samples were compared.
         steps: What each step of the chain did.
         usage: What the check cost: samples and judge calls, without the main call.
         elapsed_s: Wall-clock seconds of the check.
+        via: Which way samples were drawn: through litellm, or with the client or provider that the
+            application brought (`native`); None where none were drawn.
     """
 
     decision: Decision
@@ -270,6 +277,12 @@ class Verdict:
     steps: tuple[StepRecord, ...] = ()
     usage: Usage = field(default_factory=Usage)
     elapsed_s: float = 0.0
+    via: Via | None = None
+
+    @property
+    def structured(self) -> bool:
+        """Whether `sentences` are the fields of an object."""
+        return any(step.method == "fields" for step in self.steps)
 
     @property
     def flagged(self) -> bool:
@@ -283,7 +296,7 @@ class Verdict:
 
     @property
     def skipped(self) -> bool:
-        """Whether nothing was checked because the policy says so. Never the same as fine."""
+        """Whether nothing was checked because there was nothing to. Never the same as fine."""
         return self.decision == "skipped"
 
     @property

@@ -11,6 +11,7 @@ from resay.policy.model import (
     ProcessLimits,
     Sampling,
     StreamMode,
+    Structured,
     Threshold,
     policy_schema,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ProcessLimits",
     "Sampling",
     "StreamMode",
+    "Structured",
     "Threshold",
     "policy_schema",
 ]

@@ -30,6 +30,7 @@ from resay.policy.sections import (
     ProcessLimits,
     Sampling,
     StreamMode,
+    Structured,
     Threshold,
 )
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
@@ -46,11 +47,13 @@ __all__ = [
     "ProcessLimits",
     "Sampling",
     "StreamMode",
+    "Structured",
     "Threshold",
     "policy_schema",
 ]
 
 _SOURCE = "<policy>"
+_VARIABLE = "RESAY_POLICY"
 
 
 def _actions() -> Mapping[str, type[BaseModel]]:
@@ -90,6 +93,10 @@ class Policy(Strict):
         description="When the text of a streamed answer is released: each sentence once its own"
         " score is in (hold), as it comes (after), or all at the end (buffer).",
     )
+    structured: Structured = Field(
+        default=Structured(),
+        description="What is done with answers that are objects in place of prose.",
+    )
     splitter: Splitter = Field(
         default="builtin",
         description="What splits a response into sentences; sentencex needs resay[sentencex].",
@@ -121,6 +128,16 @@ class Policy(Strict):
         return hash(
             (self.sampling, methods, self.threshold, self.action, self.limits, self.on_error)
         )
+
+    @classmethod
+    def configured(cls) -> Policy:
+        """Return the policy that the environment variable `RESAY_POLICY` names, or the default.
+
+        Raises:
+            PolicyError: The file it names cannot be read or is not a valid policy.
+        """
+        path = os.environ.get(_VARIABLE)
+        return cls.load(path) if path else cls.default()
 
     @classmethod
     def default(cls) -> Policy:
@@ -169,7 +186,7 @@ class Policy(Strict):
 
         Args:
             value: A policy, the path of a policy file, a mapping as such a file would hold it
-                (in which `${NAME}` has no meaning), or None for the default.
+                (in which `${NAME}` has no meaning), or None for `configured()`.
 
         Returns:
             The policy.
@@ -180,7 +197,7 @@ class Policy(Strict):
         if isinstance(value, Policy):
             return value
         if value is None:
-            return cls.default()
+            return cls.configured()
         if isinstance(value, Mapping):
             return cls._of_document(copy_mapping(value, source=_SOURCE), _SOURCE)
         return cls.load(value)

@@ -22,6 +22,7 @@ __all__ = [
     "ProcessLimits",
     "Sampling",
     "StreamMode",
+    "Structured",
     "Threshold",
 ]
 
@@ -98,6 +99,12 @@ class Sampling(Strict):
         "it, which costs nothing when no sample is needed. Questions that may call tools or change"
         " what the provider stores are always sampled after it.",
     )
+    via: Literal["auto", "litellm", "native"] = Field(
+        default="auto",
+        description="How an adapter asks again: through litellm, as the same provider with the same"
+        " key, or with the application's own client (native); auto = through litellm where the"
+        " client's settings can be carried over faithfully.",
+    )
     model: str | None = Field(
         default=None,
         min_length=1,
@@ -136,6 +143,21 @@ class Threshold(Strict):
         if self.passage is None and self.sentence is None:
             raise ValueError("passage and sentence must not both be null; nothing could be flagged")
         return self
+
+
+class Structured(Strict):
+    """What is done with answers that are objects in place of prose."""
+
+    check: Literal["fields", "none"] = Field(
+        default="fields",
+        description="Compare the object field by field with those of the samples, in place of the"
+        " chain, or do not check it.",
+    )
+    ignore: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        strict=False,
+        description="Fields that are not compared, with what is in them: `id`, `items[].sku`.",
+    )
 
 
 class Annotate(Strict):

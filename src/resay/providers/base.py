@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from resay.logprobs import TokenLogprob, TopLogprob
@@ -20,10 +20,26 @@ __all__ = [
     "Provider",
     "Streams",
     "TokenLogprob",
+    "ToolCall",
     "TopLogprob",
     "begin_stream",
     "open_stream",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that the model asks for, or a piece of one that is still being written.
+
+    Attributes:
+        name: The tool's name.
+        arguments: What it is given, as JSON.
+        index: Which of the answer's calls it is, from 0.
+    """
+
+    name: str
+    arguments: str = field(default="", repr=False)
+    index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +51,17 @@ class Completion:
         finish_reason: Why it stopped, as the provider says.
         logprobs: Its tokens, where they were asked for and the provider returned them.
         raw: The provider's own object for this answer, untouched.
+        calls: The calls of tools it asks for.
+        references: Trusted texts it was written from, where the provider knows them: what a chain
+            retrieved for the question, say.
     """
 
     text: str
     finish_reason: str | None = None
     logprobs: tuple[TokenLogprob, ...] = ()
     raw: object = field(default=None, repr=False, compare=False)
+    calls: tuple[ToolCall, ...] = field(default=(), repr=False)
+    references: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +94,8 @@ class Chunk:
         logprobs: The tokens of this piece, where they were asked for and are given.
         usage: What the request cost, in the chunk that says so.
         raw: The provider's own object for this chunk, untouched.
+        calls: Pieces of the calls of tools it asks for; pieces with the same index belong together.
+        references: Trusted texts the answer is written from, in the chunk that says so.
     """
 
     text: str = ""
@@ -80,6 +103,8 @@ class Chunk:
     logprobs: tuple[TokenLogprob, ...] = ()
     usage: Usage | None = None
     raw: object = field(default=None, repr=False, compare=False)
+    calls: tuple[ToolCall, ...] = field(default=(), repr=False)
+    references: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Gathered:
@@ -120,7 +145,19 @@ class Gathered:
             reasons[-1] if reasons else None,
             tuple(token for chunk in self._chunks for token in chunk.logprobs),
             tuple(chunk.raw for chunk in self._chunks if chunk.raw is not None),
+            _joined([call for chunk in self._chunks for call in chunk.calls]),
+            tuple(text for chunk in self._chunks for text in chunk.references),
         )
+
+
+def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    calls: dict[int, ToolCall] = {}
+    for piece in pieces:
+        known = calls.get(piece.index, ToolCall("", index=piece.index))
+        calls[piece.index] = replace(
+            known, name=known.name + piece.name, arguments=known.arguments + piece.arguments
+        )
+    return tuple(calls[index] for index in sorted(calls))
 
 
 class Provider(Protocol):
@@ -238,7 +275,15 @@ async def _put_back(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncG
 async def _in_one(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
     completions = await provider.complete(query)
     answer = completions.first
-    whole = Chunk(answer.text, answer.finish_reason, answer.logprobs, completions.usage, answer.raw)
+    whole = Chunk(
+        answer.text,
+        answer.finish_reason,
+        answer.logprobs,
+        completions.usage,
+        answer.raw,
+        answer.calls,
+        answer.references,
+    )
     async with aclosing(_only(whole)) as chunks:
         yield chunks
 

@@ -20,7 +20,7 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.logprobs import read_logprobs
-from resay.providers.base import Chunk, Completion, Completions
+from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -258,6 +258,7 @@ def _read(response: Any, model: str) -> Completions:
             choice.finish_reason,
             read_logprobs(getattr(choice, "logprobs", None)),
             response,
+            _calls(choice.message),
         )
         for choice in response.choices
     )
@@ -282,6 +283,18 @@ def _chunk(pieces: Any, piece: Any) -> Chunk:
         read_logprobs(getattr(choice, "logprobs", None)),
         spent,
         piece,
+        _calls(choice.delta),
+    )
+
+
+def _calls(said: Any) -> tuple[ToolCall, ...]:
+    """Return the calls of tools in a message, or the pieces of them in a delta."""
+    return tuple(
+        ToolCall(
+            call.function.name or "", call.function.arguments or "", getattr(call, "index", place)
+        )
+        for place, call in enumerate(getattr(said, "tool_calls", None) or ())
+        if getattr(call, "function", None) is not None
     )
 
 

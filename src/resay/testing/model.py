@@ -5,20 +5,31 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from resay.passage import Passage
 from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
 from resay.testing.judges.knowledge import knows
-from resay.testing.wire import ChatBody, Choice, Token, call_tool, probable, speak, tokenize
+from resay.testing.messages import text_of
+from resay.testing.schemas import fill, spoken
+from resay.testing.tokens import Token, probable, speak, tokenize
+from resay.testing.tools import CALL
+from resay.testing.wire import Choice, ToolCall
+from resay.testing.world import Reply, Statement
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from resay.testing.chat_body import ChatBody
     from resay.testing.judges import Question
+    from resay.testing.tools import Function
     from resay.testing.world import World
 
 __all__ = ["SimulatedModel"]
 
 _SURE = 0.02
+_WORDINGS = ("According to {}: {}", "The answer of {}: {}", "{} says: {}")
 
 
 class SimulatedModel:
@@ -54,17 +65,18 @@ class SimulatedModel:
         count = 1 if isinstance(fault, IgnoreN) else request.n or 1
         if isinstance(fault, EmptyAnswer):
             return [Choice()] * count
-        if request.wanted_tool:
-            return [call_tool(request.wanted_tool, f"call_{i}") for i in range(count)]
-        if isinstance(fault, Garbled):
+        functions = request.wanted_functions
+        if isinstance(fault, Garbled) and not functions:
             return [_shortened(_sure(fault.text), request)] * count
         same = isinstance(fault, IdenticalSamples) or request.temperature == 0
         draws = [self._generator(request, i, same=same) for i in range(count)]
+        if functions:
+            return [self._call(request, functions, rng) for rng in draws]
         if question:
-            spoken = [_sure(question.answer(self._world, rng)) for rng in draws]
+            said = [_sure(question.answer(self._world, rng)) for rng in draws]
         else:
-            spoken = [self._say(request, rng) for rng in draws]
-        return [_shortened(tokens, request) for tokens in spoken]
+            said = [self._say(request, rng) for rng in draws]
+        return [_shortened(tokens, request) for tokens in said]
 
     def read(self, text: str) -> list[Token]:
         """Read a text somebody else wrote, and say how probable each token of it is.
@@ -89,13 +101,53 @@ class SimulatedModel:
         return tokens
 
     def _say(self, request: ChatBody, rng: random.Random) -> list[Token]:
-        *before, question = request.said_by_user or [""]
-        answer = self._world.answer(question, rng, before=before, told=request.told)
+        texts = [text_of(message) for message in request.messages]
+        form = request.response_format
+        schema = form.schema_for(texts) if form else None
+        if schema is not None:
+            said = [*request.said_by_user, *(text for _, text in request.results)]
+            return self._object(schema, said, request, rng)
         tokens: list[Token] = []
-        for statement in answer.statements:
+        for statement in self._answer(request, rng).statements:
             space = " " if tokens else ""
             tokens += speak(space + statement.text, rng, sure=not statement.invented)
         return tokens
+
+    def _answer(self, request: ChatBody, rng: random.Random) -> Reply:
+        *before, question = [said.replace(CALL, "") for said in request.said_by_user] or [""]
+        if not request.results:
+            return self._world.answer(question, rng, before=before, told=request.told)
+        known = any(map(self._world.find, (question, *before)))
+        relayed = [_relay(*result, rng) for result in request.results]
+        more = (
+            self._world.answer(question, rng, before=before, told=request.told) if known else None
+        )
+        return Reply((*relayed, *(more.statements if more else ())))
+
+    def _object(
+        self,
+        schema: Mapping[str, Any],
+        said: Sequence[str],
+        request: ChatBody,
+        rng: random.Random,
+    ) -> list[Token]:
+        """Return the JSON text of an object that satisfies a schema."""
+        node = fill(schema, said, self._world, rng, lambda: self._answer(request, rng).text)
+        pieces = list(spoken(node))
+        return [t for text, invented in pieces for t in speak(text, rng, sure=not invented)]
+
+    def _call(self, request: ChatBody, functions: Sequence[Function], rng: random.Random) -> Choice:
+        left = request.most_tokens
+        calls: list[ToolCall] = []
+        for function in functions:
+            schema = {"type": "object", **(function.parameters or {})}
+            tokens = self._object(schema, request.said_by_user, request, rng)
+            cut = tokens[:left]
+            left = None if left is None else left - len(cut)
+            calls.append(ToolCall(f"call_{rng.getrandbits(96):024x}", function.name, tuple(cut)))
+            if len(cut) < len(tokens):
+                return Choice(finish_reason="length", tool_calls=tuple(calls))
+        return Choice(finish_reason="tool_calls", tool_calls=tuple(calls))
 
     def _generator(self, request: ChatBody, index: int, *, same: bool) -> random.Random:
         conversation = json.dumps(request.messages, sort_keys=True)
@@ -115,7 +167,31 @@ def _sure(answer: str) -> list[Token]:
     return [Token(token, -_SURE, rivals.get(token.strip())) for token in tokenize(answer)]
 
 
+def _relay(name: str, result: str, rng: random.Random) -> Statement:
+    """Say what a tool answered, in one of a few wordings."""
+    told = " ".join(result.split()) or "nothing"
+    end = "" if told.endswith((".", "!", "?")) else "."
+    return Statement(rng.choice(_WORDINGS).format(name, told) + end, invented=False)
+
+
 def _shortened(tokens: list[Token], request: ChatBody) -> Choice:
-    limit = request.max_completion_tokens or request.max_tokens or len(tokens)
-    reason = "stop" if len(tokens) <= limit else "length"
-    return Choice(tuple(tokens[:limit]), reason)
+    kept = _stopped(tokens, request.stops)
+    limit = request.most_tokens or len(kept)
+    reason = "stop" if len(kept) <= limit else "length"
+    return Choice(tuple(kept[:limit]), reason)
+
+
+def _stopped(tokens: list[Token], stops: Sequence[str]) -> list[Token]:
+    """Return the tokens before the first of the texts at which an answer ends."""
+    text = "".join(token.text for token in tokens)
+    found = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
+    if not found:
+        return tokens
+    kept: list[Token] = []
+    room = min(found)
+    for token in tokens:
+        if room <= 0:
+            break
+        kept.append(replace(token, text=token.text[:room]))
+        room -= len(token.text)
+    return kept

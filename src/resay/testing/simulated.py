@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
+from resay.testing.body import InvalidRequestError
+from resay.testing.chat_body import ChatBody
 from resay.testing.faults import (
     CutConnection,
     Fault,
@@ -30,7 +32,7 @@ from resay.testing.observed import ObservedServer
 from resay.testing.record import RequestRecord
 from resay.testing.serving import Exchange
 from resay.testing.texts import TextBody, TextCompletion
-from resay.testing.wire import ChatBody, Completion, InvalidRequestError, error_body, models_body
+from resay.testing.wire import Completion, error_body, models_body
 from resay.testing.world import World
 
 __all__ = ["RequestRecord", "SimulatedProvider"]
@@ -44,16 +46,21 @@ _ROUTES = {"/v1/chat/completions": "POST", "/v1/completions": "POST", "/v1/model
 class SimulatedProvider(ObservedServer):
     """An OpenAI-compatible provider that knows a little, makes up the rest, and fails on command.
 
-    It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `tools`) and `GET
-    /v1/models` on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
+    It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `stop`, `tools`,
+    `response_format`) and `GET /v1/models` on 127.0.0.1 and a free port, from a thread of its own.
+    Use it as a context manager.
     At `POST /v1/completions` it says how probable the tokens of a prompt are, with `echo` and
     `logprobs` or with vLLM's `prompt_logprobs`; it writes nothing of interest there.
 
     What it says is fixed by the seed, the conversation and how often that conversation was answered
     before; at temperature 0, and with the request parameter `seed`, it says the same each time.
     The questions that Resay's methods put to a judge are answered honestly, in the form asked for
-    (see `resay.testing.judges`). A user's message with `[[tool]]` in it gets a call of the first
-    tool offered.
+    (see `resay.testing.judges`). A tool is called where that is forced, or where the user's message
+    calls for it: with `[[tool]]`, or with the words of the tool's name or purpose (see
+    `resay.testing.tools`); its result is passed on in words. Arguments, and objects in a wanted
+    form, satisfy their JSON schema. What the user said and what the world knows is the same in all
+    of them, everything else is made up each time (see `resay.testing.fields`). Images, files and
+    audio are taken and not looked at. What OpenAI's API would refuse is refused with status 400.
 
     Args:
         seed: What all chance is drawn from.

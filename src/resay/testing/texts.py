@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from resay.testing.wire import MODEL, Body, Token, tokenize
+from resay.testing.body import MODEL, Body
+from resay.testing.tokens import Token, tokenize
 
 __all__ = ["TextBody", "TextCompletion"]
 

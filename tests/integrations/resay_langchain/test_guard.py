@@ -1,159 +1,48 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from itertools import cycle
-from typing import Any, NamedTuple
-from uuid import UUID
 
 import httpx
 import openai
 import pytest
 from langchain_core.caches import InMemoryCache
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
+from langchain_kit import (
+    JUDGED,
+    KNOWN,
+    MADE_UP,
+    MESSAGE,
+    PATIENT,
+    PROMPT,
+    RAISE,
+    REPLACE,
+    UNJUDGED,
+    N,
+    Recorder,
+    bodies,
+    verdict_of,
+)
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
 from resay.testing import (
     Hang,
-    Invention,
     RateLimited,
     Refused,
     ServerError,
-    SimulatedProvider,
-    Subject,
-    World,
 )
-from resay_langchain import GuardedRunnable, guard
+from resay_langchain import guard
 
 pytestmark = pytest.mark.anyio
-
-N = 3
-JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
-PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
-UNJUDGED = {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
-MESSAGE = "No answer today."
-REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
-RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}
-
-MADE_UP, KNOWN = "What is the Zorblatt?", "What is Canberra?"
-WORLD = World(
-    [
-        Subject(
-            "Zorblatt",
-            inventions=[
-                Invention("The Zorblatt was built in {year} by {person}."),
-                Invention("Every year {number:1000-90000} people visit it."),
-                Invention("A copy of it stands in {place}, made by {person}."),
-            ],
-        ),
-        Subject(
-            "Canberra",
-            facts=[
-                ["Canberra is the capital of Australia.", "The capital of Australia is Canberra."],
-                ["The city was founded in 1913.", "In 1913 the city was founded."],
-                ["Its lake was made in 1963.", "In 1963 its lake was made."],
-                ["Parliament sits in Canberra.", "In Canberra sits Parliament."],
-            ],
-        ),
-    ]
-)
-PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{question}")])
-
-
-class Start(NamedTuple):
-    name: str
-    parent: UUID | None
-    tags: list[str]
-    metadata: dict[str, Any]
-
-
-class Recorder(BaseCallbackHandler):
-    """Remembers the runs and the verdicts it is told of."""
-
-    run_inline = True
-
-    def __init__(self):
-        self.runs: dict[UUID, Start] = {}
-        self.messages: dict[UUID, AIMessage] = {}
-        self.verdicts: list[dict[str, Any]] = []
-
-    def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
-        self._add(run_id, kwargs, kwargs["name"])
-
-    def on_chat_model_start(self, serialized, messages, *, run_id, **kwargs):
-        self._add(run_id, kwargs, kwargs["name"] or serialized["name"])
-
-    def _add(self, run_id, kwargs, name):
-        self.runs[run_id] = Start(name, kwargs["parent_run_id"], kwargs["tags"], kwargs["metadata"])
-
-    def on_llm_end(self, response, *, run_id, **kwargs):
-        self.messages[run_id] = response.generations[0][0].message
-
-    def on_custom_event(self, name, data, **kwargs):
-        assert name == "resay_verdict"
-        self.verdicts.append(data)
-
-    def named(self, name: str) -> dict[UUID, Start]:
-        return {run_id: run for run_id, run in self.runs.items() if run.name == name}
-
-
-@pytest.fixture
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=5, world=WORLD) as provider:
-        yield provider
-
-
-MakeModel = Callable[..., ChatOpenAI]
-
-
-@pytest.fixture
-async def make_model(provider: SimulatedProvider) -> AsyncIterator[MakeModel]:
-    # Clients of its own, so that no connection outlives the test's event loop.
-    with httpx.Client() as client:
-        async with httpx.AsyncClient() as async_client:
-
-            def make(**kwargs: Any) -> ChatOpenAI:
-                return ChatOpenAI(
-                    model="simulated",
-                    base_url=provider.base_url,
-                    api_key="simulated",
-                    max_retries=0,
-                    http_client=client,
-                    http_async_client=async_client,
-                    **kwargs,
-                )
-
-            yield make
-
-
-@pytest.fixture
-async def model(make_model: MakeModel) -> ChatOpenAI:
-    return make_model()
-
-
-Ask = Callable[..., Awaitable[Any]]
-
-
-@pytest.fixture(params=["invoke", "ainvoke"])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    """Both ways to ask. The synchronous one runs inside a running event loop, as in a notebook."""
-
-    async def ask(runnable: Runnable[Any, Any], value: Any, config: Any = None, **kwargs: Any):
-        if request.param == "invoke":
-            return runnable.invoke(value, config, **kwargs)
-        return await runnable.ainvoke(value, config, **kwargs)
-
-    return ask
 
 
 @pytest.fixture
@@ -161,16 +50,6 @@ def llm_cache() -> Iterator[None]:
     set_llm_cache(InMemoryCache())
     yield
     set_llm_cache(None)
-
-
-def verdict_of(message: AIMessage) -> dict[str, Any]:
-    return message.response_metadata["hallucination"]
-
-
-def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
-    """What was sent, main call and samples alone or what the judge was asked alone."""
-    sent = [dict(request.body or {}) for request in provider.requests]
-    return [b for b in sent if b["messages"][-1]["content"].startswith("Context:") is judged]
 
 
 async def test_gives_the_message_with_its_verdict(ask, model, provider):
@@ -255,15 +134,16 @@ async def test_a_withheld_message_keeps_nothing_of_its_words(ask, make_model):
     recorder = Recorder()
     guarded = guard(make_model(logprobs=True), REPLACE)
     message = await ask(guarded, MADE_UP, {"callbacks": [recorder]})
-    (draft,) = (recorder.messages[run] for run in recorder.named("ChatOpenAI"))
-    assert "Zorblatt" in draft.text
-    assert (message.content, message.id) == (MESSAGE, draft.id)
-    assert message.usage_metadata == draft.usage_metadata
+    # The run of the answer shows what is given, not what was withheld.
+    (shown,) = (recorder.messages[run] for run in recorder.named("ChatOpenAI"))
+    assert (message.content, message.id) == (MESSAGE, shown.id)
+    assert shown.content == MESSAGE
+    assert message.usage_metadata["output_tokens"] > 0
     assert message.response_metadata["model_name"] == "simulated"
     assert verdict_of(message)["action"] == "block"
-    words = {w for w in draft.text.replace(".", " ").split() if len(w) > 5}
-    assert words
-    assert not [w for w in words if w in repr(message) or w in repr(recorder.verdicts)]
+    for withheld in ("Zorblatt", "built", "visit"):
+        assert withheld not in repr(message)
+        assert withheld not in repr(recorder.verdicts)
 
 
 async def test_a_withheld_text_is_replaced(ask, model):
@@ -289,12 +169,12 @@ def weather(city: str) -> str:
 
 async def test_a_tool_call_passes_and_no_sample_is_paid_for(ask, model, provider):
     for guarded in (guard(model.bind_tools([weather])), guard(model).bind_tools([weather])):
-        assert isinstance(guarded, GuardedRunnable)
         before = provider.calls
         message = await ask(guarded, "[[tool]] weather in Paris")
         assert message.tool_calls[0]["name"] == "weather"
-        assert verdict_of(message)["inconclusive"]
-        assert verdict_of(message)["action"] == "allow"
+        verdict = verdict_of(message)
+        assert (verdict["decision"], verdict["action"]) == ("skipped", "allow")
+        assert verdict["reason"] == "the answer calls tools"
         assert provider.calls == before + 1
 
 
@@ -305,22 +185,23 @@ async def test_tools_given_with_the_call_make_samples_wait(ask, model, provider)
     assert provider.calls == 1
 
 
+async def test_what_a_function_makes_of_the_answer_is_left_to_it(ask, model):
+    chain = guard(model | RunnableLambda(lambda message: {"answer": message.text}), JUDGED)
+    output = await ask(chain, MADE_UP)
+    assert "Zorblatt" in output["answer"]
+    assert output["hallucination"]["flagged"]
+    assert all(s["text"] in output["answer"] for s in output["hallucination"]["sentences"])
+
+
 async def test_what_is_no_text_passes_and_no_sample_is_paid_for(ask, model, provider):
     recorder = Recorder()
-    chain = model | RunnableLambda(lambda message: {"answer": message.text})
-    output = await ask(guard(chain, REPLACE), MADE_UP, {"callbacks": [recorder]})
-    assert "Zorblatt" in output["answer"]
+    function = RunnableLambda(lambda question: [model.invoke(question).text])
+    (output,) = await ask(guard(function, UNJUDGED), MADE_UP, {"callbacks": [recorder]})
+    assert "Zorblatt" in output
     (verdict,) = recorder.verdicts
-    assert verdict["decision"] == "inconclusive"
-    assert verdict["reason"] == "the output is of type 'dict', not text"
+    assert verdict["decision"] == "skipped"
+    assert verdict["reason"] == "the output is of type 'list', not text"
     assert provider.calls == 1
-
-
-async def test_structured_output_stays_guarded_and_unchanged(model):
-    person = {"title": "Person", "type": "object", "properties": {"name": {"type": "string"}}}
-    structured = guard(model, JUDGED).with_structured_output(person)
-    assert isinstance(structured, GuardedRunnable)
-    assert structured.guard.policy.sampling.start == "after"
 
 
 @pytest.mark.usefixtures("llm_cache")
@@ -383,47 +264,6 @@ async def test_a_frozen_model_that_cannot_be_reached_is_inconclusive(ask, make_m
     verdict = verdict_of(await ask(guard(hidden, UNJUDGED), MADE_UP))
     assert verdict["inconclusive"]
     assert "same text" in verdict["reason"]
-
-
-@pytest.mark.parametrize("fields", [{}, {"streaming": True}])
-async def test_nothing_of_a_check_is_streamed(make_model, provider, fields):
-    guarded = guard(PROMPT | make_model(**fields), JUDGED)
-    events = [e async for e in guarded.astream_events({"question": MADE_UP}, version="v2")]
-    started = [e for e in events if e["event"] == "on_chat_model_start"]
-    (main,) = (e["run_id"] for e in started if "nostream" not in e["tags"])
-    assert {e["run_id"] for e in events if e["event"] == "on_chat_model_stream"} == {main}
-    assert [bool(body.get("stream")) for body in bodies(provider)].count(True) == 1
-    assert not any(body.get("stream") for body in bodies(provider, judged=True))
-    (verdict,) = (e for e in events if e["event"] == "on_custom_event")
-    assert (verdict["name"], verdict["data"]["flagged"]) == ("resay_verdict", True)
-
-
-async def test_samples_of_any_model_are_not_streamed():
-    fake = GenericFakeChatModel(messages=cycle([AIMessage("It was opened in 1932.")]))
-    events = [e async for e in guard(fake, UNJUDGED).astream_events(MADE_UP, version="v2")]
-    streamed = [e for e in events if e["event"] == "on_chat_model_stream"]
-    assert streamed
-    assert not [e for e in streamed if "nostream" in e["tags"]]
-
-
-async def test_a_draft_that_may_be_withheld_is_not_streamed(make_model, provider):
-    guarded = guard(PROMPT | make_model(streaming=True) | StrOutputParser(), REPLACE)
-    events = [e async for e in guarded.astream_events({"question": MADE_UP}, version="v2")]
-    assert not [e for e in events if e["event"] == "on_chat_model_stream"]
-    started = [e for e in events if e["event"] == "on_chat_model_start"]
-    assert all("nostream" in e["tags"] for e in started)
-    assert events[-1]["data"]["output"] == MESSAGE
-    assert not any(body.get("stream") for body in bodies(provider))
-
-
-async def test_a_stream_is_one_piece(make_model):
-    guarded = guard(make_model(streaming=True), JUDGED)
-    (chunk,) = guarded.stream(MADE_UP)
-    assert verdict_of(chunk)["flagged"]
-    (chunk,) = [chunk async for chunk in guarded.astream(MADE_UP)]
-    assert verdict_of(chunk)["flagged"]
-    pieces = [piece async for piece in (guarded | StrOutputParser()).astream(MADE_UP)]
-    assert len(pieces) == 1
 
 
 async def test_every_call_is_a_child_run(ask, model):
@@ -550,10 +390,11 @@ async def test_the_message_of_the_model_is_not_changed(ask):
     assert (message.id, message.text) == (original.id, original.text)
 
 
-async def test_attributes_of_the_runnable_inside_are_there(model):
-    guarded = guard(model, Guard(JUDGED))
+@pytest.mark.parametrize("wrap", [guard, lambda m, p: guard(m.with_fallbacks([m]), p)])
+async def test_attributes_of_the_runnable_inside_are_there(model, wrap):
+    guarded = wrap(model, Guard(JUDGED))
     assert guarded.model_name == "simulated"
-    assert guarded.get_input_schema() == model.get_input_schema()
+    assert guarded.InputType == model.InputType
     with pytest.raises(AttributeError, match="nonsense"):
         _ = guarded.nonsense
 
@@ -564,6 +405,12 @@ def history(_session: str) -> InMemoryChatMessageHistory:
 
 REFERENCES = {"chain": [{"method": "ngram", "evidence": "references"}]}
 ELSEWHERE = UNJUDGED | {"sampling": {"model": "openai/other"}}
+TWO_WAYS = UNJUDGED | {"sampling": {"model": "openai/other", "via": "native"}}
+LITELLM = UNJUDGED | {"sampling": {"via": "litellm"}}
+
+
+def opaque(model):
+    return RunnableLambda(lambda x: model.invoke(x))
 
 
 # Deprecated in favour of LangGraph's, but there until langchain-core 2.
@@ -571,10 +418,14 @@ ELSEWHERE = UNJUDGED | {"sampling": {"model": "openai/other"}}
 @pytest.mark.parametrize(
     ("wrap", "policy", "problem"),
     [
-        (lambda m: RunnableLambda(lambda x: m.invoke(x)), None, "name a judge .* `judge:`"),
-        (lambda m: m, ELSEWHERE, "`sampling.model` is 'openai/other'"),
-        (lambda m: m, REFERENCES, "compares with references"),
-        (lambda m: RunnableWithMessageHistory(m, history), UNJUDGED, "inside it instead"),
+        (opaque, None, "name a judge .* `judge:`"),
+        (opaque, ELSEWHERE, "`sampling.model` is 'openai/other'"),
+        (opaque, REFERENCES, "compares with references"),
+        (opaque, LITELLM, "no chat model can be found"),
+        (lambda m: m, LITELLM, "`sampling.via` is 'litellm', but ChatOpenAI .*http_client"),
+        (lambda m: m, TWO_WAYS, "leave it or `sampling.via: native` out"),
+        (lambda m: RunnableWithMessageHistory(m, history), UNJUDGED, "inside .* instead"),
+        (lambda m: {"a": m, "b": m} | RunnableLambda(str), UNJUDGED, r"under \['a', 'b'\]"),
         (lambda m: "a model", UNJUDGED, "not 'str'"),
     ],
 )

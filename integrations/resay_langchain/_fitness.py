@@ -1,0 +1,91 @@
+"""Refuses early what a policy asks for and a runnable cannot give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.history import RunnableWithMessageHistory
+
+from resay.errors import ConfigurationError
+from resay.policy import Policy
+from resay.scorers import SampleConfig, Step
+from resay_langchain._inside import speaker_of, without_logprobs
+from resay_langchain._litellm import UnmappedError, connection_of
+
+__all__ = ["check_opaque", "check_runnable"]
+
+
+def check_runnable(runnable: Runnable[Any, Any], policy: Policy) -> None:
+    """Check what is true of any runnable.
+
+    Raises:
+        ConfigurationError: The policy asks for what cannot be had from it.
+    """
+    if isinstance(runnable, RunnableWithMessageHistory):
+        raise ConfigurationError(
+            "guard the runnable inside RunnableWithMessageHistory instead: what it does around it"
+            " happens in functions that cannot be looked into"
+        )
+    if any(kind.__module__.startswith("langgraph.") for kind in type(runnable).__mro__):
+        raise ConfigurationError(
+            f"{type(runnable).__name__} is a graph, whose tools would run again for each sample;"
+            " guard the chat model in it, or give an agent HallucinationGuardMiddleware"
+        )
+    speaker = speaker_of(runnable)
+    _check_way(speaker.model if speaker else None, policy)
+    for step in policy.chain:
+        if step.asks_response_model and speaker is None:
+            raise ConfigurationError(
+                f"method {step.method_name!r} asks the model that wrote the response, which cannot"
+                f" be found in this {type(runnable).__name__}; name a judge in the policy with"
+                " `judge:`"
+            )
+        if "logprobs" in Step.of(step).needs and without_logprobs(runnable):
+            raise ConfigurationError(
+                f"method {step.method_name!r} looks at the probabilities of the response's tokens,"
+                f" and this {type(runnable).__name__} does not give them; guard the chat model"
+                " itself, with `logprobs=True` (and `top_logprobs` for entropies) set on it or"
+                " bound to it"
+            )
+
+
+def _check_way(model: object, policy: Policy) -> None:
+    sampling = policy.sampling
+    if sampling.via == "native" and sampling.model is not None:
+        raise ConfigurationError(
+            f"`sampling.model` is {sampling.model!r}, which litellm reaches; leave it or"
+            " `sampling.via: native` out"
+        )
+    if sampling.via != "litellm" or sampling.model is not None:
+        return
+    if not isinstance(model, BaseChatModel):
+        raise ConfigurationError(
+            "`sampling.via` is 'litellm', but no chat model can be found inside; leave it out"
+        )
+    try:
+        connection_of(model)
+    except UnmappedError as error:
+        raise ConfigurationError(
+            f"`sampling.via` is 'litellm', but {error}; use `auto` or `native`"
+        ) from None
+
+
+def check_opaque(runnable: Runnable[Any, Any], policy: Policy) -> None:
+    """Check what is true of a runnable that has to be run again as a whole.
+
+    Raises:
+        ConfigurationError: The policy asks for what cannot be had from it.
+    """
+    if policy.sampling.model is not None:
+        raise ConfigurationError(
+            f"`sampling.model` is {policy.sampling.model!r}, but a {type(runnable).__name__} is"
+            " asked again as it is; leave `sampling.model` out"
+        )
+    for step in policy.chain:
+        if isinstance(step, SampleConfig) and step.evidence == "references":
+            raise ConfigurationError(
+                f"method {step.method_name!r} compares with references, which cannot be seen in"
+                f" this {type(runnable).__name__}; leave `evidence: references` out"
+            )

@@ -1,0 +1,134 @@
+"""ChatAnthropic."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from resay.query import Query
+from resay_langchain._litellm.calls import sent_of
+from resay_langchain._litellm.fields import (
+    Fields,
+    check_fields,
+    headers_of,
+    name_of,
+    secret,
+)
+from resay_langchain._litellm.messages import openai_messages, require_plain_turns, require_tools
+from resay_langchain._litellm.tools import anthropic_choice, anthropic_tools
+from resay_langchain._litellm.unmapped import UnmappedError
+
+__all__ = ["judge", "request"]
+
+# Where an answer is made (`inference_geo`) and for whom (`user_profile_id`) matters to judges, too.
+_FIELDS = Fields(
+    translated=frozenset(
+        {
+            "anthropic_api_key",
+            "anthropic_api_url",
+            "default_headers",
+            "max_tokens",
+            "model",
+            "stop_sequences",
+            "temperature",
+            "top_k",
+            "top_p",
+        }
+    ),
+    shaping=frozenset(
+        {
+            "container",
+            "context_management",
+            "mcp_servers",
+            "output_config",
+            "reasoning_effort",
+            "reuse_last_container",
+            "thinking",  # litellm rewrites it for some models
+        }
+    ),
+    irrelevant=frozenset({"default_request_timeout", "stream_usage"}),
+)
+
+_ASKED = ("max_tokens", "temperature", "top_k", "top_p")
+_CALL = frozenset({*_ASKED, "model", "stop", "tool_choice", "tools"})
+
+# litellm asks the first generations by another way, and refuses to send the latest ones what
+# Anthropic would refuse to take; elsewhere these may only be names.
+_FIRST = re.compile(r"claude-(2|instant)")
+_LATEST = re.compile(r"claude-(opus-(4-[7-9]|[5-9])|(sonnet|haiku)-[5-9]|fable)")
+
+# Anthropic's own client reads these, litellm does not, or in another way.
+_FROM_ENVIRONMENT = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
+
+_HOST = "https://api.anthropic.com"
+
+
+def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
+    """Translate a whole request.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    check_fields(model, _FIELDS, judging=False)
+    who = name_of(model)
+    require_plain_turns(messages, who)
+    call = sent_of(kwargs, _CALL, who)
+    named = call.pop("model", model.model)
+    own = {name: getattr(model, name) for name in _ASKED}
+    asked = {**own, **call, "stop": call.get("stop") or model.stop_sequences}
+    require_tools(messages, asked.get("tools"), who)
+    if tools := asked.pop("tools", None):
+        asked["tools"] = anthropic_tools(tools, who)
+    if choice := asked.pop("tool_choice", None):
+        asked.update(anthropic_choice(choice, who))
+    _check_taken(named, asked)
+    params = {k: v for k, v in asked.items() if v not in (None, [])}
+    return Query(openai_messages(messages, who), *_place(model, named, params))
+
+
+def judge(model: Any) -> Query:
+    """Translate where requests go and who pays.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    check_fields(model, _FIELDS, judging=True)
+    return Query((), *_place(model, model.model, {}))
+
+
+def _check_taken(named: str, asked: Mapping[str, Any]) -> None:
+    if _FIRST.search(named):
+        raise UnmappedError("litellm asks this model in another way")
+    forced = asked.get("tool_choice") not in (None, "auto", "none")
+    drawn = any(asked.get(name) is not None for name in ("temperature", "top_k", "top_p"))
+    if _LATEST.search(named) and (forced or drawn):
+        raise UnmappedError("litellm does not send this model all of its parameters")
+
+
+def _place(model: Any, named: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    who = name_of(model)
+    for variable in _FROM_ENVIRONMENT:
+        if os.environ.get(variable):
+            raise UnmappedError(f"{who} takes {variable!r} from the environment")
+    key = secret(model, "anthropic_api_key")
+    if key.startswith("sk-ant-oat"):
+        raise UnmappedError(f"{who} has a token in place of a key")
+    url = str(model.anthropic_api_url or _HOST).rstrip("/")
+    headers = {**({} if url == _HOST else _bearer(model)), **headers_of(model, "default_headers")}
+    connection: dict[str, Any] = {"api_key": key, "api_base": url}
+    if headers:
+        connection["extra_headers"] = headers
+    return f"anthropic/{named}", {**connection, **params}
+
+
+def _bearer(model: Any) -> dict[str, str]:
+    # Anthropic takes the key in either header. A gateway need not, litellm always sends the older,
+    # and only the client knows which one it sends. The way to it is private.
+    client = getattr(model, "_client", None)
+    if client is None:
+        raise UnmappedError(f"this version of {name_of(model)} does not say how it sends its key")
+    return {k: v for k, v in client.auth_headers.items() if k == "Authorization"}

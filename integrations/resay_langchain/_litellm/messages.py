@@ -1,0 +1,200 @@
+"""LangChain's messages in OpenAI's shape, or not at all.
+
+The public `convert_to_openai_messages` leaves out what it does not know and joins texts. Here what
+is not known is refused, and nothing is joined.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from resay_langchain._litellm.unmapped import UnmappedError
+
+__all__ = ["openai_messages", "require_plain_turns", "require_single_turns", "require_tools"]
+
+Blocks = list[dict[str, Any]]
+
+# What providers write beside a text or a call and nobody sends back.
+_IGNORED_KEYS = frozenset({"annotations", "citations", "id", "index"})
+# The same as `tool_calls`, in OpenAI's and Gemini's words, and an answer's own remarks.
+_IGNORED_KWARGS = frozenset({"function_call", "refusal", "tool_calls"})
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_DATA_URL = re.compile(r"data:image/[a-z+.-]+;base64,")
+
+
+def openai_messages(
+    messages: Sequence[BaseMessage], who: str, *, links: bool = False, errors: bool = False
+) -> tuple[dict[str, Any], ...]:
+    """Translate a conversation.
+
+    Args:
+        messages: The conversation.
+        who: The class of the model, for the reason.
+        links: Whether an image may be a link.
+        errors: Whether a tool's result may be marked as an error; the mark is not sent.
+
+    Returns:
+        The messages in OpenAI's shape.
+
+    Raises:
+        UnmappedError: Something in them cannot be translated faithfully.
+    """
+    return tuple(_message(m, who, links=links, errors=errors) for m in messages)
+
+
+def require_single_turns(messages: Sequence[BaseMessage], who: str) -> None:
+    """See that there is nothing to join, which each library does in its own way.
+
+    Raises:
+        UnmappedError: System texts or a person's messages follow one another.
+    """
+    for message in messages:
+        several = not isinstance(message.content, str) and len(message.content) > 1
+        if several and isinstance(message, SystemMessage):
+            raise UnmappedError(f"{who} is given a system message in several parts")
+    for before, after in pairwise(messages):
+        if isinstance(before, (HumanMessage, SystemMessage)) and type(before) is type(after):
+            raise UnmappedError(f"{who} is given two messages of one role in a row")
+
+
+def require_tools(messages: Sequence[BaseMessage], tools: object, who: str) -> None:
+    """See that tools are given where they were called before: litellm makes some up otherwise.
+
+    Raises:
+        UnmappedError: They are not.
+    """
+    called = any(isinstance(m, ToolMessage) or getattr(m, "tool_calls", ()) for m in messages)
+    if called and not tools:
+        raise UnmappedError(f"{who} is given calls of tools and no tools")
+
+
+def require_plain_turns(messages: Sequence[BaseMessage], who: str) -> None:
+    """See that a conversation needs no mending, which each library does in its own way.
+
+    Raises:
+        UnmappedError: A system message comes late, a message is empty, the model is to go on with
+            an answer of its own, or a call of a tool has an unusual id.
+    """
+    turns = [m for m in messages if not isinstance(m, SystemMessage)]
+    late = any(isinstance(m, SystemMessage) for m in messages[len(messages) - len(turns) :])
+    if late:
+        raise UnmappedError(f"{who} is given a system message that is not the first")
+    if turns and isinstance(turns[-1], AIMessage):
+        raise UnmappedError(f"{who} is to go on with an answer of its own")
+    for before, after in pairwise(turns):
+        if isinstance(before, AIMessage) and isinstance(after, AIMessage):
+            raise UnmappedError(f"{who} is given two answers in a row")
+    for message in messages:
+        _require_plain(message, who)
+
+
+def _require_plain(message: BaseMessage, who: str) -> None:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    ids = [call["id"] or "" for call in calls]
+    if isinstance(message, ToolMessage):
+        ids.append(message.tool_call_id)
+    if not all(_CALL_ID.fullmatch(id_) for id_ in ids):
+        raise UnmappedError(f"{who} is given a tool call with an unusual id")
+    content = message.content
+    texts = [content] if isinstance(content, str) else [_text_of(block) for block in content]
+    blank = not texts or any(text is not None and not text.strip() for text in texts)
+    if blank and not calls:
+        raise UnmappedError(f"{who} is given an empty message")
+
+
+def _text_of(block: str | dict[Any, Any]) -> str | None:
+    return block if isinstance(block, str) else block.get("text")
+
+
+def _message(message: BaseMessage, who: str, *, links: bool, errors: bool) -> dict[str, Any]:
+    if further := message.additional_kwargs.keys() - _IGNORED_KWARGS:
+        raise UnmappedError(f"{who} is given a message with {min(further)!r}")
+    content = _content(message, who, links)
+    if isinstance(message, HumanMessage):
+        return {"role": "user", "content": content}
+    if isinstance(message, SystemMessage):
+        return {"role": "system", "content": content}
+    if isinstance(message, AIMessage):
+        return _answer(message, content, who)
+    if isinstance(message, ToolMessage):
+        if message.status == "error" and not errors:
+            raise UnmappedError(f"{who} is given a tool's error")
+        return {"role": "tool", "content": content, "tool_call_id": message.tool_call_id}
+    raise UnmappedError(f"{who} is given a {type(message).__name__}")
+
+
+def _answer(message: AIMessage, content: str | Blocks, who: str) -> dict[str, Any]:
+    if message.invalid_tool_calls or (
+        message.additional_kwargs.get("tool_calls") and not message.tool_calls
+    ):
+        raise UnmappedError(f"{who} is given a tool call that could not be read")
+    calls = [
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {
+                "name": call["name"],
+                "arguments": json.dumps(call["args"], ensure_ascii=False),
+            },
+        }
+        for call in message.tool_calls
+    ]
+    if not calls:
+        return {"role": "assistant", "content": content}
+    # litellm fills in an empty text, and sends a part of its own for one.
+    return {"role": "assistant", "content": content or None, "tool_calls": calls}
+
+
+def _content(message: BaseMessage, who: str, links: bool) -> str | Blocks:
+    if isinstance(message.content, str):
+        return message.content
+    calls = {call["id"] for call in getattr(message, "tool_calls", ())}
+    translated = [_block(block, calls, who, links) for block in message.content]
+    return [block for block in translated if block is not None] or ""
+
+
+def _block(
+    block: str | dict[Any, Any], calls: set[str | None], who: str, links: bool
+) -> dict[str, Any] | None:
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    kind = block.get("type")
+    kept = {k: v for k, v in block.items() if not (k in _IGNORED_KEYS and _is_mark(k, v))}
+    if kind == "text" and set(kept) == {"type", "text"}:
+        return kept
+    if kind in ("tool_use", "tool_call") and block.get("id") in calls and "caller" not in block:
+        return None  # it goes with the message's `tool_calls`
+    if kind in ("image_url", "image") and (url := _image(kept, links)):
+        return {"type": "image_url", "image_url": {"url": url}}
+    raise UnmappedError(f"{who} is given content of type {kind!r} that is not plain")
+
+
+def _is_mark(key: str, value: object) -> bool:
+    # Citations matter to those who send them back; an empty list of them does not.
+    return key in ("id", "index") or not value
+
+
+def _image(block: Mapping[Any, Any], links: bool) -> str | None:
+    source: Any = block.get("image_url", block.get("url"))
+    if isinstance(source, Mapping) and set(cast("Mapping[Any, Any]", source)) == {"url"}:
+        source = cast("Mapping[Any, Any]", source)["url"]
+    if block.get("type") == "image" and isinstance(block.get("mime_type"), str):
+        data = block.get("base64", block.get("data"))
+        if set(block) <= {"type", "mime_type", "base64", "data", "source_type"} and data:
+            source = f"data:{block['mime_type']};base64,{data}"
+    if not isinstance(source, str):
+        return None
+    plain = bool(_DATA_URL.match(source))
+    return source if plain or (links and source.startswith(("http://", "https://"))) else None

@@ -1,0 +1,258 @@
+"""ChatOpenAI and AzureChatOpenAI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+
+from resay.query import Query
+from resay_langchain._litellm.calls import NOTES
+from resay_langchain._litellm.fields import (
+    Fields,
+    Model,
+    check_fields,
+    headers_of,
+    name_of,
+    secret,
+)
+from resay_langchain._litellm.tools import check_openai_tools
+from resay_langchain._litellm.unmapped import UnmappedError
+
+__all__ = ["judge", "request"]
+
+_FIELDS = Fields(
+    translated=frozenset(
+        {
+            "async_client",
+            "azure_ad_token",
+            "azure_endpoint",
+            "client",
+            "default_headers",
+            "deployment_name",
+            "extra_body",
+            "frequency_penalty",
+            "logit_bias",
+            "max_tokens",
+            "model_kwargs",
+            "model_name",
+            "openai_api_base",
+            "openai_api_key",
+            "openai_api_version",
+            "openai_organization",
+            "presence_penalty",
+            "reasoning_effort",
+            "root_async_client",
+            "root_client",
+            "service_tier",
+            "stop",
+            "temperature",
+            "top_p",
+            "use_responses_api",
+            "verbosity",
+        }
+    ),
+    shaping=frozenset({"prompt_cache_options"}),
+    irrelevant=frozenset(
+        {
+            "disabled_params",  # about binding tools, which was before
+            "http_socket_options",
+            "include_response_headers",
+            "logprobs",
+            "model_version",
+            "n",
+            "openai_api_type",
+            "request_timeout",
+            "seed",
+            "store",
+            "stream_chunk_timeout",
+            "stream_usage",
+            "tiktoken_model_name",
+            "top_logprobs",
+            "validate_base_url",
+        }
+    ),
+)
+
+_SENT = frozenset(
+    {
+        "extra_body",
+        "extra_headers",
+        "frequency_penalty",
+        "logit_bias",
+        "max_completion_tokens",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "prompt_cache_key",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "service_tier",
+        "stop",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_p",
+        "user",
+        "verbosity",
+    }
+)
+
+# A sample is one fresh answer in one piece, and leaves no trace at the provider.
+_LEFT_OUT = frozenset(
+    {
+        "logprobs",
+        "messages",
+        "metadata",
+        "model",
+        "n",
+        "prediction",
+        "seed",
+        "store",
+        "stream",
+        "stream_options",
+        "timeout",
+        "top_logprobs",
+    }
+)
+
+_MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+
+# litellm sends these models, or these models with tools, to the Responses API.
+_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak|(gpt-[5-9]|o\d).*-pro")
+_RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
+
+
+# litellm takes such deployments for servers that are like OpenAI's.
+_NOT_AZURE = re.compile(r"command|[dimp]stral|mistral|mixtral|codestral")
+
+# litellm refuses to send these models a temperature. A server that only has the name takes it.
+_ONE_TEMPERATURE = re.compile(r"(^|/)o\d|gpt-[5-9]")
+
+
+def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
+    """Translate a whole request.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    check_fields(model, _FIELDS, judging=False)
+    payload = _payload(model, messages, kwargs)
+    sent = _sent(model, payload)
+    named, connection = _connection(model, payload.get("model"), bool(sent.get("tools")))
+    if sent.get("temperature") not in (None, 1) and _ONE_TEMPERATURE.search(named):
+        raise UnmappedError("litellm does not send this model a temperature")
+    headers: dict[str, Any] = dict(connection.pop("extra_headers", {}))
+    headers.update(sent.pop("extra_headers", {}))
+    params = {**connection, **sent, **({"extra_headers": headers} if headers else {})}
+    # litellm refuses parameters that it does not know a model to take; LangChain lets the provider
+    # decide.
+    params["allowed_openai_params"] = sorted(sent.keys() - {"extra_body"})
+    return Query(tuple(payload["messages"]), named, params)
+
+
+def judge(model: Any) -> Query:
+    """Translate where requests go and who pays.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    check_fields(model, _FIELDS, judging=True)
+    named, params = _connection(model, model.model_name, False)
+    further: Mapping[str, Any] = model.model_kwargs.get("extra_headers") or {}
+    if further:
+        params["extra_headers"] = {**params.get("extra_headers", {}), **further}
+    return Query((), named, params)
+
+
+def _payload(
+    model: Model, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    # The model's own translation, although it is private: it is OpenAI's shape already, and the
+    # public `convert_to_openai_messages` differs from it in many ways (lists of texts are joined,
+    # system messages of o-series models stay such, content in LangChain's own shape is not read).
+    build: Callable[..., dict[str, Any]] | None = getattr(model, "_get_request_payload", None)
+    if build is None:
+        raise UnmappedError(f"this version of {name_of(model)} builds requests in another way")
+    payload = build(list(messages), **{k: v for k, v in kwargs.items() if k not in NOTES})
+    if "messages" not in payload:
+        raise UnmappedError(f"{name_of(model)} uses the Responses API")
+    for message in payload["messages"]:
+        _check_message(model, message)
+    return payload
+
+
+def _check_message(model: Model, message: Mapping[str, Any]) -> None:
+    if further := message.keys() - _MESSAGE_KEYS:
+        raise UnmappedError(f"{name_of(model)} sends {min(further)!r} with a message")
+    content: Any = message.get("content")
+    for block in cast("list[Any]", content if isinstance(content, list) else []):
+        kind: Any = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+        if kind not in ("text", "image_url"):
+            raise UnmappedError(f"{name_of(model)} sends content of type {kind!r}")
+
+
+def _sent(model: Model, payload: Mapping[str, Any]) -> dict[str, Any]:
+    asked = {k: v for k, v in payload.items() if v is not None and k not in _LEFT_OUT}
+    if further := asked.keys() - _SENT:
+        raise UnmappedError(f"{name_of(model)} sends {min(further)!r}")
+    check_openai_tools(asked.get("tools"), name_of(model))
+    return asked
+
+
+def _connection(model: Any, asked: str | None, tools: bool) -> tuple[str, dict[str, Any]]:
+    if model.use_responses_api:
+        raise UnmappedError(f"{name_of(model)} uses the Responses API")
+    azure = name_of(model) == "AzureChatOpenAI"
+    client = _own_client(model, "AzureOpenAI" if azure else "OpenAI")
+    place = model.deployment_name or asked if azure else asked
+    if not place:
+        raise UnmappedError(f"{name_of(model)} names no model")
+    if azure and _NOT_AZURE.search(place):
+        raise UnmappedError("litellm sends requests for this deployment elsewhere")
+    if _RESPONSES.search(place) or (tools and _RESPONSES_WITH_TOOLS.search(place)):
+        raise UnmappedError("litellm sends this model's requests to the Responses API")
+    headers = headers_of(model, "default_headers")
+    # litellm does not tell Azure the organization, and has no parameter for the project.
+    billed = {"OpenAI-Organization": client.organization, "OpenAI-Project": client.project}
+    headers = {**{k: v for k, v in billed.items() if v}, **headers}
+    params = {
+        **(_azure(model) if azure else _openai(model, client)),
+        **({"extra_headers": headers} if headers else {}),
+    }
+    return f"{'azure' if azure else 'openai'}/{place}", params
+
+
+def _own_client(model: Any, kind: str) -> Any:
+    root, asynchronous = model.root_client, model.root_async_client
+    own = (
+        _is_openais(root, kind)
+        and _is_openais(asynchronous, f"Async{kind}")
+        and model.client is root.chat.completions
+        and model.async_client is asynchronous.chat.completions
+        and root.base_url == asynchronous.base_url
+    )
+    if not own:
+        raise UnmappedError(f"{name_of(model)} has a client of its own")
+    return root
+
+
+def _is_openais(client: object, kind: str) -> bool:
+    named = type(client).__module__.partition(".")[0], type(client).__name__
+    return named == ("openai", kind)
+
+
+def _openai(model: Model, client: Any) -> dict[str, Any]:
+    return {"api_key": secret(model, "openai_api_key"), "api_base": str(client.base_url)}
+
+
+def _azure(model: Any) -> dict[str, Any]:
+    if model.openai_api_base or not model.azure_endpoint or not model.openai_api_version:
+        raise UnmappedError("AzureChatOpenAI has no endpoint and version of its own")
+    if model.azure_ad_token:
+        paid = {"azure_ad_token": secret(model, "azure_ad_token")}
+    else:
+        paid = {"api_key": secret(model, "openai_api_key")}
+    return {**paid, "api_base": model.azure_endpoint, "api_version": model.openai_api_version}

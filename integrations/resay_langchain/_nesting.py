@@ -1,0 +1,26 @@
+"""Guards inside guards: the outermost acts, the others stand aside."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["inside_guard", "marked"]
+
+_inside_guard: ContextVar[bool] = ContextVar("resay_langchain_inside_guard", default=False)
+
+
+def inside_guard() -> bool:
+    """Return whether a guard is at work around this call."""
+    return _inside_guard.get()
+
+
+@contextmanager
+def marked() -> Generator[None, None, None]:
+    """Tell the guards inside that one is at work already."""
+    token = _inside_guard.set(True)
+    try:
+        yield
+    finally:
+        _inside_guard.reset(token)

@@ -1,0 +1,175 @@
+"""Runnables that cannot be looked into: run again as a whole for each sample."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForChainRun,
+    CallbackManagerForChainRun,
+    adispatch_custom_event,
+    dispatch_custom_event,
+)
+from langchain_core.runnables import RunnableConfig
+from pydantic import model_validator
+
+from resay.errors import HallucinationBlocked
+from resay.guard import Guard
+from resay.query import Query
+from resay.sources import Sources
+from resay.sync import run_sync
+from resay_langchain._inside import (
+    for_judging,
+    for_sampling,
+    sampling_kwargs,
+    speaker_of,
+    surely_text,
+    unstreamed,
+)
+from resay_langchain._nesting import marked
+from resay_langchain._outcome import outcome_of, verdict_data
+from resay_langchain._providers import (
+    JudgeProvider,
+    Run,
+    RunnableProvider,
+    in_loop,
+    in_thread,
+    litellm,
+)
+from resay_langchain._request import VERDICT_EVENT
+from resay_langchain._runs import JUDGE, SAMPLE, RunManager, Runs
+from resay_langchain._traced import Traced
+from resay_langchain._watch import watch_among
+from resay_langchain._wrapper import Wrapper
+
+__all__ = ["Rerun"]
+
+
+class Rerun(Wrapper):
+    """A runnable whose samples are further runs of all of it, on the same input.
+
+    The output comes in one piece, also from `stream`.
+
+    Attributes:
+        runnable: The runnable inside.
+        guard: Checks and acts.
+    """
+
+    guard: Guard
+
+    @model_validator(mode="after")
+    def _must_be_able_to(self) -> Rerun:
+        # Refuses what must not run twice, before anything is paid for.
+        for_sampling(self.runnable, self.guard.policy.sampling)
+        self.guard = _patient(self)
+        return self
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
+        """Run, check and act."""
+        return self._call_with_config(self._run, input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
+        """Do what `invoke` does, on the caller's event loop."""
+        return await self._acall_with_config(self._arun, input, config, **kwargs)
+
+    def _run(
+        self,
+        value: Any,
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> Any:
+        runs = Runs(run_manager, config)
+        data: dict[str, Any] = {}
+        try:
+            with marked():
+                sources = self._sources(value, kwargs, run_manager, runs, in_thread)
+                answer = run_sync(self.guard.arun, _query(kwargs), sources)
+            output, data = outcome_of(answer)
+        except HallucinationBlocked as error:
+            data = verdict_data(error.verdict, "block")
+            raise
+        finally:
+            own = runs.own()
+            if own is not None and data:
+                dispatch_custom_event(VERDICT_EVENT, data, config=own)
+        self._note(runs, data)
+        return output
+
+    async def _arun(
+        self,
+        value: Any,
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> Any:
+        runs = Runs(run_manager, config)
+        data: dict[str, Any] = {}
+        try:
+            with marked():
+                sources = self._sources(value, kwargs, run_manager, runs, in_loop)
+                answer = await self.guard.arun(_query(kwargs), sources)
+            output, data = outcome_of(answer)
+        except HallucinationBlocked as error:
+            data = verdict_data(error.verdict, "block")
+            raise
+        finally:
+            own = runs.own()
+            if own is not None and data:
+                await adispatch_custom_event(VERDICT_EVENT, data, config=own)
+        self._note(runs, data)
+        return output
+
+    def _note(self, runs: Runs, data: dict[str, Any]) -> None:
+        watch = watch_among(runs.handlers)
+        if watch is not None:
+            watch.note(data, None, structured=False)
+
+    def _sources(
+        self, value: Any, kwargs: dict[str, Any], run_manager: RunManager, runs: Runs, run: Run
+    ) -> Sources:
+        runnable, policy = self.runnable, self.guard.policy
+        hidden = "block" in (policy.action.do, policy.on_error)
+        speaker = speaker_of(runnable)
+        main = RunnableProvider(
+            unstreamed(runnable) if hidden else runnable,
+            value,
+            kwargs,
+            run,
+            partial(runs.main, hidden=hidden),
+        )
+        samples = RunnableProvider(
+            for_sampling(runnable, policy.sampling),
+            value,
+            sampling_kwargs(runnable, kwargs, policy.sampling),
+            run,
+            partial(runs.config, SAMPLE),
+        )
+        judge = JudgeProvider(
+            for_judging(speaker.model) if speaker else None,
+            run,
+            partial(runs.config, JUDGE),
+            Traced(litellm(), runs.manager, JUDGE),
+        )
+        return Sources(main, samples, judge)
+
+
+def _query(kwargs: dict[str, Any]) -> Query:
+    """Return what the guard needs to know: the runnable holds the rest."""
+    tools = kwargs.get("tools")
+    return Query((), None, {"tools": tools} if tools else {})
+
+
+def _patient(rerun: Rerun) -> Guard:
+    """Return a guard that pays for no samples before it is sure to need them.
+
+    A call of a tool or an object has no words to check, and that is only known when it is there.
+    """
+    sampling = rerun.guard.policy.sampling
+    speaker = speaker_of(rerun.runnable)
+    tools = speaker is not None and speaker.tools
+    if sampling.start == "after" or (surely_text(rerun.runnable) and not tools):
+        return rerun.guard
+    patient = sampling.model_copy(update={"start": "after"})
+    return Guard(rerun.guard.policy.model_copy(update={"sampling": patient}))

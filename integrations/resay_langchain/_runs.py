@@ -1,0 +1,130 @@
+"""The child runs of a guarded call, as callbacks and tracing see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from langchain_core.callbacks import (
+    AsyncCallbackManager,
+    AsyncCallbackManagerForChainRun,
+    AsyncCallbackManagerForLLMRun,
+    BaseCallbackHandler,
+    CallbackManager,
+    CallbackManagerForChainRun,
+    CallbackManagerForLLMRun,
+)
+from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
+
+__all__ = ["JUDGE", "SAMPLE", "Manager", "RunManager", "Runs"]
+
+SAMPLE = "resay:sample"
+JUDGE = "resay:judge"
+
+# LangGraph leaves runs with this tag out of its streams of messages.
+_UNSEEN = "nostream"
+
+Manager: TypeAlias = CallbackManager | AsyncCallbackManager
+RunManager: TypeAlias = (
+    CallbackManagerForChainRun
+    | AsyncCallbackManagerForChainRun
+    | CallbackManagerForLLMRun
+    | AsyncCallbackManagerForLLMRun
+)
+
+
+class Runs:
+    """Makes the child runs of one guarded call.
+
+    What feeds a stream (`astream_events`, `astream_log`, LangGraph's stream modes) hears nothing of
+    samples and judges; tracers and other callbacks do.
+
+    Args:
+        run_manager: The guarded call's own run.
+        config: Its configuration.
+    """
+
+    def __init__(self, run_manager: RunManager | None, config: RunnableConfig | None) -> None:
+        self.child = _child_of(run_manager)
+        self._config = ensure_config(config)
+        self.handlers: Sequence[BaseCallbackHandler] = (
+            run_manager.inheritable_handlers if run_manager else ()
+        )
+
+    def plain(self) -> RunnableConfig:
+        """Return a configuration without callbacks, for what must not be heard of."""
+        return patch_config(self._config, callbacks=[])  # pyright: ignore[reportArgumentType] - a list is taken too
+
+    def own(self) -> RunnableConfig | None:
+        """Return the configuration in which events of the guarded call are dispatched, if any."""
+        manager = self.child()
+        if manager.parent_run_id is None:
+            return None
+        return patch_config(self._config, callbacks=manager)
+
+    def main(self, handler: BaseCallbackHandler, *, hidden: bool) -> RunnableConfig:
+        """Return the configuration of the run that gives the answer.
+
+        Args:
+            handler: A handler that hears of it too.
+            hidden: Whether no stream may show it, because the answer may be withheld.
+        """
+        manager = self.child()
+        if hidden:
+            _hide(manager)
+        manager.add_handler(handler)
+        return patch_config(self._config, callbacks=manager)
+
+    def manager(self, name: str) -> Manager:
+        """Return the callbacks of a child run that no stream shows.
+
+        Args:
+            name: The run's name, which is among its tags too.
+        """
+        manager = self.child()
+        _hide(manager)
+        manager.add_tags([name])
+        manager.add_metadata({"resay_call": name})
+        return manager
+
+    def config(self, name: str, handler: BaseCallbackHandler) -> RunnableConfig:
+        """Return the configuration of a child run that no stream shows.
+
+        Args:
+            name: The run's name.
+            handler: A handler that hears of it too.
+        """
+        manager = self.manager(name)
+        manager.add_handler(handler)
+        return patch_config(self._config, callbacks=manager, run_name=name)
+
+
+def _child_of(run_manager: RunManager | None) -> Callable[[], Manager]:
+    if isinstance(run_manager, (CallbackManagerForChainRun, AsyncCallbackManagerForChainRun)):
+        return run_manager.get_child
+    if run_manager is None:
+        return lambda: CallbackManager(handlers=[])
+
+    def child() -> Manager:
+        # The run of a language model has no children of its own making.
+        asynchronous = isinstance(run_manager, AsyncCallbackManagerForLLMRun)
+        manager = (AsyncCallbackManager if asynchronous else CallbackManager)(
+            handlers=[], parent_run_id=run_manager.run_id
+        )
+        manager.set_handlers(run_manager.inheritable_handlers)
+        manager.add_tags(run_manager.inheritable_tags)
+        manager.add_metadata(run_manager.inheritable_metadata)
+        return manager
+
+    return child
+
+
+def _hide(manager: Manager) -> None:
+    manager.handlers = _unstreamed(manager.handlers)
+    manager.inheritable_handlers = _unstreamed(manager.inheritable_handlers)
+    manager.add_tags([_UNSEEN])
+
+
+def _unstreamed(handlers: Sequence[BaseCallbackHandler]) -> list[Any]:
+    # LangChain's own mark of a handler that feeds a stream.
+    return [h for h in handlers if not hasattr(h, "tap_output_iter")]

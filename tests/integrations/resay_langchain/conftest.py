@@ -1,0 +1,63 @@
+"""A chat model over real HTTP, and both ways to ask it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from langchain_core.runnables import Runnable
+from langchain_openai import ChatOpenAI
+
+from langchain_kit import WORLD
+from resay.testing import SimulatedProvider
+
+
+@pytest.fixture
+def provider() -> Iterator[SimulatedProvider]:
+    with SimulatedProvider(seed=5, world=WORLD) as provider:
+        yield provider
+
+
+MakeModel = Callable[..., ChatOpenAI]
+
+
+@pytest.fixture
+async def make_model(provider: SimulatedProvider) -> AsyncIterator[MakeModel]:
+    # Clients of its own, so that no connection outlives the test's event loop.
+    with httpx.Client() as client:
+        async with httpx.AsyncClient() as async_client:
+
+            def make(**kwargs: Any) -> ChatOpenAI:
+                return ChatOpenAI(
+                    model="simulated",
+                    base_url=provider.base_url,
+                    api_key="simulated",
+                    max_retries=0,
+                    http_client=client,
+                    http_async_client=async_client,
+                    **kwargs,
+                )
+
+            yield make
+
+
+@pytest.fixture
+async def model(make_model: MakeModel) -> ChatOpenAI:
+    return make_model()
+
+
+Ask = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(params=["invoke", "ainvoke"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Both ways to ask. The synchronous one runs inside a running event loop, as in a notebook."""
+
+    async def ask(runnable: Runnable[Any, Any], value: Any, config: Any = None, **kwargs: Any):
+        if request.param == "invoke":
+            return runnable.invoke(value, config, **kwargs)
+        return await runnable.ainvoke(value, config, **kwargs)
+
+    return ask

@@ -1,0 +1,96 @@
+"""What the tests of the LangChain adapter share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
+
+from resay.testing import Invention, SimulatedProvider, Subject, World
+
+N = 3
+# Calls are counted, and what was answered before is not asked again.
+UNCACHED = {"cache": {"store": "none"}}
+JUDGED = UNCACHED | {
+    "chain": [{"method": "prompt", "mode": "per_sample"}],
+    "sampling": {"max": N},
+}
+PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
+UNJUDGED = UNCACHED | {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+MESSAGE = "No answer today."
+REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
+RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}
+
+MADE_UP, KNOWN = "What is the Zorblatt?", "What is Canberra?"
+WORLD = World(
+    [
+        Subject(
+            "Zorblatt",
+            inventions=[
+                Invention("The Zorblatt was built in {year} by {person}."),
+                Invention("Every year {number:1000-90000} people visit it."),
+                Invention("A copy of it stands in {place}, made by {person}."),
+            ],
+        ),
+        Subject(
+            "Canberra",
+            facts=[
+                ["Canberra is the capital of Australia.", "The capital of Australia is Canberra."],
+                ["The city was founded in 1913.", "In 1913 the city was founded."],
+                ["Its lake was made in 1963.", "In 1963 its lake was made."],
+                ["Parliament sits in Canberra.", "In Canberra sits Parliament."],
+            ],
+        ),
+    ]
+)
+PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{question}")])
+
+
+class Start(NamedTuple):
+    name: str
+    parent: UUID | None
+    tags: list[str]
+    metadata: dict[str, Any]
+
+
+class Recorder(BaseCallbackHandler):
+    """Remembers the runs and the verdicts it is told of."""
+
+    run_inline = True
+
+    def __init__(self):
+        self.runs: dict[UUID, Start] = {}
+        self.messages: dict[UUID, AIMessage] = {}
+        self.verdicts: list[dict[str, Any]] = []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"])
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"] or serialized["name"])
+
+    def _add(self, run_id, kwargs, name):
+        self.runs[run_id] = Start(name, kwargs["parent_run_id"], kwargs["tags"], kwargs["metadata"])
+
+    def on_llm_end(self, response, *, run_id, **kwargs):
+        self.messages[run_id] = response.generations[0][0].message
+
+    def on_custom_event(self, name, data, **kwargs):
+        assert name == "resay_verdict"
+        self.verdicts.append(data)
+
+    def named(self, name: str) -> dict[UUID, Start]:
+        return {run_id: run for run_id, run in self.runs.items() if run.name == name}
+
+
+def verdict_of(message: AIMessage) -> dict[str, Any]:
+    return message.response_metadata["hallucination"]
+
+
+def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
+    """What was sent, main call and samples alone or what the judge was asked alone."""
+    sent = [dict(request.body or {}) for request in provider.requests]
+    return [b for b in sent if b["messages"][-1]["content"].startswith("Context:") is judged]

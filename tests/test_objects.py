@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, Verdict
+from resay.objects import fields_in, object_in, passage_of, rendered
+from resay.providers.base import Completion, Completions, ToolCall
+from resay.query import Query
+from resay.testing import SimulatedProvider
+
+pytestmark = pytest.mark.anyio
+
+MODEL = "openai/simulated"
+POLICY: dict[str, Any] = {
+    "chain": [{"method": "ngram"}],
+    "sampling": {"max": 4, "min": 3, "confidence": None},
+    "cache": {"store": "none"},
+}
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+VALUES = st.recursive(
+    LEAVES, lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(), v, max_size=3)
+)
+OBJECTS = st.dictionaries(st.text(), VALUES, max_size=4) | st.lists(VALUES, max_size=4)
+
+
+@given(OBJECTS)
+def test_an_object_is_read_back_field_by_field(value: Any) -> None:
+    text = rendered(value)
+    passage = passage_of(value)
+    assert [s.text for s in passage.sentences] == text.split("\n")
+    assert all(passage.text[s.start : s.end] == s.text for s in passage.sentences)
+    leaves = list(fields_in(text).values())
+    assert len(leaves) == len(text.split("\n"))
+    assert all(not isinstance(leaf, (dict, list)) or not leaf for leaf in leaves)
+
+
+def test_paths_say_where_a_value_stands() -> None:
+    value = {"name": "Ada", "tags": ["a", "b"], "at": {"city name": None}, "none": []}
+    assert rendered(value).split("\n") == [
+        'name: "Ada"',
+        'tags[0]: "a"',
+        'tags[1]: "b"',
+        'at["city name"]: null',
+        "none: []",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("completion", "expected"),
+    [
+        (Completion('{"a": 1}'), {"a": 1}),
+        (Completion('Here it is:\n```json\n{"a": 1}\n```\nWell?'), {"a": 1}),
+        (Completion("[1, 2]"), [1, 2]),
+        (Completion("42"), None),
+        (Completion("I cannot say."), None),
+        (Completion("", calls=(ToolCall("person", '{"a": 1}'),)), {"a": 1}),
+        (Completion("", calls=(ToolCall("person", '{"a"'),)), None),
+        (Completion("", calls=(ToolCall("weather", '{"a": 1}'),)), None),
+        (
+            Completion("", calls=(ToolCall("person", '{"a": 1}'), ToolCall("person", "{}", 1))),
+            [{"a": 1}, {}],
+        ),
+    ],
+)
+def test_an_object_is_found_where_it_stands(completion: Completion, expected: Any) -> None:
+    assert object_in(completion, Query((), object_tools=("person",))) == expected
+
+
+class Recorded:
+    """Answers with completions as they are."""
+
+    def __init__(self, *completions: Completion) -> None:
+        self._completions = iter(completions)
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions((next(self._completions),))
+
+
+async def verdict_on(answers: Sequence[Any], **policy: Any) -> Verdict:
+    """The verdict on the first of some objects, with the others as its samples."""
+    provider = Recorded(*(Completion(json.dumps(answer)) for answer in answers))
+    sampling = {"max": len(answers) - 1, "min": 2}
+    guard = Guard(POLICY | {"sampling": sampling} | policy, provider=provider)
+    return (await guard.aask("Who?", response_format={"type": "json_object"})).verdict
+
+
+def scores(verdict: Verdict) -> dict[str, float | None]:
+    return {s.text.partition(": ")[0]: s.score for s in verdict.sentences}
+
+
+async def test_fields_are_scored_by_the_samples_that_disagree() -> None:
+    verdict = await verdict_on(
+        [
+            {"name": "Ada Lovelace", "year": 1815, "city": "London"},
+            {"name": "ada  lovelace", "year": 1815.0, "city": "Paris"},
+            {"name": "Ada Lovelace", "year": 1816, "city": "Rome"},
+            {"name": "Ada Lovelace", "year": 1815},
+        ]
+    )
+    assert scores(verdict) == {"name": 0.0, "year": pytest.approx(1 / 3), "city": 1.0}
+    assert verdict.structured
+    assert verdict.flagged
+    assert verdict.reason == "1 of 3 fields > 0.50 with 3 samples"
+    (flagged,) = verdict.flagged_sentences
+    assert flagged.contradicted_by is not None
+    assert flagged.contradicted_by.text == 'city: "Paris"'
+
+
+async def test_small_objects_may_repeat() -> None:
+    verdict = await verdict_on([{"name": "Ada"}] * 4)
+    assert (verdict.decision, verdict.score) == ("consistent", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "score"),
+    [
+        ({"tags": ["a", "b"]}, {"tags": ["b", "a"]}, 0.0),
+        ({"tags": ["a", "c"]}, {"tags": ["b", "a"]}, 0.5),
+        ({"tags": []}, {"tags": ["a"]}, 1.0),
+        ({"tags": []}, {}, 0.0),
+        ({"note": None}, {}, 0.0),
+        ({"note": None}, {"note": "x"}, 1.0),
+        ({"ok": True}, {"ok": 1}, 1.0),
+        ({"at": {"city": "Rome"}}, {"at": {"city": "ROME"}}, 0.0),
+        ({"at": {"city": "Rome"}}, {"city": "Rome"}, 1.0),
+        # Of eight words and a point, `seven` is nowhere in the other.
+        (
+            {"text": "It was built in seven years by Rome."},
+            {"text": "In nine years it was built by Rome."},
+            pytest.approx(1 / 9),
+        ),
+    ],
+)
+async def test_values_agree_or_not(value: Any, other: Any, score: float) -> None:
+    assert (await verdict_on([value, other, other])).score == score
+
+
+async def test_what_is_ignored_is_not_scored() -> None:
+    verdict = await verdict_on(
+        [
+            {"id": 1, "items": [{"sku": "a", "n": 1}]},
+            {"id": 2, "items": [{"sku": "b", "n": 1}]},
+            {"id": 3, "items": [{"sku": "c", "n": 1}]},
+        ],
+        structured={"ignore": ["id", "items[].sku"]},
+    )
+    assert scores(verdict) == {"id": None, "items[0].sku": None, "items[0].n": 0.0}
+    assert verdict.decision == "consistent"
+
+
+async def test_an_answer_without_the_object_is_inconclusive() -> None:
+    provider = Recorded(*[Completion("I would rather not say.")] * 5)
+    answer = await Guard(POLICY, provider=provider).aask(
+        "Who?", response_format={"type": "json_object"}
+    )
+    assert answer.verdict.decision == "inconclusive"
+    assert answer.verdict.reason == "the answer holds no object, as was asked for"
+
+
+async def test_objects_may_be_left_unchecked(simulated: SimulatedProvider) -> None:
+    guard = Guard(POLICY | {"structured": {"check": "none"}}, model=MODEL)
+    answer = await guard.aask(
+        "Who? In JSON.", response_format={"type": "json_object"}, **simulated.params
+    )
+    assert answer.verdict.decision == "skipped"
+    assert answer.verdict.reason == "the policy does not check structured answers"
+    assert simulated.calls == 1
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_a_schema_is_enough_for_a_check_by_fields(simulated: SimulatedProvider) -> None:
+    schema = {
+        "name": "building",
+        "schema": {
+            "type": "object",
+            "properties": {"architect": {"type": "string"}, "cost": {"type": "integer"}},
+            "required": ["architect", "cost"],
+        },
+    }
+    guard = Guard(POLICY, model=MODEL)
+    answer = await guard.aask(
+        "Tell me about the Sydney Harbour Bridge.",
+        response_format={"type": "json_schema", "json_schema": schema},
+        **simulated.params,
+    )
+    assert set(scores(answer.verdict)) == {"architect", "cost"}
+    assert answer.verdict.via == "litellm"
+    assert answer.annotated() == answer.response
+    assert json.loads(answer.response).keys() == {"architect", "cost"}
+
+
+async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
+    calls = [ToolCall("person", json.dumps({"name": name})) for name in ("Ada", "Ada", "Eve")]
+    provider = Recorded(*(Completion("", calls=(call,)) for call in calls))
+    guard = Guard(POLICY | {"sampling": {"max": 2, "min": 2}}, provider=provider)
+    query = Query.of("Who?", tools=[{"type": "function", "function": {"name": "person"}}])
+    answer = await guard.aask(replace(query, object_tools=("person",)))
+    assert scores(answer.verdict) == {"name": 0.5}
+
+
+async def test_another_tool_than_the_objects_is_a_call() -> None:
+    provider = Recorded(Completion("", calls=(ToolCall("weather", "{}"),)))
+    guard = Guard(POLICY | {"on_error": "block"}, provider=provider)
+    answer = await guard.aask("Who?", response_format={"type": "json_object"}, tools=[{}])
+    assert (answer.verdict.decision, answer.action) == ("skipped", "allow")
+
+
+async def test_words_before_a_call_are_not_checked() -> None:
+    provider = Recorded(Completion("Let me look.", calls=(ToolCall("weather", "{}"),)))
+    guard = Guard(POLICY | {"on_error": "block"}, provider=provider)
+    answer = await guard.aask("How is the weather?", tools=[{}])
+    assert (answer.text, answer.verdict.reason) == ("Let me look.", "the answer calls tools")
+
+
+async def test_a_sample_that_calls_a_tool_says_nothing() -> None:
+    call = (ToolCall("weather", "{}"),)
+    provider = Recorded(Completion("It is sunny."), *[Completion("Let me look.", calls=call)] * 4)
+    verdict = (await Guard(POLICY, provider=provider).aask("How is it?", tools=[{}])).verdict
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason.startswith("0 usable samples")
+
+
+async def test_an_empty_answer_is_skipped() -> None:
+    verdict = (await Guard(POLICY, provider=Recorded(Completion(" "))).aask("Who?")).verdict
+    assert (verdict.decision, verdict.reason) == ("skipped", "the answer has no words")
