@@ -6,12 +6,21 @@ Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible s
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_openai import ChatOpenAI
 
-from resay_langchain import guard
+from resay_langchain import guard, verdict_of
 
 prompt = ChatPromptTemplate.from_template("Tell me about {subject}.")
-chain = guard(prompt | ChatOpenAI(model="gpt-4.1-mini"))
-message = chain.invoke({"subject": "the Sydney Harbour Bridge"})
+chain = prompt | ChatOpenAI(model="gpt-4.1-mini")
+question = {"subject": "the Sydney Harbour Bridge"}
 
-verdict = message.response_metadata["hallucination"]
-print(message.content)
-print(verdict["decision"], "-", verdict["reason"])
+# The answer is given as it is, with its verdict.
+message = guard(chain).invoke(question)
+verdict = verdict_of(message)
+print(message.text)
+print(verdict.decision, "-", verdict.reason)
+for sentence in verdict.flagged_sentences:
+    print(f"{sentence.score:.2f}  {sentence.text}")
+
+# A flagged answer is withheld, and the policy's message stands in its place.
+policy = {"chain": [{"method": "prompt"}], "action": {"do": "block", "message": "I am not sure."}}
+message = guard(chain, policy).invoke(question)
+print(message.text, "-", message.response_metadata["hallucination"]["reason"])

@@ -65,6 +65,7 @@ class Recorder(BaseCallbackHandler):
         self.runs: dict[UUID, Start] = {}
         self.messages: dict[UUID, AIMessage] = {}
         self.verdicts: list[dict[str, Any]] = []
+        self.failed: dict[UUID, BaseException] = {}
 
     def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
         self._add(run_id, kwargs, kwargs["name"])
@@ -77,6 +78,9 @@ class Recorder(BaseCallbackHandler):
 
     def on_llm_end(self, response, *, run_id, **kwargs):
         self.messages[run_id] = response.generations[0][0].message
+
+    def on_llm_error(self, error, *, run_id, **kwargs):
+        self.failed[run_id] = error
 
     def on_custom_event(self, name, data, **kwargs):
         assert name == "resay_verdict"

@@ -60,6 +60,11 @@ def test_on_error_says_what_an_inconclusive_verdict_does(action: str) -> None:
     assert (answer.text == RESPONSE) is (action != "block")
 
 
-def test_there_is_nothing_to_withhold_in_an_empty_response() -> None:
-    answer = guard(on_error="block").apply("", UNSURE)
+def test_there_is_nothing_to_withhold_in_what_is_skipped() -> None:
+    skipped = Verdict("skipped", None, "the answer calls tools")
+    answer = guard(on_error="block").apply("", skipped)
     assert (answer.text, answer.action) == ("", "allow")
+
+
+def test_an_object_without_a_text_is_withheld_as_any_other_answer() -> None:
+    assert guard(on_error="block").apply("", UNSURE).blocked

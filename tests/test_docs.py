@@ -31,6 +31,7 @@ def openai_at_home(
     """Send what goes to OpenAI to the simulated provider; run in a folder with the policy."""
     monkeypatch.setenv("OPENAI_API_KEY", "simulated")
     monkeypatch.setenv("OPENAI_BASE_URL", simulated.base_url)
+    monkeypatch.setenv("OPENAI_API_BASE", simulated.base_url)  # LlamaIndex knows only this one
     (tmp_path / "policy.yaml").write_text(blocks("yaml")[0])
     (tmp_path / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):

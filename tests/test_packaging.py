@@ -32,9 +32,11 @@ def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "resay",
         "resay_langchain",
+        "resay_llamaindex",
     }
     assert "resay/py.typed" in names
     assert "resay_langchain/py.typed" in names
+    assert "resay_llamaindex/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

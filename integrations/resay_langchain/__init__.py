@@ -10,17 +10,36 @@ message.response_metadata["hallucination"]["decision"]  # consistent, flagged, â
 ```
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from resay_langchain._callback import HallucinationCallback, VerdictCollector
 from resay_langchain._guard import GuardedRunnable, guard
 from resay_langchain._model import GuardedChatModel
 from resay_langchain._outcome import VERDICT_KEY, verdict_of
 from resay_langchain._request import VERDICT_EVENT
+
+if TYPE_CHECKING:
+    from resay_langchain._middleware import HallucinationGuardMiddleware
 
 __all__ = [
     "VERDICT_EVENT",
     "VERDICT_KEY",
     "GuardedChatModel",
     "GuardedRunnable",
+    "HallucinationCallback",
+    "HallucinationGuardMiddleware",
+    "VerdictCollector",
     "guard",
     "verdict_of",
 ]
 
+
+def __getattr__(name: str) -> Any:
+    # Agents come with the package langchain, which models and chains can do without.
+    if name != "HallucinationGuardMiddleware":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from resay_langchain._middleware import HallucinationGuardMiddleware
+
+    return HallucinationGuardMiddleware

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -17,6 +16,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig, patch_config
+from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
 from resay.errors import ConfigurationError
@@ -24,22 +24,14 @@ from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._asking import Asking, Reads
 from resay_langchain._fitness import check_runnable
+from resay_langchain._given import PolicyLike, asked_for, guard_of, with_standard
 from resay_langchain._grafting import grafted
 from resay_langchain._nesting import inside_guard
 from resay_langchain._request import Request
 from resay_langchain._runs import RunManager, Runs
 from resay_langchain._watch import Watch, watch_among
 
-if TYPE_CHECKING:
-    from langchain_core.tools import BaseTool
-
-__all__ = ["GuardedChatModel", "PolicyLike", "guard_of"]
-
-PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
-
-# Of LangChain's standard parameters those that go with each request. The others (`timeout`,
-# `max_retries`, keys) are for the client, which is there already.
-_STANDARD = ("temperature", "max_tokens", "stop", "streaming")
+__all__ = ["GuardedChatModel"]
 
 # How what a call already knows reaches the methods that LangChain calls in between.
 _CALL = "resay_call"
@@ -51,15 +43,6 @@ class _Call:
 
     runs: Runs
     reads: Reads | None
-
-
-def guard_of(policy: PolicyLike) -> Guard:
-    """Return a guard as it is, and make one of whatever describes a policy.
-
-    Raises:
-        PolicyError: The policy is not valid.
-    """
-    return policy if isinstance(policy, Guard) else Guard(policy)
 
 
 class GuardedChatModel(BaseChatModel):
@@ -123,11 +106,12 @@ class GuardedChatModel(BaseChatModel):
                 f"GuardedChatModel takes a chat model, not {type(model).__name__!r}; guard() takes"
                 " other runnables"
             )
-        model = _with_standard(model, fields)
+        model = with_standard(model, fields)
         unknown = fields.keys() - type(self).model_fields.keys()
         if unknown:
             raise ConfigurationError(
-                f"{sorted(unknown)[0]!r} is no field of GuardedChatModel; set it on the model inside"
+                f"{sorted(unknown)[0]!r} is no field of GuardedChatModel; set it on the model"
+                " inside"
             )
         guard = guard_of(policy)
         check_runnable(model, guard.policy)
@@ -147,6 +131,12 @@ class GuardedChatModel(BaseChatModel):
         made._set_up(model, guard, {})  # noqa: SLF001 - its own
         made._reads = reads  # noqa: SLF001 - its own
         return made
+
+    @property
+    def model_name(self) -> str | None:
+        """The name of the model inside, whatever its class calls it."""
+        names = (getattr(self.model, key, None) for key in ("model_name", "model", "model_id"))
+        return next((name for name in names if isinstance(name, str)), None)
 
     @property
     def _llm_type(self) -> str:
@@ -351,7 +341,7 @@ class GuardedChatModel(BaseChatModel):
         name = self.model.get_name()
         manager = Runs(run_manager, config).child()
         told = patch_config(config, callbacks=manager, run_name=name)
-        return told, _Call(Runs(run_manager, config), self._reads or _asked_for(kwargs))
+        return told, _Call(Runs(run_manager, config), self._reads or asked_for(kwargs))
 
     def _request(
         self,
@@ -417,20 +407,3 @@ class GuardedChatModel(BaseChatModel):
 
 async def _only(value: LanguageModelInput) -> AsyncIterator[LanguageModelInput]:
     yield value
-
-
-def _asked_for(kwargs: Mapping[str, Any]) -> Reads | None:
-    """Return what an answer is read as, by the note that `with_structured_output` leaves."""
-    noted: Any = kwargs.get("ls_structured_output_format")
-    if not isinstance(noted, dict):
-        return None
-    method = cast("dict[str, Any]", noted).get("kwargs", {}).get("method")
-    return "tools" if method == "function_calling" else "json"
-
-
-def _with_standard(model: BaseChatModel, fields: dict[str, Any]) -> BaseChatModel:
-    """Take what belongs to the model inside out of the fields, and set it on a copy."""
-    names = {info.alias or name: name for name, info in type(model).model_fields.items()}
-    names |= {name: name for name in type(model).model_fields}
-    given = {names[key]: fields.pop(key) for key in _STANDARD if key in fields and key in names}
-    return model.model_copy(update=given) if given else model

@@ -101,7 +101,7 @@ def act(
     Raises:
         HallucinationBlocked: The answer is to be withheld, with an exception.
     """
-    action = "block" if withheld else _choose(policy, response, verdict)
+    action = "block" if withheld else _choose(policy, verdict)
     text = response
     if action == "block":
         block = policy.action if isinstance(policy.action, Block) else Block()
@@ -111,10 +111,8 @@ def act(
     return Answer(text, response, action, verdict, usage or verdict.usage, completion)
 
 
-def _choose(policy: Policy, response: str, verdict: Verdict) -> Action:
+def _choose(policy: Policy, verdict: Verdict) -> Action:
     if verdict.flagged:
         return policy.action.do
-    if verdict.inconclusive and response.strip():
-        return policy.on_error
-    # Nothing speaks against it, or there are no words to withhold: a pure tool call.
-    return "allow"
+    # Nothing speaks against what is consistent; in what is skipped there is nothing to withhold.
+    return policy.on_error if verdict.inconclusive else "allow"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from resay.errors import ConfigurationError
 
@@ -315,7 +315,8 @@ class Verdict:
             A dictionary; `Verdict.from_dict` reads it back.
         """
         shown = self if content else self._without_content()
-        return asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
+        data = asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
+        return cast("dict[str, Any]", _listed(data))
 
     def _without_content(self) -> Verdict:
         return replace(
@@ -339,6 +340,15 @@ class Verdict:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
         # Outside of the handler, whose exception holds the words of the response.
         raise ConfigurationError(f"this is no verdict; look at {', '.join(places)}")
+
+
+def _listed(value: Any) -> Any:
+    """Return a value as it comes back from JSON, where there are no tuples."""
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_listed(item) for item in cast("Sequence[Any]", value)]
+    return value
 
 
 def _bare(sentence: SentenceVerdict) -> SentenceVerdict:

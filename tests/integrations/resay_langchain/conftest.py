@@ -61,3 +61,21 @@ def ask(request: pytest.FixtureRequest) -> Ask:
         return await runnable.ainvoke(value, config, **kwargs)
 
     return ask
+
+
+@pytest.fixture
+async def make_model_at() -> AsyncIterator[Callable[..., ChatOpenAI]]:
+    """Makes a model for any provider: one that litellm can stand in for, or one that it cannot."""
+    async with httpx.AsyncClient(timeout=30) as client:
+
+        def make(provider: SimulatedProvider, *, plain: bool) -> ChatOpenAI:
+            model = ChatOpenAI(
+                model="simulated", base_url=provider.base_url, api_key="simulated", max_retries=0
+            )
+            root = model.root_async_client.with_options(http_client=client)
+            # The clients alone decide who sends: what the model says about them is not looked at.
+            fields = {} if plain else {"http_async_client": client}
+            fields |= {"root_async_client": root, "async_client": root.chat.completions}
+            return model.model_copy(update=fields)
+
+        yield make

@@ -1,0 +1,400 @@
+"""Guarding an agent's model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ContextT,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+    PrivateStateAttr,
+    ResponseT,
+    hook_config,
+)
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.types import Command
+from typing_extensions import NotRequired
+
+from resay.actions import act
+from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.guard import Guard
+from resay.policy import Block, Policy
+from resay.verdict import Verdict
+from resay_langchain._fitness import check_runnable
+from resay_langchain._given import PolicyLike, guard_of
+from resay_langchain._grafting import grafted
+from resay_langchain._model import GuardedChatModel
+from resay_langchain._nesting import inside_guard
+from resay_langchain._outcome import VERDICT_KEY, verdict_data, withheld
+from resay_langchain._watch import Watch, documents_in
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+    from langgraph.runtime import Runtime
+
+__all__ = ["HallucinationGuardMiddleware", "HallucinationState"]
+
+ExitBehavior = Literal["error", "end", "replace"]
+
+_ENDS = "hallucination_ends"
+
+_UNGUARDED = (
+    "the answer does not come from the guarded model; in the list of middleware, put"
+    " HallucinationGuardMiddleware after whatever asks another model, such as"
+    " ModelFallbackMiddleware, or changes the answer"
+)
+
+
+class HallucinationState(AgentState[ResponseT]):
+    """The state of a guarded agent.
+
+    Attributes:
+        hallucination: The verdict on the last answer, as `Verdict.to_dict` gives it, with the
+            `action` that was taken. `verdict_of(state)` reads it.
+    """
+
+    hallucination: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
+    # Whether the run is to end now. It is of no interest after that, so no checkpoint has it.
+    hallucination_ends: NotRequired[Annotated[bool, UntrackedValue, PrivateStateAttr]]
+
+
+class HallucinationGuardMiddleware(
+    AgentMiddleware[HallucinationState[ResponseT], ContextT, ResponseT]
+):
+    """Checks what an agent's model answers, and acts on it as a policy says.
+
+    The verdict on the last answer is in the agent's state under `hallucination`, and each answer
+    has its own in `response_metadata["hallucination"]`. Turns in which the model calls tools are
+    passed on unchecked. They leave no verdict in the state where the same question was answered
+    already. No stream of the agent shows samples, judges, or a draft before the policy's `stream`
+    lets it through. Of several guards around one model the outermost acts.
+
+    Documents that tools left in `ToolMessage.artifact`, or that stand under any key of the state,
+    are references for the steps of the policy that compare with some.
+
+    Of a structured answer (`response_format`) the fields are compared with those of the samples'
+    objects. Where such an answer is withheld, `structured_response` is None and the message in its
+    place is the last one; the run ends there, whether `exit_behavior` is `end` or `replace`, since
+    LangChain would go on to ask for the object again and again.
+
+    Middleware before this one in the list sees checked answers; what comes after it is inside.
+    Fallbacks go before it and retries after it:
+
+    ```python
+    middleware=[
+        ModelFallbackMiddleware("anthropic:claude-haiku-4-5"),
+        HallucinationGuardMiddleware("policy.yaml"),
+        ModelRetryMiddleware(),
+    ]
+    ```
+
+    So each model that answers is guarded, a failed call is tried again by itself, and a verdict is
+    not. Where an agent has no tools, `sampling.start: after` keeps samples from being drawn for a
+    call that then fails. An answer that comes from another model than the guarded one, because a
+    fallback was put inside, is `inconclusive`, and the policy's `on_error` says what is done with
+    it; some of it may have been streamed by then.
+
+    One object serves any number of agents at once.
+
+    Example:
+        ```python
+        from langchain.agents import create_agent
+        from resay_langchain import HallucinationGuardMiddleware
+
+        agent = create_agent(
+            "openai:gpt-4.1-mini",
+            tools=[],
+            middleware=[HallucinationGuardMiddleware(exit_behavior="replace")],
+        )
+        result = agent.invoke({"messages": [("user", "Who designed the Harbour Bridge?")]})
+        print(result["messages"][-1].text)
+        print(result["hallucination"]["decision"])
+        ```
+    """
+
+    state_schema = HallucinationState  # pyright: ignore[reportInvalidTypeForm] - as LangChain's own
+    tools: Sequence[BaseTool] = ()
+
+    def __init__(
+        self,
+        policy: PolicyLike = None,
+        *,
+        exit_behavior: ExitBehavior | None = None,
+        violation_message: str | None = None,
+    ) -> None:
+        """Make the middleware.
+
+        Args:
+            policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None
+                for the one that `RESAY_POLICY` names, or the default.
+            exit_behavior: What a flagged answer leads to, whatever the policy's `action` is:
+                `error` raises `HallucinationBlocked` out of the agent; `replace` puts a message in
+                its place and lets the agent go on; `end` does that and ends the run, without the
+                `after_model` hooks of middleware before this one (`after_agent` hooks run in
+                either case). None for what the policy says.
+            violation_message: What is said in place of a withheld answer; None for the policy's
+                message.
+
+        Raises:
+            PolicyError: The policy is not valid.
+            ConfigurationError: `exit_behavior` is unknown, or there is a `violation_message` but
+                nothing is ever withheld.
+        """
+        super().__init__()
+        self._guard = _guard_for(guard_of(policy), exit_behavior, violation_message)
+        self._ends = exit_behavior == "end"
+
+    @property
+    def policy(self) -> Policy:
+        """What is checked, and what is done about it."""
+        return self._guard.policy
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]],
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        """Have the model asked, its answer checked and acted on.
+
+        Args:
+            request: What is asked.
+            handler: Asks.
+
+        Returns:
+            The answer and its verdict.
+
+        Raises:
+            HallucinationBlocked: The answer was withheld, and the policy or `exit_behavior` says
+                to raise.
+            ConfigurationError: The policy asks for what cannot be had from this model.
+            Exception: Whatever the model raises.
+        """
+        if _is_guarded(request):
+            return handler(request)
+        turn = _Turn(self._guard, request, ends=self._ends)
+        try:
+            response = handler(turn.request)
+        except _Withheld as held:
+            response = ModelResponse[ResponseT](result=[held.message])
+        return turn.finished(response)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        """Do what `wrap_model_call` does, on the caller's event loop."""
+        if _is_guarded(request):
+            return await handler(request)
+        turn = _Turn(self._guard, request, ends=self._ends)
+        try:
+            response = await handler(turn.request)
+        except _Withheld as held:
+            response = ModelResponse[ResponseT](result=[held.message])
+        return turn.finished(response)
+
+    # An update of `jump_to` in `wrap_model_call` would be forgotten where two other middlewares
+    # have hooks after the model.
+    @hook_config(can_jump_to=["end"])
+    def after_model(
+        self, state: HallucinationState[ResponseT], runtime: Runtime[ContextT]
+    ) -> dict[str, Any] | None:
+        """End the run where a withheld answer is to do that."""
+        return {"jump_to": "end", _ENDS: False} if state.get(_ENDS) else None
+
+    @hook_config(can_jump_to=["end"])
+    async def aafter_model(
+        self, state: HallucinationState[ResponseT], runtime: Runtime[ContextT]
+    ) -> dict[str, Any] | None:
+        """Do what `after_model` does."""
+        return self.after_model(state, runtime)
+
+
+class _Turn:
+    """One call of an agent's model; `ends` says whether a withheld answer ends the run."""
+
+    def __init__(self, guard: Guard, request: ModelRequest[Any], *, ends: bool) -> None:
+        self._policy = guard.policy
+        self._state = cast("dict[str, Any]", request.state)
+        self._ends = ends
+        found = documents_in(self._state) if guard.needs_references else ()
+        self._watch = Watch(collects=guard.needs_references, found=found)
+        model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))
+        # LangChain's type says chat model, and takes what is like one.
+        self.request = request.override(model=cast("BaseChatModel", model))
+
+    def finished(
+        self, response: ModelResponse[Any]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Return the response with its verdict, or raise `HallucinationBlocked`."""
+        answer = _answer_in(response)
+        if answer is None:
+            return response
+        if VERDICT_KEY not in answer.response_metadata:
+            answer = _unchecked(answer, self._policy, response.structured_response is not None)
+            response = _with_answer(response, answer)
+        data: dict[str, Any] = answer.response_metadata[VERDICT_KEY]
+        blocked = data["action"] == "block"
+        if blocked and getattr(self._policy.action, "exit", None) == "raise":
+            raise self._watch.blocked or HallucinationBlocked(Verdict.from_dict(data))
+        wanted_object = self._watch.structured or self.request.response_format is not None
+        update = self._update(answer, data, ends=blocked and (self._ends or wanted_object))
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def _update(self, answer: AIMessage, data: dict[str, Any], *, ends: bool) -> dict[str, Any]:
+        called = data["decision"] == "skipped" and bool(answer.tool_calls)
+        keeps = called and VERDICT_KEY in self._state and self._answered
+        update: dict[str, Any] = {} if keeps else {VERDICT_KEY: data}
+        if ends != bool(self._state.get(_ENDS)):
+            update[_ENDS] = ends
+        return update
+
+    @property
+    def _answered(self) -> bool:
+        """Whether the user's last question has an answer with a verdict already."""
+        messages: list[BaseMessage] = self._state["messages"]
+        since = takewhile(lambda m: not isinstance(m, HumanMessage), reversed(messages))
+        verdicts = (message.response_metadata.get(VERDICT_KEY) for message in since)
+        return any(verdict and verdict["decision"] != "skipped" for verdict in verdicts)
+
+
+# No failure, so nothing between the model and the guard may take it for one and try again.
+class _Withheld(BaseException):
+    """Carries a withheld message past whatever would parse it."""
+
+    def __init__(self, message: AIMessage) -> None:
+        super().__init__()
+        self.message = message
+
+
+class _AgentModel(GuardedChatModel):
+    """The guarded model of one turn."""
+
+    name: str | None = "GuardedChatModel"
+
+    def invoke(
+        self,
+        input: LanguageModelInput,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        return self._bubbling(super().invoke(input, config, stop=stop, **kwargs))
+
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        return self._bubbling(await super().ainvoke(input, config, stop=stop, **kwargs))
+
+    def _bubbling(self, message: AIMessage) -> AIMessage:
+        watch = self._watch
+        # LangChain would fail to parse it as the object it wants.
+        if watch is not None and watch.blocked is not None and watch.structured:
+            raise _Withheld(message)
+        return message
+
+
+def _is_guarded(request: ModelRequest[Any]) -> bool:
+    # By a guard around the whole agent, or by another of these around this one.
+    return inside_guard() or isinstance(request.model, _AgentModel)
+
+
+def _guarded(
+    model: object, guard: Guard, watch: Watch, tools: tuple[str, ...]
+) -> Runnable[Any, Any]:
+    def make(inside: BaseChatModel, _reads: object) -> GuardedChatModel:
+        made = _AgentModel.made(inside, guard, None)
+        check_runnable(made.model, guard.policy)
+        return made.watched(watch, tools)
+
+    runnable = cast("Runnable[Any, Any] | None", model if isinstance(model, Runnable) else None)
+    guarded = grafted(runnable, make) if runnable is not None else None
+    if guarded is None:
+        raise ConfigurationError(
+            f"the agent's model is of type {type(cast(object, model)).__name__!r}, in which no chat"
+            " model can be seen; give create_agent the chat model itself, or choose one in"
+            " wrap_model_call of a middleware before HallucinationGuardMiddleware"
+        )
+    return guarded
+
+
+def _schema_tools(response_format: object) -> tuple[str, ...]:
+    """Return the names of the tools that LangChain may offer to get an object."""
+    if response_format is None or isinstance(response_format, ProviderStrategy):
+        return ()
+    if not isinstance(response_format, ToolStrategy):
+        # A schema by itself, or one whose strategy depends on the model.
+        schema: Any = getattr(response_format, "schema", response_format)
+        response_format = ToolStrategy[Any](schema)
+    specs: Iterable[Any] = response_format.schema_specs
+    return tuple(spec.name for spec in specs)
+
+
+def _answer_in(response: ModelResponse[Any]) -> AIMessage | None:
+    answers = [m for m in response.result if isinstance(m, AIMessage)]
+    return answers[-1] if answers else None
+
+
+def _unchecked(answer: AIMessage, policy: Policy, structured: bool) -> AIMessage:
+    """Return an answer of another model than the guarded one, with a verdict that says so."""
+    verdict = Verdict("inconclusive", None, _UNGUARDED)
+    if (answer.tool_calls or answer.invalid_tool_calls) and not structured:
+        verdict = Verdict("skipped", None, "the answer calls tools")
+    # An object in the arguments of a call is an answer too.
+    words = str(answer.text) or ("object" if structured else "")
+    done = act(policy, words, verdict)
+    data = verdict_data(verdict, done.action)
+    if done.blocked:
+        return withheld(answer, done.text, data)
+    metadata = {**answer.response_metadata, VERDICT_KEY: data}
+    return answer.model_copy(update={"response_metadata": metadata})
+
+
+def _with_answer(response: ModelResponse[Any], answer: AIMessage) -> ModelResponse[Any]:
+    if answer.response_metadata[VERDICT_KEY]["action"] == "block":
+        # What comes with the answer, such as the tool's message about an object, repeats it.
+        return ModelResponse(result=[answer])
+    replaced = _answer_in(response)
+    return replace(response, result=[answer if m is replaced else m for m in response.result])
+
+
+def _guard_for(
+    guard: Guard, exit_behavior: ExitBehavior | None, violation_message: str | None
+) -> Guard:
+    if exit_behavior not in (None, "error", "end", "replace"):
+        raise ConfigurationError(
+            f"exit_behavior must be 'error', 'end', 'replace' or None, not {exit_behavior!r}"
+        )
+    action = guard.policy.action
+    if exit_behavior is None and violation_message is None:
+        return guard
+    if violation_message == "":
+        raise ConfigurationError("violation_message is ''; give some words, or None")
+    if exit_behavior is None and not isinstance(action, Block):
+        raise ConfigurationError(
+            "violation_message stands in place of a withheld answer, and this policy withholds"
+            " none; pass exit_behavior too, or set `action: {do: block}`"
+        )
+    block = action if isinstance(action, Block) else Block()
+    leaving = {"error": "raise", None: block.exit}.get(exit_behavior, "replace")
+    message = block.message if violation_message is None else violation_message
+    changed = Block.model_validate({"exit": leaving, "message": message})
+    return Guard(guard.policy.model_copy(update={"action": changed}))

@@ -1,0 +1,350 @@
+"""Guarding an LLM."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseAsyncGen,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseAsyncGen,
+    CompletionResponseGen,
+    LLMMetadata,
+)
+from llama_index.core.llms import LLM
+from llama_index.core.llms.callbacks import (
+    llm_chat_callback,  # pyright: ignore[reportUnknownVariableType] - has no types
+    llm_completion_callback,  # pyright: ignore[reportUnknownVariableType] - has no types
+)
+from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.prompts import PromptTemplate
+from llama_index.core.types import Model
+from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
+
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+from resay.policy import Policy
+from resay_llamaindex._answering import Answering, Listener
+from resay_llamaindex._asking import Asking, PolicyLike, guard_of
+from resay_llamaindex._nesting import inside_guard
+from resay_llamaindex._outcome import without_verdicts
+from resay_llamaindex._requests import Chat, Completing, Predicting
+from resay_llamaindex._structured import GuardedStructuredLLM
+
+__all__ = ["GuardedLLM"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    from llama_index.core.tools.types import BaseTool
+
+# What an LLM does to prompts before they are sent is done by whoever is asked from outside.
+_PROMPTING = (
+    "completion_to_prompt",
+    "messages_to_prompt",
+    "output_parser",
+    "pydantic_program_mode",
+    "query_wrapper_prompt",
+    "system_prompt",
+)
+
+
+def _observed_chat(method: F) -> F:
+    return cast("F", llm_chat_callback()(method))
+
+
+def _observed_completion(method: F) -> F:
+    return cast("F", llm_completion_callback()(method))
+
+
+class GuardedLLM(FunctionCallingLLM):
+    """An LLM whose answers are checked and acted on as a policy says.
+
+    It stands wherever an LLM does: in `Settings.llm`, query engines, chat engines and agents. Its
+    responses come with their verdicts in `additional_kwargs["hallucination"]`, and so do their
+    messages; `verdict_of` reads them. Every verdict is dispatched as a `HallucinationVerdictEvent`
+    too. What happens inside has the instrumentation tag `resay`: `main`, `sample` or `judge`.
+
+    Inside another guard it does nothing.
+
+    Args:
+        llm: The LLM to guard.
+        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
+            the default.
+        **kwargs: Further fields of LlamaIndex's LLMs, such as `callback_manager`.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: The policy asks for what cannot be had of this LLM.
+
+    Example:
+        ```python
+        llm = GuardedLLM(OpenAI(model="gpt-4.1-mini"), {"chain": [{"method": "ngram"}]})
+        response = llm.chat([ChatMessage("Who designed the Sydney Harbour Bridge?")])
+        verdict_of(response).flagged
+        ```
+    """
+
+    llm: SerializeAsAny[LLM] = Field(description="The LLM that is guarded.")
+    policy: Policy = Field(description="What is checked, and what is done about it.")
+
+    _answers: Answering = PrivateAttr()
+    _answers_only: bool = PrivateAttr(default=False)
+
+    def __init__(self, llm: LLM, policy: PolicyLike = None, **kwargs: Any) -> None:
+        if not isinstance(llm, LLM):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            raise ConfigurationError(
+                f"GuardedLLM takes an LLM of LlamaIndex, not {type(llm).__name__!r}"
+            )
+        guard = guard_of(policy)
+        prompting = {name: getattr(llm, name) for name in _PROMPTING}
+        super().__init__(llm=llm, policy=guard.policy, **{**prompting, **kwargs})
+        self._answers = Answering(Asking(guard, llm))
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex stores it."""
+        return "guarded_llm"
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """What the LLM inside can do."""
+        return self.llm.metadata
+
+    @property
+    def guard(self) -> Guard:
+        """Who checks and acts."""
+        return self._answers.guard
+
+    def telling(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
+        """Return a copy that tells of its verdicts in place of leaving them in messages.
+
+        Args:
+            listener: Called with each verdict.
+            answers_only: Whether to leave alone what a chat engine asks to find its way. Engines
+                ask for answers by messages, or by prompts that are formatted already.
+        """
+        copy = self.model_copy()
+        copy._answers = self._answers.telling(listener)  # noqa: SLF001 - its own
+        copy._answers_only = answers_only  # noqa: SLF001
+        return copy
+
+    def _leaves_alone(self, formatted: bool) -> bool:
+        return inside_guard() or (self._answers_only and not formatted)
+
+    @_observed_chat
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """Chat, check and act.
+
+        Args:
+            messages: The conversation; not changed.
+            **kwargs: Further arguments for the LLM inside.
+
+        Returns:
+            The LLM's response; the policy's message in its place when it is withheld.
+
+        Raises:
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+            DeadlineExceededError: There was none within `limits.deadline_s`.
+            Exception: Whatever the LLM inside raises.
+        """
+        request = Chat(without_verdicts(messages), kwargs)
+        return request.ask(self.llm) if inside_guard() else self._answers.ask(ChatResponse, request)
+
+    @_observed_chat
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """Do what `chat` does, on the caller's event loop."""
+        request = Chat(without_verdicts(messages), kwargs)
+        if inside_guard():
+            return await request.aask(self.llm)
+        return await self._answers.aask(ChatResponse, request)
+
+    @_observed_chat
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        """Hand over the response while it is written, checked as the policy's `stream` says.
+
+        Args:
+            messages: The conversation; not changed.
+            **kwargs: Further arguments for the LLM inside.
+
+        Returns:
+            Responses with all the text so far. The last one adds no text of the answer and has its
+            verdict; when the answer was withheld, it holds the policy's message alone. Iterating
+            raises what `chat` raises.
+        """
+        request = Chat(without_verdicts(messages), kwargs)
+        if inside_guard():
+            return cast("ChatResponseGen", request.stream(self.llm))
+        return self._answers.stream(ChatResponse, request)
+
+    @_observed_chat
+    async def astream_chat(
+        self, messages: Sequence[ChatMessage], **kwargs: Any
+    ) -> ChatResponseAsyncGen:
+        """Do what `stream_chat` does, on the caller's event loop."""
+        request = Chat(without_verdicts(messages), kwargs)
+        if inside_guard():
+            return cast("ChatResponseAsyncGen", await request.astream(self.llm))
+        return self._answers.astream(ChatResponse, request)
+
+    @_observed_completion
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """Complete a prompt, check and act; see `chat`."""
+        request = Completing(prompt, formatted, kwargs)
+        if self._leaves_alone(formatted):
+            return request.ask(self.llm)
+        return self._answers.ask(CompletionResponse, request)
+
+    @_observed_completion
+    async def acomplete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
+        """Do what `complete` does, on the caller's event loop."""
+        request = Completing(prompt, formatted, kwargs)
+        if self._leaves_alone(formatted):
+            return await request.aask(self.llm)
+        return await self._answers.aask(CompletionResponse, request)
+
+    @_observed_completion
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseGen:
+        """Complete a prompt, in pieces; see `stream_chat`."""
+        request = Completing(prompt, formatted, kwargs)
+        if inside_guard():
+            return cast("CompletionResponseGen", request.stream(self.llm))
+        return self._answers.stream(CompletionResponse, request)
+
+    @_observed_completion
+    async def astream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseAsyncGen:
+        """Do what `stream_complete` does, on the caller's event loop."""
+        request = Completing(prompt, formatted, kwargs)
+        if inside_guard():
+            return cast("CompletionResponseAsyncGen", await request.astream(self.llm))
+        return self._answers.astream(CompletionResponse, request)
+
+    def structured_predict(
+        self,
+        output_cls: type[Model],
+        prompt: PromptTemplate,
+        llm_kwargs: dict[str, Any] | None = None,
+        **prompt_args: Any,
+    ) -> Model:
+        """Predict an object, check it field by field and act.
+
+        It is asked for as the LLM inside does: with a schema, a tool or in words.
+
+        Args:
+            output_cls: Its class.
+            prompt: The prompt.
+            llm_kwargs: Further arguments for the LLM inside.
+            **prompt_args: What to fill the prompt with.
+
+        Returns:
+            The object. Its verdict is dispatched as an event.
+
+        Raises:
+            HallucinationBlocked: It was withheld; there is no object to give in its place.
+            Exception: Whatever the LLM inside raises.
+        """
+        request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
+        if inside_guard():
+            return cast("Model", request.ask(self.llm))
+        return cast("Model", self._answers.predict(request))
+
+    async def astructured_predict(
+        self,
+        output_cls: type[Model],
+        prompt: PromptTemplate,
+        llm_kwargs: dict[str, Any] | None = None,
+        **prompt_args: Any,
+    ) -> Model:
+        """Do what `structured_predict` does, on the caller's event loop."""
+        request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
+        if inside_guard():
+            return cast("Model", await request.aask(self.llm))
+        return cast("Model", await self._answers.apredict(request))
+
+    def stream_structured_predict(
+        self,
+        output_cls: type[Model],
+        prompt: PromptTemplate,
+        llm_kwargs: dict[str, Any] | None = None,
+        **prompt_args: Any,
+    ) -> Generator[Model, None, None]:
+        """Do what `structured_predict` does: the whole object comes at once, once it is checked."""
+        yield self.structured_predict(output_cls, prompt, llm_kwargs, **prompt_args)
+
+    async def astream_structured_predict(
+        self,
+        output_cls: type[Model],
+        prompt: PromptTemplate,
+        llm_kwargs: dict[str, Any] | None = None,
+        **prompt_args: Any,
+    ) -> AsyncGenerator[Model, None]:
+        """Do what `stream_structured_predict` does, on the caller's event loop."""
+
+        async def whole() -> AsyncGenerator[Model, None]:
+            yield await self.astructured_predict(output_cls, prompt, llm_kwargs, **prompt_args)
+
+        return whole()
+
+    def as_structured_llm(self, output_cls: type[BaseModel], **kwargs: Any) -> GuardedStructuredLLM:
+        """Return an LLM whose responses are objects, with their verdicts."""
+        return GuardedStructuredLLM(llm=self, output_cls=output_cls, **kwargs)
+
+    def _prepare_chat_with_tools(
+        self,
+        tools: Sequence[BaseTool],
+        user_msg: str | ChatMessage | None = None,
+        chat_history: list[ChatMessage] | None = None,
+        verbose: bool = False,
+        allow_parallel_tool_calls: bool = False,
+        tool_required: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        return self._function_calling._prepare_chat_with_tools_compat(  # noqa: SLF001 - of its class
+            tools,
+            user_msg=user_msg,
+            # A copy, because LLMs append to it.
+            chat_history=list(chat_history) if chat_history else None,
+            verbose=verbose,
+            allow_parallel_tool_calls=allow_parallel_tool_calls,
+            tool_required=tool_required,
+            **kwargs,
+        )
+
+    def _validate_chat_with_tools_response(
+        self,
+        response: ChatResponse,
+        tools: Sequence[BaseTool],
+        allow_parallel_tool_calls: bool = False,
+        **kwargs: Any,
+    ) -> ChatResponse:
+        return self._function_calling._validate_chat_with_tools_response(  # noqa: SLF001 - of its class
+            response, tools, allow_parallel_tool_calls=allow_parallel_tool_calls, **kwargs
+        )
+
+    def get_tool_calls_from_response(
+        self, response: ChatResponse, error_on_no_tool_call: bool = True, **kwargs: Any
+    ) -> list[ToolSelection]:
+        """Return the calls of tools in a response, as the LLM inside reads them."""
+        return self._function_calling.get_tool_calls_from_response(
+            response, error_on_no_tool_call=error_on_no_tool_call, **kwargs
+        )
+
+    @property
+    def _function_calling(self) -> FunctionCallingLLM:
+        if not isinstance(self.llm, FunctionCallingLLM):
+            raise ConfigurationError(
+                f"{type(self.llm).__name__} calls no functions; guard an LLM that does, or use a"
+                " ReActAgent"
+            )
+        return self.llm

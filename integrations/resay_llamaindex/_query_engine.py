@@ -1,0 +1,347 @@
+"""Guarding a query engine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing, closing
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import (
+    RESPONSE_TYPE,
+    AsyncStreamingResponse,
+    Response,
+    StreamingResponse,
+)
+from llama_index.core.callbacks import CBEventType, EventPayload
+from llama_index.core.llms import LLM
+from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from resay.actions import Answer
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+from resay.policy import Policy
+from resay.query import Query
+from resay.scorers import Step
+from resay.sources import Sources
+from resay.sync import run_sync
+from resay.verdict import Verdict
+from resay_llamaindex._asking import PolicyLike, guard_of
+from resay_llamaindex._engines import (
+    can_retrieve,
+    copy_for_samples,
+    gives_objects,
+    llm_of,
+    streams,
+    synthesizer_of,
+)
+from resay_llamaindex._fresh import for_judging, for_sampling
+from resay_llamaindex._llm import GuardedLLM
+from resay_llamaindex._nesting import inside_guard
+from resay_llamaindex._outcome import VERDICT_KEY
+from resay_llamaindex._providers import JudgeProvider
+from resay_llamaindex._running import Recorder, aparts_of, last_raw, parts_of
+from resay_llamaindex._synthesis import (
+    EngineProvider,
+    Found,
+    Querying,
+    Synthesis,
+    references_in,
+)
+from resay_llamaindex._ways import InLoop, InThreads, Way, in_thread
+
+__all__ = ["GuardedQueryEngine"]
+
+Nodes = Sequence[NodeWithScore]
+
+
+class GuardedQueryEngine(BaseQueryEngine):
+    """A query engine whose answers are checked and acted on as a policy says.
+
+    Nodes are retrieved once; the answer and its samples are written from the same ones, so that
+    samples differ by what the model makes up alone. The texts of the nodes are the references of
+    steps with `evidence: references`. An engine that cannot retrieve is asked again as a whole.
+
+    A response comes with its verdict in `metadata["hallucination"]`, a streaming one when it was
+    read; `verdict_of` reads it. A guarded LLM inside does nothing.
+
+    Args:
+        query_engine: The engine to guard.
+        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
+            that of a guarded LLM inside, or the default.
+        llm: Who judges where the policy names no judge; None for the LLM that writes the answers.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: The policy asks for what cannot be had of this engine.
+
+    Example:
+        ```python
+        engine = GuardedQueryEngine(index.as_query_engine(), "policy.yaml")
+        response = engine.query("Who designed the Sydney Harbour Bridge?")
+        verdict_of(response).flagged
+        ```
+    """
+
+    def __init__(
+        self, query_engine: BaseQueryEngine, policy: PolicyLike = None, llm: LLM | None = None
+    ) -> None:
+        if not isinstance(query_engine, BaseQueryEngine):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            raise ConfigurationError(
+                "GuardedQueryEngine takes a query engine of LlamaIndex, not"
+                f" {type(query_engine).__name__!r}"
+            )
+        super().__init__(query_engine.callback_manager)
+        self._query_engine = query_engine
+        inside = llm_of(query_engine)
+        if isinstance(inside, GuardedLLM) and policy is None:
+            policy = inside.guard
+        self._guard = guard_of(policy)
+        self._listener: Callable[[dict[str, Any]], None] | None = None
+        writer = _unguarded(inside)
+        judge = _unguarded(llm) or writer
+        _check_policy(self._guard.policy, judge, query_engine)
+        # Made once, so that their clients keep their connections.
+        self._sampler = for_sampling(writer, self._guard.policy.sampling) if writer else None
+        self._judge = for_judging(judge) if judge else None
+
+    @property
+    def guard(self) -> Guard:
+        """Who checks and acts."""
+        return self._guard
+
+    def telling(self, listener: Callable[[dict[str, Any]], None]) -> GuardedQueryEngine:
+        """Return a copy that tells of its verdicts.
+
+        Args:
+            listener: Called with each verdict.
+        """
+        copied = copy(self)
+        copied._listener = listener  # noqa: SLF001 - its own
+        return copied
+
+    # Its prompts are those of the engine inside, by the same names.
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return self._query_engine._get_prompt_modules()  # noqa: SLF001 - the mixin's own protocol
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return self._query_engine._get_prompts()  # noqa: SLF001
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        self._query_engine._update_prompts(prompts)  # noqa: SLF001
+
+    def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """Do what the engine inside does."""
+        return self._query_engine.retrieve(query_bundle)
+
+    async def aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """Do what the engine inside does."""
+        return list(await self._aretrieve(query_bundle))
+
+    def synthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Nodes | None = None,
+    ) -> RESPONSE_TYPE:
+        """Write an answer from nodes, check it and act."""
+        further = tuple(additional_source_nodes or ())
+        if inside_guard():
+            return self._query_engine.synthesize(query_bundle, nodes, further)
+        found = Found(tuple(nodes), further)
+        return self._answer(query_bundle, found, Recorder(self._listener))
+
+    async def asynthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Nodes | None = None,
+    ) -> RESPONSE_TYPE:
+        """Do what `synthesize` does, on the caller's event loop."""
+        further = tuple(additional_source_nodes or ())
+        if inside_guard():
+            return await self._query_engine.asynthesize(query_bundle, nodes, further)
+        found = Found(tuple(nodes), further)
+        return await self._aanswer(query_bundle, found, Recorder(self._listener))
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if inside_guard():
+            return self._query_engine.query(query_bundle)
+        recorder = Recorder(self._listener)
+        with self.callback_manager.event(
+            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query_bundle.query_str}
+        ) as event:
+            response = self._answer(query_bundle, self._find(query_bundle), recorder)
+            event.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if inside_guard():
+            return await self._query_engine.aquery(query_bundle)
+        recorder = Recorder(self._listener)
+        with self.callback_manager.event(
+            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query_bundle.query_str}
+        ) as event:
+            found = await self._afind(query_bundle)
+            response = await self._aanswer(query_bundle, found, recorder)
+            event.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    def _find(self, bundle: QueryBundle) -> Found | None:
+        """Return what is found; None where the engine does not say."""
+        if not can_retrieve(self._query_engine):
+            return None
+        try:
+            return Found(tuple(self._query_engine.retrieve(bundle)))
+        # An engine may pass this on to another that cannot.
+        except NotImplementedError:
+            return None
+
+    async def _afind(self, bundle: QueryBundle) -> Found | None:
+        if not can_retrieve(self._query_engine):
+            return None
+        try:
+            return Found(tuple(await self._aretrieve(bundle)))
+        except NotImplementedError:
+            return None
+
+    async def _aretrieve(self, bundle: QueryBundle) -> Nodes:
+        retrieve = getattr(self._query_engine, "aretrieve", None)
+        if retrieve is None:
+            return await in_thread(partial(self._query_engine.retrieve, bundle))
+        return await retrieve(bundle)
+
+    def _answer(self, bundle: QueryBundle, found: Found | None, told: Recorder) -> RESPONSE_TYPE:
+        if self._found_nothing(found):
+            return _unasked(self._query_engine.synthesize(bundle, []), told)
+        query, sources = self._query_of(bundle), self._sources(bundle, found, InThreads())
+        references = references_in(found.nodes) if found else ()
+        if found is not None and streams(self._query_engine):
+            stream = self._guard.arun_stream(query, sources, references=references)
+            metadata = found.metadata
+            tokens = _tokens(parts_of(stream), told, metadata)
+            return StreamingResponse(tokens, found.sources, metadata)
+        with told.watching():
+            answer = run_sync(self._guard.arun, query, sources, references=references)
+        return _response(answer, told.record(answer))
+
+    async def _aanswer(
+        self, bundle: QueryBundle, found: Found | None, told: Recorder
+    ) -> RESPONSE_TYPE:
+        if self._found_nothing(found):
+            return _unasked(await self._query_engine.asynthesize(bundle, []), told)
+        query, sources = self._query_of(bundle), self._sources(bundle, found, InLoop())
+        references = references_in(found.nodes) if found else ()
+        if found is not None and streams(self._query_engine):
+            stream = self._guard.arun_stream(query, sources, references=references)
+            metadata = found.metadata
+            tokens = _atokens(aparts_of(stream), told, metadata)
+            return AsyncStreamingResponse(tokens, found.sources, metadata)
+        with told.watching():
+            answer = await self._guard.arun(query, sources, references=references)
+        return _response(answer, told.record(answer))
+
+    def _found_nothing(self, found: Found | None) -> bool:
+        # LlamaIndex's synthesizers ask no model then.
+        none = found is not None and not found.nodes
+        return none and synthesizer_of(self._query_engine) is not None
+
+    def _query_of(self, bundle: QueryBundle) -> Query:
+        asked = {"role": "user", "content": bundle.query_str}
+        return Query((asked,), structured=gives_objects(self._query_engine))
+
+    def _sources(self, bundle: QueryBundle, found: Found | None, way: Way) -> Sources:
+        request = Querying(bundle) if found is None else Synthesis(bundle, found)
+        # Made for each request, so that changes of the engine's prompts are seen.
+        sampler = copy_for_samples(self._query_engine, self._sampler)
+        return Sources(
+            main=EngineProvider(request, self._query_engine, way, "main"),
+            samples=EngineProvider(request, sampler, way, "sample"),
+            judge=JudgeProvider(self._judge, way),
+            finds_references=True,
+        )
+
+
+def _unguarded(llm: LLM | None) -> LLM | None:
+    return llm.llm if isinstance(llm, GuardedLLM) else llm
+
+
+def _check_policy(policy: Policy, judge: LLM | None, engine: BaseQueryEngine) -> None:
+    sampling = policy.sampling
+    if sampling.model is not None or sampling.via == "litellm":
+        key = "model" if sampling.model is not None else "via"
+        raise ConfigurationError(
+            f"`sampling.{key}` is {sampling.model or sampling.via!r}, but a query engine's samples"
+            f" are written by its own LLM; leave `sampling.{key}` out"
+        )
+    for step in policy.chain:
+        if "logprobs" in Step.of(step).needs:
+            raise ConfigurationError(
+                f"method {step.method_name!r} looks at the probabilities of the response's tokens,"
+                " which query engines do not pass on; guard the LLM inside with GuardedLLM"
+            )
+        if step.asks_response_model and judge is None:
+            raise ConfigurationError(
+                f"method {step.method_name!r} asks the model that wrote the response, which cannot"
+                f" be found in this {type(engine).__name__}; pass `llm`, or name a judge in the"
+                " policy with `judge:`"
+            )
+
+
+def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:
+    response: Any = last_raw(answer)
+    metadata: dict[str, Any] = {**(response.metadata or {}), VERDICT_KEY: data}
+    if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
+        return _streamed(response, answer.text, metadata)
+    if answer.blocked:
+        return Response(answer.text, response.source_nodes, metadata)
+    return replace(response, metadata=metadata)
+
+
+def _streamed(
+    response: StreamingResponse | AsyncStreamingResponse, text: str, metadata: dict[str, Any]
+) -> RESPONSE_TYPE:
+    """Return the text of a stream that nobody expected as a stream of one piece."""
+    nodes = response.source_nodes
+    if isinstance(response, StreamingResponse):
+        return StreamingResponse((piece for piece in (text,)), nodes, metadata)
+    return AsyncStreamingResponse(_one(text), nodes, metadata)
+
+
+async def _one(text: str) -> AsyncGenerator[str, None]:
+    yield text
+
+
+def _unasked(response: RESPONSE_TYPE, told: Recorder) -> RESPONSE_TYPE:
+    verdict = Verdict("skipped", None, "nothing was retrieved, so the model was not asked")
+    data = told.record(Answer("", "", "allow", verdict))
+    response.metadata = {**(response.metadata or {}), VERDICT_KEY: data}
+    return response
+
+
+def _tokens(
+    parts: Generator[Any, None, None], told: Recorder, metadata: dict[str, Any]
+) -> Generator[str, None, None]:
+    with told.watching(), closing(parts):
+        for part in parts:
+            if isinstance(part, Answer):
+                metadata[VERDICT_KEY] = told.record(part)
+            else:
+                yield part.text
+
+
+async def _atokens(
+    parts: AsyncGenerator[Any], told: Recorder, metadata: dict[str, Any]
+) -> AsyncGenerator[str, None]:
+    with told.watching():
+        async with aclosing(parts):
+            async for part in parts:
+                if isinstance(part, Answer):
+                    metadata[VERDICT_KEY] = told.record(part)
+                else:
+                    yield part.text

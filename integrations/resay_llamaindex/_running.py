@@ -1,0 +1,174 @@
+"""Running requests under a guard, and showing what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    MessageRole,
+)
+from llama_index.core.instrumentation.span import active_span_id
+
+from resay.actions import Answer
+from resay.errors import HallucinationBlocked
+from resay.holding import Part
+from resay.streaming import AnswerStream, SyncAnswerStream
+from resay_llamaindex._outcome import announce, verdict_data, with_verdict, withheld
+
+__all__ = ["Recorder", "Showing", "aparts_of", "last_raw", "outcome", "parts_of"]
+
+R = TypeVar("R", ChatResponse, CompletionResponse)
+
+_END = object()
+
+
+class Recorder:
+    """Tells of one answer's verdict.
+
+    Args:
+        listener: Who is told besides the readers of events.
+    """
+
+    def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:
+        # A stream is read elsewhere, where the span of its call is not the active one.
+        self._span_id = active_span_id.get()
+        self._listener = listener
+
+    def record(self, answer: Answer) -> dict[str, Any]:
+        """Tell what was decided, and return it."""
+        return self._tell(verdict_data(answer.verdict, answer.action))
+
+    @contextmanager
+    def watching(self) -> Generator[None]:
+        """Tell of answers that are withheld with an exception."""
+        try:
+            yield
+        except HallucinationBlocked as error:
+            self._tell(verdict_data(error.verdict, "block"))
+            raise
+
+    def _tell(self, data: dict[str, Any]) -> dict[str, Any]:
+        announce(data, self._span_id)
+        if self._listener is not None:
+            self._listener(data)
+        return data
+
+
+def outcome(kind: type[R], answer: Answer, data: dict[str, Any], *, in_message: bool = True) -> R:
+    """Return the response that a guarded LLM gives.
+
+    Args:
+        kind: The class of the response.
+        answer: The guard's answer.
+        data: Its verdict.
+        in_message: Whether the message has the verdict too.
+    """
+    response = last_raw(answer)
+    if answer.blocked or not isinstance(response, kind):
+        return withheld(kind, response, answer.text, data, in_message=in_message)
+    return with_verdict(response, data, in_message=in_message)
+
+
+def last_raw(answer: Answer) -> object:
+    """Return what the LLM gave: of a stream the last response, which holds the whole."""
+    raw = answer.completion.raw if answer.completion else None
+    if isinstance(raw, tuple):
+        return raw[-1] if raw else None  # pyright: ignore[reportUnknownVariableType] - of anything
+    return raw
+
+
+class Showing(Generic[R]):
+    """Turns the parts of a guarded answer into responses, each with all the text so far.
+
+    Args:
+        kind: The class of the responses.
+        recorder: Tells of the verdict.
+        in_message: Whether the last message has the verdict too.
+    """
+
+    def __init__(self, kind: type[R], recorder: Recorder, *, in_message: bool = True) -> None:
+        self._kind: type[R] = kind
+        self._recorder = recorder
+        self._in_message = in_message
+        self._text = ""
+        self._notice: str | None = None
+
+    def show(self, part: Part | Answer) -> Iterator[R]:
+        """Yield the response for a part, if there is something to show, or for the end."""
+        if isinstance(part, Answer):
+            yield self._end(part)
+        elif part.notice:
+            self._notice = part.text
+        elif part.chunk is not None:
+            # Passed on as it came.
+            if isinstance(part.chunk.raw, self._kind):
+                yield part.chunk.raw
+        elif part.text:
+            self._text += part.text
+            yield _piece(self._kind, self._text, part.text)
+
+    def _end(self, answer: Answer) -> R:
+        # The whole answer with its verdict, and nothing new; or the policy's message alone.
+        data = self._recorder.record(answer)
+        whole = outcome(self._kind, answer, data, in_message=self._in_message)
+        return whole.model_copy(update={"delta": self._notice or ""})
+
+
+def _piece(kind: type[R], text: str, delta: str) -> R:
+    if issubclass(kind, ChatResponse):
+        said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
+        return kind(message=said, delta=delta)
+    return kind(text=text, delta=delta)
+
+
+def parts_of(stream: AnswerStream) -> Generator[Part | Answer, None, None]:
+    """Read a guarded stream for callers that are not async.
+
+    Yields:
+        Its parts, and the answer at last.
+    """
+    with SyncAnswerStream(stream) as entered:
+        yield from entered
+    yield stream.answer
+
+
+async def aparts_of(stream: AnswerStream) -> AsyncGenerator[Part | Answer]:
+    """Read a guarded stream.
+
+    It is read in a task of its own, because its readers may be in several: those of an
+    asynchronous generator may change from piece to piece.
+
+    Yields:
+        Its parts, and the answer at last.
+    """
+    line: asyncio.Queue[Part | Answer | Exception | object] = asyncio.Queue()
+    task = asyncio.create_task(_fill(stream, line))
+    try:
+        while (item := await line.get()) is not _END:
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, (Part, Answer)):
+                yield item
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _fill(
+    stream: AnswerStream, line: asyncio.Queue[Part | Answer | Exception | object]
+) -> None:
+    try:
+        async with stream:
+            async for part in stream:
+                line.put_nowait(part)
+        line.put_nowait(stream.answer)
+    except Exception as error:
+        line.put_nowait(error)
+    finally:
+        line.put_nowait(_END)

@@ -1,0 +1,235 @@
+"""Samples through litellm, and which LLMs it can stand in for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core")
+
+import httpx
+import openai
+from llama_index.core.base.llms.types import AudioBlock, TextBlock
+from llama_index.core.llms import LLM, ChatMessage, MockLLM
+from llama_index.core.tools import FunctionTool
+from llama_index.llms.openai import OpenAI
+from llama_index.llms.openai_like import OpenAILike
+from pydantic import Field
+
+from resay import ConfigurationError
+from resay.testing import SimulatedProvider
+from resay_llamaindex import GuardedLLM, verdict_of
+
+pytestmark = pytest.mark.anyio
+
+N = 3
+AUTO = {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+LITELLM = {"chain": [{"method": "ngram"}], "sampling": {"max": N, "via": "litellm"}}
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
+QUESTION = "What is the Zorblatt?"
+
+
+def ask(text: str = QUESTION) -> list[ChatMessage]:
+    return [ChatMessage(role="user", content=text)]
+
+
+@pytest.fixture
+async def plain(make_llm: Any) -> AsyncIterator[Callable[..., Any]]:
+    """Make LLMs without clients that were passed in, closed at the end."""
+    made: list[Any] = []
+
+    def plain(**kwargs: Any) -> Any:
+        made.append(make_llm(http_client=None, async_http_client=None, **kwargs))
+        return made[-1]
+
+    yield plain
+    for llm in made:
+        if llm._aclient is not None:
+            await llm._aclient.close()
+
+
+def sent(provider: SimulatedProvider) -> list[dict[str, Any]]:
+    return [dict(request.body or {}) for request in provider.requests]
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_samples_and_judges_go_as_the_llm_does(plain, provider):
+    llm = plain(default_headers={"x-team": "blue"}, additional_kwargs={"top_p": 0.9})
+    response = await GuardedLLM(llm, JUDGED).achat(ask())
+    verdict = verdict_of(response)
+    assert (verdict.decision, verdict.via, verdict.samples) == ("flagged", "litellm", N)
+    assert {r.headers["x-team"] for r in provider.requests} == {"blue"}
+    answers = [b for b in sent(provider) if b["messages"][-1]["content"] == QUESTION]
+    assert {b["top_p"] for b in answers} == {0.9}
+    # LlamaIndex's own default would leave samples no choice.
+    assert sorted(str(b.get("temperature")) for b in answers) == ["0.1", *["None"] * (N - 1)][:2]
+    assert sum(b.get("n") or 1 for b in answers) == 1 + N
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_tools_go_along(plain, provider):
+    def weather(city: str) -> str:
+        """Say what the weather is like."""
+        return city
+
+    tool = FunctionTool.from_defaults(weather)
+    guarded = GuardedLLM(plain(), LITELLM)
+    response = await guarded.achat_with_tools([tool], user_msg=QUESTION)
+    assert verdict_of(response).via == "litellm"
+    main, *samples = sent(provider)
+    for sample in samples:
+        assert (sample["tools"], sample["tool_choice"]) == (main["tools"], main["tool_choice"])
+        assert sample["parallel_tool_calls"] is False
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_a_stream_is_sampled_through_litellm_too(plain, provider):
+    pieces = [p async for p in await GuardedLLM(plain(), LITELLM).astream_chat(ask())]
+    assert verdict_of(pieces[-1]).via == "litellm"
+    assert [bool(b.get("stream")) for b in sent(provider)].count(True) == 1
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_samples_may_come_from_another_model(llm, provider):
+    sampling = {"max": N, "model": "openai/other", "params": provider.params}
+    response = await GuardedLLM(llm, AUTO | {"sampling": sampling}).achat(ask())
+    assert (verdict_of(response).via, verdict_of(response).samples) == ("litellm", N)
+    assert {b["model"] for b in sent(provider)} == {"simulated", "other"}
+
+
+@pytest.mark.usefixtures("litellm")
+async def test_a_judge_named_in_the_policy_is_asked_through_litellm(llm, provider):
+    judge = {"model": "openai/judge", "params": provider.params}
+    chain = [{"method": "prompt", "mode": "per_sample", "judge": judge}]
+    policy = {"chain": chain, "sampling": {"max": N, "via": "native"}}
+    response = await GuardedLLM(llm, policy).achat(ask())
+    assert verdict_of(response).via == "native"
+    assert [b["model"] for b in sent(provider)].count("judge") == N
+
+
+async def test_a_message_that_cannot_be_carried_over_is_sampled_natively(plain, provider):
+    blocks = [TextBlock(text=QUESTION), AudioBlock(audio=b"UklGRg==", format="wav")]
+    guarded = GuardedLLM(plain(), AUTO)
+    response = await guarded.achat([ChatMessage(role="user", blocks=blocks)])
+    await guarded._answers._asking._sampler._aclient.close()
+    assert (verdict_of(response).via, verdict_of(response).samples) == ("native", N)
+    kinds = [[part["type"] for part in b["messages"][0]["content"]] for b in sent(provider)]
+    assert kinds == [["text", "input_audio"]] * (1 + N)
+
+
+def azure(**kwargs: Any) -> Any:
+    """An LLM with the fields of the one for Azure, which is not installed here."""
+
+    class AzureOpenAI(OpenAI):
+        engine: str = "deployed"
+        azure_endpoint: str | None = "https://example.openai.azure.com/"
+        azure_deployment: str | None = None
+        use_azure_ad: bool = False
+        azure_ad_token_provider: Any = None
+
+    AzureOpenAI.__module__ = "llama_index.llms.azure_openai.base"
+    AzureOpenAI.__qualname__ = "AzureOpenAI"
+    fields = {"model": "gpt-4o", "api_key": "k1", "api_version": "2024-10-21"}
+    return AzureOpenAI(**(fields | kwargs))
+
+
+def lite(**kwargs: Any) -> Any:
+    """An LLM with the fields of litellm's own, which is not installed here."""
+
+    class LiteLLM(MockLLM):
+        model: str = "mistral/mistral-small"
+        temperature: float = 0.1
+        additional_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+        def __init__(self, **kwargs: Any) -> None:
+            LLM.__init__(self, max_tokens=None, **kwargs)
+
+        @property
+        def metadata(self) -> Any:
+            return super().metadata.model_copy(update={"is_chat_model": True})
+
+    LiteLLM.__module__ = "llama_index.llms.litellm.base"
+    LiteLLM.__qualname__ = "LiteLLM"
+    return LiteLLM(**kwargs)
+
+
+class Derived(OpenAI):
+    """A class of the application's own may do anything."""
+
+
+def like(**kwargs: Any) -> Any:
+    return OpenAILike(model="m", api_base="http://h/v1", api_key="k", is_chat_model=True, **kwargs)
+
+
+def used(client: httpx.Client | None = None) -> Any:
+    llm = OpenAI(model="gpt-4o", api_key="k")
+    llm._client = openai.OpenAI(api_key="k", base_url=llm.api_base, http_client=client)
+    return llm
+
+
+@pytest.mark.parametrize(
+    ("make", "model", "params"),
+    [
+        (
+            lambda: OpenAI(model="gpt-4o", api_key="k", temperature=0.5, max_tokens=9),
+            "openai/gpt-4o",
+            {"api_key": "k", "api_base": "https://api.openai.com/v1", "temperature": 0.5}
+            | {"max_tokens": 9},
+        ),
+        (
+            lambda: like(temperature=0.0, default_headers={"a": "b"}),
+            "openai/m",
+            {"api_key": "k", "api_base": "http://h/v1", "extra_headers": {"a": "b"}},
+        ),
+        (
+            azure,
+            "azure/deployed",
+            {
+                "api_key": "k1",
+                "api_base": "https://example.openai.azure.com/",
+                "api_version": "2024-10-21",
+            },
+        ),
+        (
+            lambda: lite(additional_kwargs={"api_key": "k", "top_p": 0.5, "seed": 1}),
+            "mistral/mistral-small",
+            {"api_key": "k", "top_p": 0.5},
+        ),
+        (used, "openai/gpt-4o", {"api_key": "k", "api_base": "https://api.openai.com/v1"}),
+    ],
+    ids=["openai", "like", "azure", "litellm", "used before"],
+)
+def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params):
+    for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    guarded = GuardedLLM(make(), LITELLM)
+    from resay_llamaindex._requests import Chat
+
+    query = guarded._answers._asking.query(Chat(ask(), {}))
+    assert query.model == model
+    assert {k: v for k, v in query.params.items() if k != "allowed_openai_params"} == params
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (MockLLM, "MockLLM is not known to litellm"),
+        (lambda: Derived(model="gpt-4o", api_key="k"), "Derived is not known to litellm"),
+        (lambda: like(reuse_client=False), "sets 'reuse_client'"),
+        (lambda: like(http_client=httpx.Client(verify=False)), "has a client of its own"),
+        (lambda: used(httpx.Client(verify=False)), "has a client of its own"),
+        (lambda: like(rate_limiter=object()), "sets 'rate_limiter'"),
+        (lambda: like(modalities=["text", "audio"]), "sets 'modalities'"),
+        (lambda: like(additional_kwargs={"best_of": 2}), "sends 'best_of'"),
+        (lambda: OpenAILike(model="m", api_key="k", api_base="http://h"), "is no chat model"),
+        (lambda: azure(use_azure_ad=True), "tokens of its own"),
+        (lambda: azure(azure_endpoint=None), "no endpoint"),
+        (lambda: OpenAI(model="gpt-5-pro", api_key="k"), "Responses API"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_refused_with_the_reason(make, why):
+    with pytest.raises(ConfigurationError, match=why):
+        GuardedLLM(make(), LITELLM)
+    GuardedLLM(make(), AUTO)
