@@ -43,11 +43,8 @@ chain = RunnablePassthrough.assign(documents=find) | RunnablePassthrough.assign(
     answer=RunnablePassthrough.assign(context=as_text) | answer
 )
 
-# A score is the share of documents that do not support a sentence: flag what none supports.
-policy = {
-    "chain": [{"method": "prompt", "mode": "per_sample", "evidence": "references"}],
-    "threshold": {"sentence": 0.99, "passage": None},
-}
+# Each sentence is to be supported by the documents that were found.
+policy = {"chain": [{"method": "prompt", "mode": "per_sample", "evidence": "references"}]}
 question = {"question": "How many rivets hold the Sydney Harbour Bridge together?"}
 
 output = guard(chain, policy).invoke(question)

@@ -28,11 +28,6 @@ def check_runnable(runnable: Runnable[Any, Any], policy: Policy) -> None:
             "guard the runnable inside RunnableWithMessageHistory instead: what it does around it"
             " happens in functions that cannot be looked into"
         )
-    if any(kind.__module__.startswith("langgraph.") for kind in type(runnable).__mro__):
-        raise ConfigurationError(
-            f"{type(runnable).__name__} is a graph, whose tools would run again for each sample;"
-            " guard the chat model in it, or give an agent HallucinationGuardMiddleware"
-        )
     speaker = speaker_of(runnable)
     _check_way(speaker.model if speaker else None, policy)
     for step in policy.chain:

@@ -147,7 +147,7 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
         The copy. It shares the clients of the original.
 
     Raises:
-        ConfigurationError: Running it again would change a stored conversation.
+        ConfigurationError: Running it again would do more than answer again.
     """
     extra = _extra(sampling)
 
@@ -156,6 +156,11 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
             raise ConfigurationError(
                 "samples would be written to the history of RunnableWithMessageHistory; guard the"
                 " runnable inside it instead"
+            )
+        if any(kind.__module__.startswith("langgraph.") for kind in type(inside).__mro__):
+            raise ConfigurationError(
+                f"{type(inside).__name__} is a graph, whose tools would run again for each sample;"
+                " guard the chat model in it, or give an agent HallucinationGuardMiddleware"
             )
         if isinstance(inside, BaseLanguageModel):
             model = _fresh(inside)

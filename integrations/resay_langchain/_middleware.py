@@ -96,15 +96,16 @@ class HallucinationGuardMiddleware(
     middleware=[
         ModelFallbackMiddleware("anthropic:claude-haiku-4-5"),
         HallucinationGuardMiddleware("policy.yaml"),
-        ModelRetryMiddleware(),
+        ModelRetryMiddleware(on_failure="error"),
     ]
     ```
 
     So each model that answers is guarded, a failed call is tried again by itself, and a verdict is
-    not. Where an agent has no tools, `sampling.start: after` keeps samples from being drawn for a
-    call that then fails. An answer that comes from another model than the guarded one, because a
-    fallback was put inside, is `inconclusive`, and the policy's `on_error` says what is done with
-    it; some of it may have been streamed by then.
+    not. (By default retries end in a message, not an error, and no fallback is asked.) Where an
+    agent has no tools, `sampling.start: after` keeps samples from being drawn for a call that then
+    fails. An answer that comes from another model than the guarded one, because a fallback was put
+    inside, is `inconclusive`, and the policy's `on_error` says what is done with it; some of it may
+    have been streamed by then.
 
     One object serves any number of agents at once.
 

@@ -56,7 +56,8 @@ class GuardedChatModel(BaseChatModel):
     In callbacks and tracing a guarded call is a run named `GuardedChatModel` with the answer as a
     run of a chat model inside, beside it the samples and judges as `resay:sample` and
     `resay:judge`. Streams show nothing of those, and of the answer what the policy's `stream` lets
-    through when it does. What the model wrote before it was withheld is shown nowhere.
+    through when it does. Of what was withheld only judges' runs have anything, in what they were
+    asked.
 
     An answer that calls tools is passed on, unchecked. Of an object, asked for with
     `with_structured_output` or a JSON `response_format`, the fields are compared with those of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -78,8 +79,19 @@ class Stream(Protocol):
 async def in_loop(
     runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
 ) -> Any:
-    """Run a runnable on this event loop."""
-    return await runnable.ainvoke(value, config, **kwargs)
+    """Run a runnable on this event loop.
+
+    Cancelling this cancels the run once, and waits until it has closed its connection: a run that
+    is cancelled again and again, which is anyio's way, cannot, and its provider writes on.
+    """
+    run = asyncio.ensure_future(runnable.ainvoke(value, config, **kwargs))
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        run.cancel()
+        with anyio.move_on_after(_CLOSING_S, shield=True):
+            await asyncio.wait([run])
+        raise
 
 
 async def stream_in_loop(
@@ -307,4 +319,6 @@ class TokenCounter(BaseCallbackHandler):
 
 
 _NOBODY = BaseCallbackHandler()
+# How long a cancelled run may take to let go.
+_CLOSING_S = 1.0
 _END = object()

@@ -55,7 +55,7 @@ class Traced(Layer):
             with anyio.CancelScope(shield=True):
                 await _told(started.on_llm_error(error))
             raise
-        await _told(started.on_llm_end(_result(answers)))
+        await _told(started.on_llm_end(_result(answers, query.model)))
         return answers
 
     async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
@@ -75,8 +75,8 @@ async def _told(outcome: Any) -> None:
         await outcome
 
 
-def _result(answers: Completions) -> LLMResult:
-    generations = [ChatGeneration(message=_message(item)) for item in answers.items]
+def _result(answers: Completions, model: str | None) -> LLMResult:
+    generations = [ChatGeneration(message=_message(item, model)) for item in answers.items]
     usage = answers.usage
     if generations:
         generations[0].message.usage_metadata = {  # pyright: ignore[reportAttributeAccessIssue] - an AIMessage has it
@@ -87,5 +87,7 @@ def _result(answers: Completions) -> LLMResult:
     return LLMResult(generations=[list(generations)])
 
 
-def _message(completion: Completion) -> AIMessage:
-    return AIMessage(completion.text, response_metadata={"finish_reason": completion.finish_reason})
+def _message(completion: Completion, model: str | None) -> AIMessage:
+    # Whoever counts usage by model looks for its name here.
+    metadata = {"finish_reason": completion.finish_reason, "model_name": model}
+    return AIMessage(completion.text, response_metadata=metadata)

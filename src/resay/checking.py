@@ -212,7 +212,10 @@ class Check:
     def _evidence_with(self, completion: Completion) -> Evidence:
         known = self._evidence
         if completion.references:
-            references = Samples(completion.references, splitter=self._policy.splitter)
+            # As one text: a sentence is supported by what was found as a whole, not by each of the
+            # documents by itself.
+            found = "\n\n".join(completion.references)
+            references = Samples((found,), splitter=self._policy.splitter)
             known = replace(known, references=references)
         return replace(known, logprobs=known.logprobs or completion.logprobs)
 

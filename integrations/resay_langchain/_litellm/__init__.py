@@ -14,7 +14,7 @@ from resay_langchain._litellm import anthropic, bedrock, gemini, ollama, openai,
 from resay_langchain._litellm.settings import check_settings
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["UnmappedError", "connection_of", "judge_connection_of", "request_of"]
+__all__ = ["UnmappedError", "connection_of", "request_of"]
 
 # By name, since their packages need not be installed.
 _FAMILIES: Mapping[str, ModuleType] = {
@@ -64,24 +64,6 @@ def connection_of(model: BaseLanguageModel[Any]) -> Query:
         UnmappedError: litellm would send something else than the model does.
     """
     return request_of(model, (), {})
-
-
-def judge_connection_of(model: BaseLanguageModel[Any]) -> Query:
-    """Translate only where a model's requests go and who pays.
-
-    Args:
-        model: The chat model.
-
-    Returns:
-        A query without messages and without parameters that shape the answer.
-
-    Raises:
-        UnmappedError: litellm would ask elsewhere, or at another's cost.
-    """
-    family = _family(model)
-    if family is not passed:
-        check_settings()
-    return family.judge(model)
 
 
 def _family(model: BaseLanguageModel[Any]) -> Any:

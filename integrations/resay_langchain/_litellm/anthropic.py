@@ -22,9 +22,9 @@ from resay_langchain._litellm.messages import openai_messages, require_plain_tur
 from resay_langchain._litellm.tools import anthropic_choice, anthropic_tools
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
-# Where an answer is made (`inference_geo`) and for whom (`user_profile_id`) matters to judges, too.
+# `thinking` is not translated: litellm rewrites it for some models.
 _FIELDS = Fields(
     translated=frozenset(
         {
@@ -37,17 +37,6 @@ _FIELDS = Fields(
             "temperature",
             "top_k",
             "top_p",
-        }
-    ),
-    shaping=frozenset(
-        {
-            "container",
-            "context_management",
-            "mcp_servers",
-            "output_config",
-            "reasoning_effort",
-            "reuse_last_container",
-            "thinking",  # litellm rewrites it for some models
         }
     ),
     irrelevant=frozenset({"default_request_timeout", "stream_usage"}),
@@ -73,7 +62,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     call = sent_of(kwargs, _CALL, who)
@@ -88,16 +77,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     _check_taken(named, asked)
     params = {k: v for k, v in asked.items() if v not in (None, [])}
     return Query(openai_messages(messages, who), *_place(model, named, params))
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    return Query((), *_place(model, model.model, {}))
 
 
 def _check_taken(named: str, asked: Mapping[str, Any]) -> None:

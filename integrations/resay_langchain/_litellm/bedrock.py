@@ -19,7 +19,7 @@ from resay_langchain._litellm.messages import (
 from resay_langchain._litellm.tools import check_openai_tools
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
 _FIELDS = Fields(
     translated=frozenset(
@@ -37,18 +37,6 @@ _FIELDS = Fields(
             "stop_sequences",
             "temperature",
             "top_p",
-        }
-    ),
-    shaping=frozenset(
-        {
-            "additional_model_request_fields",
-            "additional_model_response_field_paths",
-            "output_config",
-            "performance_config",
-            "raw_blocks",
-            "reasoning_effort",
-            "service_tier",
-            "system",
         }
     ),
     irrelevant=frozenset(
@@ -73,7 +61,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     require_single_turns(messages, who)
@@ -93,16 +81,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     params = {k: v for k, v in asked.items() if v not in (None, [])}
     named, connection = _connection(model)
     return Query(openai_messages(messages, who), named, {**connection, **params})
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    return Query((), *_connection(model))
 
 
 def _choice(choice: object, who: str) -> Any:

@@ -41,31 +41,28 @@ _OF_ALL = frozenset(
 class Fields:
     """What is known of a class's fields. Any other must have its default value.
 
+    Another may shape the answer, and the translation would lose it.
+
     Attributes:
         translated: Those that the translation reads.
-        shaping: Those that shape the answer and are not translated. A judge does without them.
         irrelevant: Those that do not change the request, and those that Resay sets itself.
     """
 
     translated: frozenset[str]
-    shaping: frozenset[str]
     irrelevant: frozenset[str]
 
 
-def check_fields(model: Model, fields: Fields, *, judging: bool) -> None:
+def check_fields(model: Model, fields: Fields) -> None:
     """See that nothing that shapes the request is left behind.
 
     Args:
         model: The model.
         fields: What is known of its class's fields.
-        judging: Whether only the connection is wanted.
 
     Raises:
         UnmappedError: A field outside the table has another value than its default.
     """
     known = fields.translated | fields.irrelevant | _OF_ALL
-    if judging:
-        known |= fields.shaping
     for name, field in type(model).model_fields.items():
         if name not in known and not _is_default(getattr(model, name), field):
             raise UnmappedError(f"{name_of(model)} sets {name!r}")

@@ -24,7 +24,7 @@ from resay_langchain._litellm.messages import (
 )
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
 _FIELDS = Fields(
     translated=frozenset(
@@ -38,20 +38,6 @@ _FIELDS = Fields(
             "top_k",
             "top_p",
             "transport",
-        }
-    ),
-    shaping=frozenset(
-        {
-            "cached_content",
-            "convert_system_message_to_human",
-            "include_thoughts",
-            "media_resolution",
-            "response_mime_type",
-            "response_modalities",
-            "response_schema",
-            "safety_settings",
-            "thinking_budget",
-            "thinking_level",
         }
     ),
     irrelevant=frozenset(
@@ -76,7 +62,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     require_single_turns(messages, who)
@@ -88,16 +74,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     params = {k: v for k, v in asked.items() if v not in (None, [])}
     named, connection = _connection(model)
     return Query(openai_messages(messages, who), named, {**connection, **params})
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    return Query((), *_connection(model))
 
 
 def _connection(model: Any) -> tuple[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from resay_langchain._litellm.messages import openai_messages
 from resay_langchain._litellm.tools import check_openai_tools
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
 _OPTIONS = (
     "mirostat",
@@ -37,7 +37,6 @@ _FIELDS = Fields(
     translated=frozenset(
         {"base_url", "client_kwargs", "format", "keep_alive", "model", "reasoning", "stop"}
     ).union(_OPTIONS),
-    shaping=frozenset(),
     irrelevant=frozenset({"logprobs", "seed", "top_logprobs", "validate_model_on_init"}),
 )
 
@@ -53,7 +52,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     who = name_of(model)
     call = sent_of(kwargs, _CALL, who)
     call.pop("strict", None)
@@ -70,16 +69,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     params = {k: v for k, v in asked.items() if v is not None}
     sent = tuple(_joined(m) for m in openai_messages(messages, who, errors=True))
     return Query(sent, f"ollama_chat/{named}", {**_connection(model), **params})
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    return Query((), f"ollama_chat/{model.model}", _connection(model))
 
 
 def _as_sent(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from resay_langchain._litellm.fields import (
 from resay_langchain._litellm.tools import check_openai_tools
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
 _FIELDS = Fields(
     translated=frozenset(
@@ -54,7 +54,6 @@ _FIELDS = Fields(
             "verbosity",
         }
     ),
-    shaping=frozenset({"prompt_cache_options"}),
     irrelevant=frozenset(
         {
             "disabled_params",  # about binding tools, which was before
@@ -138,7 +137,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     payload = _payload(model, messages, kwargs)
     sent = _sent(model, payload)
     named, connection = _connection(model, payload.get("model"), bool(sent.get("tools")))
@@ -151,20 +150,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     # decide.
     params["allowed_openai_params"] = sorted(sent.keys() - {"extra_body"})
     return Query(tuple(payload["messages"]), named, params)
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    named, params = _connection(model, model.model_name, False)
-    further: Mapping[str, Any] = model.model_kwargs.get("extra_headers") or {}
-    if further:
-        params["extra_headers"] = {**params.get("extra_headers", {}), **further}
-    return Query((), named, params)
 
 
 def _payload(

@@ -14,7 +14,7 @@ from resay_langchain._litellm.messages import openai_messages
 from resay_langchain._litellm.tools import check_openai_tools
 from resay_langchain._litellm.unmapped import UnmappedError
 
-__all__ = ["judge", "request"]
+__all__ = ["request"]
 
 _KEYS = {
     "anthropic": "anthropic_api_key",
@@ -36,7 +36,6 @@ _FIELDS = Fields(
     )
     .union(_KEYS.values())
     .union(_PLACE, _ASKED),
-    shaping=frozenset(),
     irrelevant=frozenset({"client", "n", "request_timeout", "stream_options"}),
 )
 
@@ -71,7 +70,7 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _FIELDS, judging=False)
+    check_fields(model, _FIELDS)
     who = name_of(model)
     own = {name: getattr(model, name) for name in _ASKED}
     # A call may not go elsewhere than the model: its key would have to be another one.
@@ -82,19 +81,6 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
     check_openai_tools(asked.get("tools"), who)
     params = {k: v for k, v in asked.items() if v is not None}
     return Query(openai_messages(messages, who, links=True, errors=True), named, params)
-
-
-def judge(model: Any) -> Query:
-    """Translate where requests go and who pays.
-
-    Raises:
-        UnmappedError: It cannot be translated faithfully.
-    """
-    check_fields(model, _FIELDS, judging=True)
-    named, connection = _connection(model)
-    further: Mapping[str, Any] = model.model_kwargs
-    placed = {k: v for k, v in further.items() if k in CONNECTION_PARAMS and v is not None}
-    return Query((), named, {**placed, **connection})
 
 
 def _connection(model: Any) -> tuple[str, dict[str, Any]]:

@@ -53,7 +53,7 @@ class Completion:
         raw: The provider's own object for this answer, untouched.
         calls: The calls of tools it asks for.
         references: Trusted texts it was written from, where the provider knows them: what a chain
-            retrieved for the question, say.
+            retrieved for the question, say. Together they are one reference.
     """
 
     text: str

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -8,6 +9,7 @@ from itertools import cycle
 import httpx
 import openai
 import pytest
+from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.globals import set_llm_cache
@@ -330,6 +332,17 @@ async def test_the_deadline_does_not_wait_for_what_hangs(ask, model, provider):
     provider.wait_idle()
 
 
+async def test_what_is_no_longer_wanted_is_cut_off(model, provider):
+    provider.set_faults(Hang())
+    task = asyncio.create_task(guard(model, UNJUDGED).ainvoke(MADE_UP))
+    await asyncio.to_thread(provider.wait_calls, 1 + N)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.to_thread(provider.wait_idle)
+    assert [request.disconnected for request in provider.requests] == [True] * (1 + N)
+
+
 async def test_guards_inside_a_guard_do_nothing(ask, model, provider):
     inner = guard(model, JUDGED)
     parallel = PROMPT | {"answer": inner} | RunnableLambda(lambda outputs: outputs["answer"])
@@ -413,6 +426,10 @@ def opaque(model):
     return RunnableLambda(lambda x: model.invoke(x))
 
 
+def graph(model):
+    return create_agent(model, [weather])
+
+
 # Deprecated in favour of LangGraph's, but there until langchain-core 2.
 @pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
 @pytest.mark.parametrize(
@@ -425,6 +442,8 @@ def opaque(model):
         (lambda m: m, LITELLM, "`sampling.via` is 'litellm', but ChatOpenAI .*http_client"),
         (lambda m: m, TWO_WAYS, "leave it or `sampling.via: native` out"),
         (lambda m: RunnableWithMessageHistory(m, history), UNJUDGED, "inside .* instead"),
+        (lambda m: graph(m) | RunnableLambda(str), UNJUDGED, "CompiledStateGraph is a graph"),
+        (graph, UNJUDGED, "CompiledStateGraph is a graph"),
         (lambda m: {"a": m, "b": m} | RunnableLambda(str), UNJUDGED, r"under \['a', 'b'\]"),
         (lambda m: "a model", UNJUDGED, "not 'str'"),
     ],

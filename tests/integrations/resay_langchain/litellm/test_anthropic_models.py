@@ -13,12 +13,7 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 anthropic = pytest.importorskip("langchain_anthropic")
 
@@ -169,17 +164,6 @@ def test_at_anthropic_the_key_goes_in_one_header() -> None:
     }
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    thinking = {"type": "enabled", "budget_tokens": 1024}
-    query = judge_connection_of(chat("https://api.anthropic.com", thinking=thinking, **PARAMS))
-    assert query.model == "anthropic/claude-sonnet-4-6"
-    assert query.params == {
-        "api_key": "sk-ant-own",
-        "api_base": "https://api.anthropic.com",
-        "extra_headers": {"X-Team": "7"},
-    }
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -194,9 +178,8 @@ def test_a_judge_has_only_the_connection() -> None:
     ids=lambda value: ",".join(value) if isinstance(value, dict) else None,
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(chat(**fields))
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(chat(**fields))
 
 
 @pytest.mark.parametrize(
@@ -212,10 +195,9 @@ def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
     ],
     ids=",".join,
 )
-def test_what_shapes_the_answer_matters_to_samples_only(fields: dict[str, Any]) -> None:
+def test_what_shapes_the_answer_and_is_not_translated_is_unmapped(fields: dict[str, Any]) -> None:
     with pytest.raises(UnmappedError, match="ChatAnthropic sets"):
         connection_of(chat(**fields))
-    assert judge_connection_of(chat(**fields)).model == "anthropic/claude-sonnet-4-6"
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"])

@@ -6,12 +6,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from resay.providers.litellm import LiteLLMProvider
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 aws = pytest.importorskip("langchain_aws")
 
@@ -112,20 +107,6 @@ async def test_a_key_of_bedrock_is_sent(recorder: Any, litellm: Any) -> None:
     assert recorder.arrived[0].headers["authorization"] == "Bearer b-own"
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    fields = {"additional_model_request_fields": {"thinking": {}}, "service_tier": "flex"}
-    query = judge_connection_of(chat(**PARAMS, **fields))
-    assert query.model == f"bedrock/converse/{CLAUDE}"
-    assert query.params == {
-        "aws_access_key_id": "AKOWN",
-        "aws_secret_access_key": "secret",
-        "aws_session_token": "session",
-        "aws_region_name": "us-west-2",
-        "aws_bedrock_runtime_endpoint": "http://127.0.0.1:9",
-        "extra_headers": {"X-Team": "7"},
-    }
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -140,9 +121,8 @@ def test_a_model_is_unmapped(
     fields: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = chat(**fields)
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(model)
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(model)
 
 
 def test_a_client_of_its_own_makes_it_unmapped() -> None:
@@ -163,10 +143,9 @@ def test_a_client_of_its_own_makes_it_unmapped() -> None:
     ],
     ids=",".join,
 )
-def test_what_shapes_the_answer_matters_to_samples_only(fields: dict[str, Any]) -> None:
+def test_what_shapes_the_answer_and_is_not_translated_is_unmapped(fields: dict[str, Any]) -> None:
     with pytest.raises(UnmappedError, match=f"sets '{next(iter(fields))}'"):
         connection_of(chat(**fields))
-    assert judge_connection_of(chat(**fields)).model == f"bedrock/converse/{CLAUDE}"
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 genai = pytest.importorskip("langchain_google_genai")
 
@@ -78,16 +73,6 @@ def test_at_google_only_the_key_is_said() -> None:
     assert query.params == {"api_key": "g-own", "temperature": 0.7}
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    query = judge_connection_of(chat(**PARAMS, thinking_budget=9))
-    assert query.model == "gemini/gemini-2.5-flash"
-    assert query.params == {
-        "api_key": "g-own",
-        "api_base": "http://127.0.0.1:9/v1beta",
-        "extra_headers": {"X-Team": "7"},
-    }
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -101,10 +86,9 @@ def test_a_judge_has_only_the_connection() -> None:
     ],
     ids=",".join,
 )
-def test_what_shapes_the_answer_matters_to_samples_only(fields: dict[str, Any]) -> None:
+def test_what_shapes_the_answer_and_is_not_translated_is_unmapped(fields: dict[str, Any]) -> None:
     with pytest.raises(UnmappedError, match=f"sets '{next(iter(fields))}'"):
         connection_of(chat(**fields))
-    assert judge_connection_of(chat(**fields)).model == "gemini/gemini-2.5-flash"
 
 
 @pytest.mark.parametrize(
@@ -116,9 +100,8 @@ def test_what_shapes_the_answer_matters_to_samples_only(fields: dict[str, Any]) 
     ],
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(chat(**fields))
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(chat(**fields))
 
 
 @pytest.mark.parametrize("name", ["tools", "safety_settings", "generation_config", "temperature"])

@@ -7,12 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel
 
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 pytest.importorskip("litellm")
 langchain_litellm = pytest.importorskip("langchain_litellm")
@@ -132,19 +127,6 @@ async def test_the_arguments_of_a_call_win(recorder: Any, twice: Any, question: 
     assert_same(*await twice(chat(recorder.url, **PARAMS), question, kwargs))
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    further = {"reasoning_effort": "low", "api_version": "7", "n": 3}
-    query = judge_connection_of(chat(**PARAMS | {"model_kwargs": further}, num_ctx=3))
-    assert query.model == "openai/gpt-4.1-mini"
-    assert query.params == {
-        "api_key": "sk-own",
-        "api_base": "http://127.0.0.1:9/v1",
-        "api_version": "7",
-        "organization": "org-1",
-        "extra_headers": {"X-Team": "7"},
-    }
-
-
 def test_what_resay_sets_itself_is_left_out() -> None:
     model = chat(n=3, streaming=True, stream_options={}, request_timeout=3, max_retries=9)
     kwargs = {"seed": 1, "logprobs": True, "metadata": {}, "store": True, "timeout": 1}
@@ -166,9 +148,8 @@ def test_without_keys_litellm_looks_for_one() -> None:
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
     model = chat(**fields)
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(model)
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(model)
 
 
 @pytest.mark.parametrize(
@@ -203,4 +184,4 @@ async def test_what_litellm_is_told_counts_for_the_model_too(
     litellm: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(litellm, "drop_params", True)
-    assert connection_of(chat()).model == judge_connection_of(chat()).model
+    assert connection_of(chat()).model == "openai/gpt-4.1-mini"

@@ -13,7 +13,7 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from pydantic import create_model
 
 from resay import ResayError
-from resay_langchain._litellm import UnmappedError, connection_of, judge_connection_of
+from resay_langchain._litellm import UnmappedError, connection_of
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,6 @@ def made(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
 def test_a_model_is_mapped(made: tuple[Any, dict[str, Any]]) -> None:
     kind, fields = made
     assert connection_of(kind(**fields)).model
-    assert judge_connection_of(kind(**fields)).model == connection_of(kind(**fields)).model
 
 
 def test_a_field_of_a_later_version_makes_it_unmapped(made: tuple[Any, dict[str, Any]]) -> None:
@@ -53,9 +52,8 @@ def test_a_field_of_a_later_version_makes_it_unmapped(made: tuple[Any, dict[str,
     later.__qualname__ = kind.__qualname__
     assert connection_of(later(**fields)).model
     for novelty in ({"novelty": "x"}, {"older": False}):
-        for translate in (connection_of, judge_connection_of):
-            with pytest.raises(UnmappedError, match=f"{kind.__name__} sets '{min(novelty)}'"):
-                translate(later(**fields, **novelty))
+        with pytest.raises(UnmappedError, match=f"{kind.__name__} sets '{min(novelty)}'"):
+            connection_of(later(**fields, **novelty))
 
 
 def test_a_subclass_is_unmapped(made: tuple[Any, dict[str, Any]]) -> None:
@@ -68,9 +66,8 @@ def test_a_subclass_is_unmapped(made: tuple[Any, dict[str, Any]]) -> None:
 def test_a_limit_of_the_rate_is_not_passed_by(made: tuple[Any, dict[str, Any]]) -> None:
     kind, fields = made
     model = kind(**fields, rate_limiter=InMemoryRateLimiter())
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match="'rate_limiter'"):
-            translate(model)
+    with pytest.raises(UnmappedError, match="'rate_limiter'"):
+        connection_of(model)
 
 
 def test_what_langchain_keeps_to_itself_does_not_matter(made: tuple[Any, dict[str, Any]]) -> None:
@@ -98,9 +95,8 @@ async def test_what_litellm_is_told_otherwise_is_not_meant_for_langchain(
     model = openai.ChatOpenAI(api_key="k", model="m")
     assert connection_of(model).model == "openai/m"
     monkeypatch.setattr(litellm, name, value)
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=f"told '{name}'"):
-            translate(model)
+    with pytest.raises(UnmappedError, match=f"told '{name}'"):
+        connection_of(model)
 
 
 def test_a_proxy_of_litellm_is_given_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,10 +108,9 @@ def test_a_proxy_of_litellm_is_given_no_key(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_unknown_class_is_unmapped() -> None:
     model = GenericFakeChatModel(messages=iter([]))
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match="GenericFakeChatModel is not known") as caught:
-            translate(model)
-        assert isinstance(caught.value, ResayError)
+    with pytest.raises(UnmappedError, match="GenericFakeChatModel is not known") as caught:
+        connection_of(model)
+    assert isinstance(caught.value, ResayError)
 
 
 def test_no_providers_package_is_imported() -> None:

@@ -5,12 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 ollama = pytest.importorskip("langchain_ollama")
 
@@ -133,13 +128,6 @@ async def test_the_environment_is_read_as_the_model_reads_it(
     assert_same(*await twice(model, question, WHOLE))
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    query = judge_connection_of(chat(**PARAMS))
-    assert query.model == "ollama_chat/llama3.2"
-    headers = {"X-Team": "7"}
-    assert query.params == {"api_base": "http://127.0.0.1:9", "extra_headers": headers}
-
-
 def test_what_resay_sets_itself_is_left_out() -> None:
     model = chat(seed=1, logprobs=True, top_logprobs=2)
     kwargs = {"stream": True, "logprobs": True, "seed": 4}
@@ -156,9 +144,8 @@ def test_what_resay_sets_itself_is_left_out() -> None:
     ],
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(chat(**fields))
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(chat(**fields))
 
 
 @pytest.mark.parametrize(

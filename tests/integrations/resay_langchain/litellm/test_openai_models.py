@@ -8,12 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 from langchain_core.rate_limiters import InMemoryRateLimiter
 from pydantic import BaseModel, Field, SecretStr
 
-from resay_langchain._litellm import (
-    UnmappedError,
-    connection_of,
-    judge_connection_of,
-    request_of,
-)
+from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 openai = pytest.importorskip("langchain_openai")
 
@@ -187,16 +182,6 @@ def test_a_connection_has_what_the_model_asks_for() -> None:
     assert "sk-own" not in repr(query)
 
 
-def test_a_judge_has_only_the_connection() -> None:
-    query = judge_connection_of(chat(**PARAMS, reasoning_effort="low", n=2, seed=1))
-    assert query.model == "openai/gpt-4.1-mini"
-    assert query.params == {
-        "api_key": "sk-own",
-        "api_base": "http://127.0.0.1:9/v1/",
-        "extra_headers": {"OpenAI-Organization": "org-1", "X-Team": "7", "X-Call": "8"},
-    }
-
-
 class Own(openai.ChatOpenAI):
     pass
 
@@ -215,9 +200,8 @@ Later.__module__, Later.__qualname__ = "langchain_openai.chat_models.base", "Cha
 def test_an_unknown_field_makes_a_model_unmapped(fields: dict[str, Any]) -> None:
     given = {"api_key": "k", "base_url": "http://127.0.0.1:9", "model": "m"}
     assert connection_of(Later(**given)).model == "openai/m"
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=f"sets '{next(iter(fields))}'"):
-            translate(Later(**given, **fields))
+    with pytest.raises(UnmappedError, match=f"sets '{next(iter(fields))}'"):
+        connection_of(Later(**given, **fields))
 
 
 async def _token() -> str:
@@ -246,9 +230,8 @@ async def _token() -> str:
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
     model = chat(**fields)
-    for translate in (connection_of, judge_connection_of):
-        with pytest.raises(UnmappedError, match=reason):
-            translate(model)
+    with pytest.raises(UnmappedError, match=reason):
+        connection_of(model)
 
 
 @pytest.mark.parametrize("field", ["client", "async_client", "root_async_client"])
