@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import re
 import runpy
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +28,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 
 
+@contextmanager
+def swept_loop() -> Iterator[None]:
+    """Give LlamaIndex the event loop that it would make, and clear away what it leaves in there."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+    with warnings.catch_warnings():
+        # It closes none of its asynchronous clients.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
 @pytest.fixture
 def openai_at_home(
     simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -37,7 +55,8 @@ def openai_at_home(
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
     monkeypatch.chdir(tmp_path)
-    return simulated
+    with swept_loop():
+        yield simulated
 
 
 def test_there_is_something_to_test() -> None:

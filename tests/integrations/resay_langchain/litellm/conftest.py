@@ -7,10 +7,13 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import certifi
 import pytest
 from langchain_core.messages import (
     AIMessage,
@@ -158,6 +161,29 @@ def _answer(path: str) -> dict[str, Any]:
 def recorder() -> Iterator[Recorder]:
     with Recorder().running() as running:
         yield running
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust one authority: each client would take long to load all, and loopback has none."""
+    end = "-----END CERTIFICATE-----\n"
+    first = Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0]
+    path = tmp_path_factory.mktemp("trusted") / "one.pem"
+    path.write_text(first + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        yield
+
+
+@pytest.fixture(scope="module")
+def aws_read_once() -> Iterator[None]:
+    """Let all clients share what botocore reads: each would read megabytes of its own."""
+    loaders = pytest.importorskip("botocore.loaders")
+    shared = loaders.JSONFileLoader()
+    shared.load_file = cache(shared.load_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loaders.Loader, "FILE_LOADER_CLASS", staticmethod(lambda: shared))
+        yield
 
 
 Twice = Callable[..., Awaitable[tuple[Arrived, Arrived]]]

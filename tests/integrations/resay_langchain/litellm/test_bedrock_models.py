@@ -10,7 +10,7 @@ from resay_langchain._litellm import UnmappedError, connection_of, request_of
 
 aws = pytest.importorskip("langchain_aws")
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("aws_read_once")]
 
 PARAMS = {
     "temperature": 0.3,

@@ -37,6 +37,8 @@ CLASSES: dict[str, dict[str, Any]] = {
 def made(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
     package, _, name = request.param.partition(".")
     pytest.importorskip(package)
+    if package == "langchain_aws":
+        request.getfixturevalue("aws_read_once")
     return getattr(import_module(package), name), CLASSES[request.param] | {"model": "m"}
 
 
