@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-matrix lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
+	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
 	@echo "make lint    ruff and the strict type checker"
 	@echo "make bench   published benchmarks and speed, where the data is (RESAY_DATA=DIR)"
 
@@ -30,6 +31,27 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+# The newest row has no constraints: it is there to learn what came out since.
+MATRIX := .venv-matrix
+MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest)
+MATRIX_NEEDS := --editable '.[demo,langchain,litellm,llamaindex]' \
+	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
+	llama-index-llms-openai-like hypothesis jsonschema \
+	pytest pytest-asyncio pytest-timeout pytest-xdist
+
+.PHONY: $(MATRIX_ROWS)
+$(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
+$(MATRIX_ROWS):
+	@$(PYTHON) -m venv $@
+	@$@/bin/python -m pip install --quiet --disable-pip-version-check \
+		--upgrade --upgrade-strategy eager $(MATRIX_PINS) $(MATRIX_NEEDS)
+	@echo "$(@F):"
+	@$@/bin/python -m pip list --disable-pip-version-check --format freeze | \
+		grep -E '^(langchain|langchain-core|langgraph|langchain-openai|llama-index-core|litellm|openai)='
+	$@/bin/python -m pytest --numprocesses 2 --dist loadfile tests/integrations
+
+test-matrix: $(MATRIX_ROWS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)
@@ -59,4 +81,4 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench chaos
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MATRIX) build dist .pytest_cache .ruff_cache .hypothesis

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import langchain_core
+import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
+from packaging.version import Version
 
 from resay.testing import Invention, SimulatedProvider, Subject, World
+
+
+def since(version: str) -> bool:
+    """Return whether langchain-core is of a version, or newer."""
+    return Version(langchain_core.__version__) >= Version(version)
+
+
+needs_events_v3 = pytest.mark.skipif(
+    not since("1.4"), reason="the third kind of events came with langchain-core 1.4"
+)
+
+needs_hearing_agents = pytest.mark.skipif(
+    sys.version_info < (3, 11),
+    reason="before Python 3.11 agents hand their configuration to no asynchronous call",
+)
 
 N = 3
 # Calls are counted, and what was answered before is not asked again.

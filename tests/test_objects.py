@@ -116,6 +116,17 @@ async def test_fields_are_scored_by_the_samples_that_disagree() -> None:
     assert flagged.contradicted_by.text == 'city: "Paris"'
 
 
+async def test_objects_that_are_there_are_checked_too() -> None:
+    samples = ['{"year": 1815}', '```json\n{"year": 1816}\n```', "I do not know."]
+    verdict = await Guard(POLICY | {"sampling": {"max": 3, "min": 2}}).acheck(
+        '{"year": 1815}',
+        question=Query.of("When?", response_format={"type": "json_object"}),
+        samples=samples,
+    )
+    assert scores(verdict) == {"year": 0.5}
+    assert (verdict.samples, verdict.via) == (2, None)
+
+
 async def test_small_objects_may_repeat() -> None:
     verdict = await verdict_on([{"name": "Ada"}] * 4)
     assert (verdict.decision, verdict.score) == ("consistent", 0.0)

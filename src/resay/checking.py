@@ -15,7 +15,7 @@ from resay.board import Board
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
-from resay.objects import Comparable, object_in, passage_of
+from resay.objects import Comparable, compared, object_in, passage_of
 from resay.passage import Passage
 from resay.policy import Policy
 from resay.providers.base import Completion, Provider
@@ -79,7 +79,7 @@ class Check:
         self._sampler = Metered(sampler) if sampler else None
         self._judge = Metered(judge) if judge else None
         self._evidence = Evidence(
-            samples=Samples(given.samples or (), splitter=policy.splitter),
+            samples=Samples(_comparable(given.samples or (), query), splitter=policy.splitter),
             references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
@@ -223,3 +223,10 @@ class Check:
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
         return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)
+
+
+def _comparable(samples: Sequence[str], query: Query | None) -> Sequence[str]:
+    """Return samples that a caller supplied as those are that were drawn."""
+    if query is None:
+        return samples
+    return [compared(Completion(sample), query) for sample in samples]

@@ -11,7 +11,7 @@ from resay.passage import Passage
 from resay.providers.base import Completion, Completions, Layer
 from resay.query import Query
 
-__all__ = ["Comparable", "fields_in", "object_in", "passage_of", "rendered"]
+__all__ = ["Comparable", "compared", "fields_in", "object_in", "passage_of", "rendered"]
 
 _FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL)
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
@@ -103,12 +103,18 @@ class Comparable(Layer):
         """Ask, and keep of the answers what is compared."""
         answers = await self.inner.complete(query, n=n)
         items = tuple(
-            Completion(_compared(item, query), item.finish_reason) for item in answers.items
+            Completion(compared(item, query), item.finish_reason) for item in answers.items
         )
         return Completions(items, answers.usage, answers.failures)
 
 
-def _compared(completion: Completion, query: Query) -> str:
+def compared(completion: Completion, query: Query) -> str:
+    """Return what of a sample is compared; an empty text where there is nothing.
+
+    Args:
+        completion: The sample.
+        query: What it answers.
+    """
     if not query.wants_object:
         return "" if completion.calls else completion.text
     found = object_in(completion, query)

@@ -87,7 +87,7 @@ class Running:
         Returns:
             The answer, when everything was said and checked.
         """
-        if mode == "buffer" or (mode == "hold" and not self._can_hold(query)):
+        if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
             answer = await self.answer(query, sources, references)
             await parts.send(Part(answer.text, answer.verdict.sentences, notice=answer.blocked))
             return answer
@@ -101,12 +101,15 @@ class Running:
 
         return await in_task_group(run)
 
-    def _can_hold(self, query: Query) -> bool:
+    def _can_hold(self, query: Query, references: Sequence[str]) -> bool:
         """Return whether sentences can be scored one by one while the answer is written.
 
-        Whether an answer calls tools, or is an object, is known at its end.
+        Whether an answer calls tools, or is an object, is known at its end, and so is what was
+        found for it.
         """
-        return self._chain.scores_early and not (query.has_side_effects or query.wants_object)
+        if query.has_side_effects or query.wants_object or not self._chain.scores_early:
+            return False
+        return bool(references) or self._chain.needing("references") is None
 
     def _asked(self, query: Query, sources: Sources) -> Asked:
         """Return the main call."""

@@ -188,7 +188,10 @@ def _sent(model: Model, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _connection(model: Any, asked: str | None, tools: bool) -> tuple[str, dict[str, Any]]:
-    if model.use_responses_api:
+    # Newer versions set the one from the other when the model is made.
+    if model.use_responses_api or (
+        model.use_responses_api is None and model.output_version == "responses/v1"
+    ):
         raise UnmappedError(f"{name_of(model)} uses the Responses API")
     azure = name_of(model) == "AzureChatOpenAI"
     client = _own_client(model, "AzureOpenAI" if azure else "OpenAI")

@@ -44,6 +44,8 @@ from langchain_kit import (
     N,
     Recorder,
     bodies,
+    needs_events_v3,
+    needs_hearing_agents,
     verdict_of,
 )
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
@@ -286,6 +288,7 @@ async def test_streamed_messages_are_the_answer_alone(model, policy, tools):
     ]
 
 
+@needs_hearing_agents
 async def test_the_policy_says_when_text_is_streamed(model):
     counts = {}
     for mode in ("after", "hold", "buffer"):
@@ -298,6 +301,7 @@ async def test_the_policy_says_when_text_is_streamed(model):
     assert counts["buffer"] == 1
 
 
+@needs_hearing_agents
 @pytest.mark.parametrize("exit_behavior", [None, "replace"])
 async def test_events_show_one_model(make_model, exit_behavior):
     agent = guarded(make_model(streaming=True), exit_behavior=exit_behavior)
@@ -310,6 +314,7 @@ async def test_events_show_one_model(make_model, exit_behavior):
         assert not [words for words in DRAFT if words in repr(events)]
 
 
+@needs_events_v3
 @pytest.mark.filterwarnings("ignore:.*v3.*")
 @pytest.mark.parametrize("tools", [[], [weather]], ids=["no tools", "tools"])
 @pytest.mark.parametrize("exit_behavior", [None, "replace"])
@@ -322,6 +327,7 @@ async def test_the_third_kind_of_events_shows_one_message(model, exit_behavior, 
     assert any(words in texts[0] for words in DRAFT) is (exit_behavior is None)
 
 
+@needs_hearing_agents
 async def test_callbacks_hear_of_every_call(ask, model):
     recorder, collector = Recorder(), VerdictCollector()
     result = await ask(guarded(model), asked(MADE_UP), {"callbacks": [recorder, collector]})
@@ -650,6 +656,7 @@ async def test_a_withheld_answer_does_not_end_later_runs(ask, model):
     assert "hallucination_ends" not in second
 
 
+@needs_hearing_agents
 async def test_a_run_may_be_interrupted(ask, model):
     approval = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
     agent = guarded(model, tools=[weather], inside=[approval], checkpointer=InMemorySaver())

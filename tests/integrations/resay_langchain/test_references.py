@@ -67,6 +67,16 @@ async def test_what_a_chain_finds_is_what_its_answer_is_compared_with(ask, chain
         assert verdict_of(output) == collector.last
 
 
+@pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
+@pytest.mark.parametrize(("said", "decision"), [(SUPPORTED, "consistent"), (MADE_UP, "flagged")])
+async def test_a_stream_is_compared_with_what_was_found_for_it(mode, said, decision):
+    collector = VerdictCollector()
+    chain = guard(searching(said), POLICY | {"stream": mode})
+    chunks = [chunk async for chunk in chain.astream("When?", {"callbacks": [collector]})]
+    assert "".join(chunk.text for chunk in chunks) == said
+    assert collector.last.decision == decision
+
+
 async def test_documents_in_the_input_count(ask):
     collector = VerdictCollector()
     asked = {"context": DOCUMENTS, "question": "When?"}

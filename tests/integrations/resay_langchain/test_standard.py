@@ -32,6 +32,7 @@ from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.integration_tests import chat_models as suite
 from langchain_tests.unit_tests import ChatModelUnitTests
 
+from langchain_kit import since
 from resay import Policy
 from resay.sync import run_sync
 from resay.testing import SimulatedProvider
@@ -49,6 +50,10 @@ pytestmark = [
 
 KEY = "simulated"
 Params = dict[str, Any]
+# Before, LangChain sent documents without a name, which OpenAI's chat completions refuse.
+NAMES_FILES = since("1.2.24")
+# Before, what a model is written down as had the defaults that could come from the environment.
+UNSET: Params = {} if since("1.5.4") else {"output_version": None, "openai_proxy": None}
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -96,11 +101,11 @@ class Features:
     supports_json_mode = True
     supports_image_inputs = True
     supports_image_urls = True
-    supports_pdf_inputs = True
+    supports_pdf_inputs = NAMES_FILES
     supports_audio_inputs = True
     supports_anthropic_inputs = True
     supports_image_tool_message = True
-    supports_pdf_tool_message = True
+    supports_pdf_tool_message = NAMES_FILES
     returns_usage_metadata = True
     supports_model_override = True
     model_override_value = "another"
@@ -213,6 +218,7 @@ class TestBareUnit(Bare, Unit, ChatModelUnitTests):
         "id": ["langchain", "chat_models", "openai", "ChatOpenAI"],
         "name": "ChatOpenAI",
         "kwargs": {
+            **UNSET,
             "model_name": "simulated",
             "temperature": 0.0,
             "max_tokens": 100,

@@ -30,6 +30,7 @@ from langchain_kit import (
     UNJUDGED,
     N,
     Recorder,
+    needs_events_v3,
     verdict_of,
 )
 from resay import HallucinationBlocked
@@ -123,11 +124,11 @@ WATCHERS = [
     by_parsed_astream,
     by_events_v2,
     by_events_of_a_chain,
-    by_events_v3,
+    pytest.param(by_events_v3, marks=needs_events_v3),
     by_log,
     *(by_graph(mode) for mode in ("messages", "updates", "values", "custom", "debug", "tasks")),
     by_graph_events,
-    by_graph_events_v3,
+    pytest.param(by_graph_events_v3, marks=needs_events_v3),
 ]
 
 

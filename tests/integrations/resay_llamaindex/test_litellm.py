@@ -81,7 +81,7 @@ async def test_tools_go_along(plain, provider):
     main, *samples = sent(provider)
     for sample in samples:
         assert (sample["tools"], sample["tool_choice"]) == (main["tools"], main["tool_choice"])
-        assert sample["parallel_tool_calls"] is False
+        assert sample.get("parallel_tool_calls") == main.get("parallel_tool_calls")
 
 
 @pytest.mark.usefixtures("litellm")
@@ -220,7 +220,13 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         (lambda: like(reuse_client=False), "sets 'reuse_client'"),
         (lambda: like(http_client=httpx.Client(verify=False)), "has a client of its own"),
         (lambda: used(httpx.Client(verify=False)), "has a client of its own"),
-        (lambda: like(rate_limiter=object()), "sets 'rate_limiter'"),
+        pytest.param(
+            lambda: like(rate_limiter=object()),
+            "sets 'rate_limiter'",
+            marks=pytest.mark.skipif(
+                "rate_limiter" not in LLM.model_fields, reason="LLMs have no rate limiter yet"
+            ),
+        ),
         (lambda: like(modalities=["text", "audio"]), "sets 'modalities'"),
         (lambda: like(additional_kwargs={"best_of": 2}), "sends 'best_of'"),
         (lambda: OpenAILike(model="m", api_key="k", api_base="http://h"), "is no chat model"),
