@@ -41,7 +41,8 @@ class GuardedChatEngine(BaseChatEngine):
         chat_engine: An engine of the modes `simple`, `context`, `condense_plus_context` or
             `condense_question`, or one that keeps its LLM where these do.
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            that of a guarded LLM or query engine inside, or the default.
+            that of a guarded LLM or query engine inside, the one that
+            `RESAY_POLICY` names, or the default.
 
     Raises:
         PolicyError: The policy is not valid.

@@ -75,7 +75,7 @@ class GuardedLLM(FunctionCallingLLM):
     Args:
         llm: The LLM to guard.
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            the default.
+            the one that `RESAY_POLICY` names, or the default.
         **kwargs: Further fields of LlamaIndex's LLMs, such as `callback_manager`.
 
     Raises:

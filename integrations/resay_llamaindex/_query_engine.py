@@ -72,7 +72,8 @@ class GuardedQueryEngine(BaseQueryEngine):
     Args:
         query_engine: The engine to guard.
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            that of a guarded LLM inside, or the default.
+            that of a guarded LLM inside, the one that
+            `RESAY_POLICY` names, or the default.
         llm: Who judges where the policy names no judge; None for the LLM that writes the answers.
 
     Raises:
