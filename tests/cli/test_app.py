@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 import resay
+from resay.cli import main
+from resay.providers.caching import close_caches
+from resay.sync import run_sync
 from resay.testing import Refused, SimulatedProvider
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
@@ -46,6 +51,26 @@ def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.Complet
     )
 
 
+def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, where litellm is imported once for all."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        patch.setattr(sys, "argv", ["resay", *map(str, words)])
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.chdir(cwd or Path.cwd())
+        with pytest.raises(SystemExit) as left:
+            main()
+    # A process of its own would find nothing of what this one was answered.
+    run_sync(close_caches)
+    code = left.value.code
+    assert code is None or isinstance(code, int)
+    return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
+
+
 def test_check_flags(files: Path) -> None:
     words = ("check", "--response", "response.txt", "--method", "ngram")
     done = resay_cli(*words, "--samples", "a.txt", "b.txt", "c.txt", cwd=files)
@@ -59,7 +84,7 @@ def test_check_flags(files: Path) -> None:
 
 
 def test_check_prints_one_json_document(files: Path) -> None:
-    done = resay_cli(
+    done = resay_here(
         "check", "-r", "response.txt", "--method", "ngram", "--json", "--samples",
         "a.txt", "b.txt", "c.txt", cwd=files,
     )  # fmt: skip
@@ -72,14 +97,14 @@ def test_check_prints_one_json_document(files: Path) -> None:
 def test_check_is_fine_or_inconclusive(files: Path) -> None:
     (files / "short.txt").write_text("The bridge opened in 1932.")
     words = ("check", "-r", "short.txt", "--method", "ngram", "--samples")
-    assert resay_cli(*words, "a.txt", "b.txt", "c.txt", cwd=files).returncode == 0
-    done = resay_cli(*words, "a.txt", cwd=files)
+    assert resay_here(*words, "a.txt", "b.txt", "c.txt", cwd=files).returncode == 0
+    done = resay_here(*words, "a.txt", cwd=files)
     assert done.returncode == 3
     assert done.stdout.startswith("INCONCLUSIVE  1 usable samples are fewer than the 3")
 
 
 def test_check_against_references(files: Path, environment: SimulatedProvider) -> None:
-    done = resay_cli(
+    done = resay_here(
         "check", "-r", "response.txt", "--references", "a.txt", "--model", "openai/simulated",
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
@@ -89,7 +114,7 @@ def test_check_against_references(files: Path, environment: SimulatedProvider) -
 
 
 def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> None:
-    done = resay_cli(
+    done = resay_here(
         "check", "-r", "response.txt", "--prompt", QUESTION, "--model", "openai/simulated",
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
@@ -102,7 +127,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
     pieces = [("The bridge", -0.1), (" opened in 1932.", -0.2), (" It has 31 lamps.", -4.0)]
     tokens = [{"token": token, "logprob": logprob} for token, logprob in pieces]
     (files / "tokens.json").write_text(json.dumps({"content": tokens} if wrapped else tokens))
-    done = resay_cli(
+    done = resay_here(
         "check",
         "-r",
         "response.txt",
@@ -136,7 +161,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
     ],
 )
 def test_bad_input_exits_with_two_and_says_why(files: Path, words: list[str], message: str) -> None:
-    done = resay_cli(*words, cwd=files)
+    done = resay_here(*words, cwd=files)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert done.stdout == ""
@@ -145,10 +170,10 @@ def test_bad_input_exits_with_two_and_says_why(files: Path, words: list[str], me
 
 def test_ask(environment: SimulatedProvider) -> None:
     words = ("ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url)
-    done = resay_cli(*words)
+    done = resay_here(*words)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("FLAGGED")
-    done = resay_cli(*words, "--json")
+    done = resay_here(*words, "--json")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["action"]) == (1, "annotate")
     assert answer["verdict"]["flagged"] is True
@@ -159,7 +184,7 @@ def test_ask(environment: SimulatedProvider) -> None:
 def test_ask_prints_the_answer_while_it_is_written(
     environment: SimulatedProvider, mode: str
 ) -> None:
-    done = resay_cli(
+    done = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
         "--stream", mode,
     )  # fmt: skip
@@ -174,13 +199,13 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
-    done = resay_cli(
+    done = resay_here(
         "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
         "--api-base", environment.base_url, "--stream", "hold",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "Withheld." in done.stdout
-    whole = resay_cli(
+    whole = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
         "--stream", "after",
     ).stdout.partition("FLAGGED")[0].strip()  # fmt: skip
@@ -194,7 +219,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
     policy.write_text("chain: [{method: ngram}]\naction: {do: block, message: Withheld.}\n")
     words = ("ask", QUESTION, "-m", "openai/simulated", "--api-base", environment.base_url)
     for extra in ((), ("--json",)):
-        done = resay_cli(*words, "-p", policy, *extra)
+        done = resay_here(*words, "-p", policy, *extra)
         assert done.returncode == 1
         assert "Withheld." in done.stdout
         assert "Bradfield" not in done.stdout
@@ -202,7 +227,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
 
 def test_ask_without_an_answer(environment: SimulatedProvider) -> None:
     environment.set_faults(Refused())
-    done = resay_cli(
+    done = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url, "--json"
     )
     assert done.returncode == 4
@@ -214,13 +239,13 @@ def test_ask_without_an_answer(environment: SimulatedProvider) -> None:
 def test_policy_check(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("chain: [{method: ngram}, {method: prompt}]\naction: {do: block}\n")
-    done = resay_cli("policy", "check", policy)
+    done = resay_here("policy", "check", policy)
     assert (done.returncode, done.stdout) == (
         0,
         f"{policy}: valid; ngram -> prompt; action: block\n",
     )
     policy.write_text("chain:\n  - method: ngram\ntreshold: {}\n")
-    done = resay_cli("policy", "check", policy)
+    done = resay_here("policy", "check", policy)
     assert done.returncode == 2
     assert f"{policy}:3: treshold: unknown key 'treshold'; did you mean 'threshold'?" in done.stderr
 

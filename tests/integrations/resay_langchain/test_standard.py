@@ -235,12 +235,6 @@ class TestBare(Bare, Served, ChatModelIntegrationTests):
     pass
 
 
-class TestBareWithFunctions(Bare, Served, ChatModelIntegrationTests):
-    """Structured output by way of a forced tool, where the default is a schema for the answer."""
-
-    structured_output_kwargs = {"method": "function_calling"}  # noqa: RUF012 - see above
-
-
 class Guarded(Bare):
     """The same model, guarded."""
 
