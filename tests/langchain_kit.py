@@ -13,7 +13,30 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from packaging.version import Version
 
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from known_world import KNOWN, MADE_UP, WORLD
+from resay.testing import SimulatedProvider
+
+__all__ = [
+    "JUDGED",
+    "KNOWN",
+    "MADE_UP",
+    "MESSAGE",
+    "PATIENT",
+    "PROMPT",
+    "RAISE",
+    "REPLACE",
+    "UNCACHED",
+    "UNJUDGED",
+    "WORLD",
+    "N",
+    "Recorder",
+    "Start",
+    "bodies",
+    "needs_events_v3",
+    "needs_hearing_agents",
+    "since",
+    "verdict_of",
+]
 
 
 def since(version: str) -> bool:
@@ -43,28 +66,6 @@ MESSAGE = "No answer today."
 REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
 RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}
 
-MADE_UP, KNOWN = "What is the Zorblatt?", "What is Canberra?"
-WORLD = World(
-    [
-        Subject(
-            "Zorblatt",
-            inventions=[
-                Invention("The Zorblatt was built in {year} by {person}."),
-                Invention("Every year {number:1000-90000} people visit it."),
-                Invention("A copy of it stands in {place}, made by {person}."),
-            ],
-        ),
-        Subject(
-            "Canberra",
-            facts=[
-                ["Canberra is the capital of Australia.", "The capital of Australia is Canberra."],
-                ["The city was founded in 1913.", "In 1913 the city was founded."],
-                ["Its lake was made in 1963.", "In 1963 its lake was made."],
-                ["Parliament sits in Canberra.", "In Canberra sits Parliament."],
-            ],
-        ),
-    ]
-)
 PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{question}")])
 
 

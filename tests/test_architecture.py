@@ -14,7 +14,7 @@ FLOORS = (
     {"cli"},
     {"bench"},
     {"calibration"},
-    {"report"},
+    {"adapting", "report"},
     {"guard"},
     {"running", "streaming"},
     {"holding"},

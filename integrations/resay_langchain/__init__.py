@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from resay.adapting import VERDICT_KEY
 from resay_langchain._callback import HallucinationCallback, VerdictCollector
 from resay_langchain._guard import GuardedRunnable, guard
 from resay_langchain._model import GuardedChatModel
-from resay_langchain._outcome import VERDICT_KEY, verdict_of
+from resay_langchain._outcome import verdict_of
 from resay_langchain._request import VERDICT_EVENT
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from langchain_core.messages import (
 )
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from resay.adapting import litellm_provider
 from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.caching import source_of
@@ -32,7 +33,6 @@ from resay_langchain._providers import (
     Stream,
     in_loop,
     in_thread,
-    litellm,
     stream_in_loop,
     stream_in_thread,
 )
@@ -148,7 +148,7 @@ class Asking:
     @property
     def _samples(self) -> Provider:
         if self._through_litellm:
-            return Traced(litellm(), self.runs.manager, SAMPLE, self.messages)
+            return Traced(litellm_provider(), self.runs.manager, SAMPLE, self.messages)
         sampling = self.policy.sampling
         # The same model answers the same for whoever asks, if all of the question is in the query.
         source = f"langchain {source_of(self.model)}" if self._openai_messages else None
@@ -163,7 +163,7 @@ class Asking:
 
     @property
     def _judge(self) -> Provider:
-        asked = Traced(litellm(), self.runs.manager, JUDGE)
+        asked = Traced(litellm_provider(), self.runs.manager, JUDGE)
         if self._mapped is not None:
             return asked
         config = partial(self.runs.config, JUDGE)

@@ -17,13 +17,13 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from resay.adapting import VERDICT_KEY, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Policy
 from resay.sync import run_sync
 from resay.verdict import Verdict
-from resay_langchain._given import PolicyLike, guard_of
-from resay_langchain._outcome import VERDICT_KEY, completion_of
+from resay_langchain._outcome import completion_of
 from resay_langchain._request import VERDICT_EVENT
 from resay_langchain._runs import JUDGE, SAMPLE
 

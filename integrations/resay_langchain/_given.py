@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from resay.guard import Guard
-from resay.policy import Policy
 from resay_langchain._asking import Reads
 
-__all__ = ["PolicyLike", "asked_for", "guard_of", "with_standard"]
-
-PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
+__all__ = ["asked_for", "with_standard"]
 
 # Of LangChain's standard parameters those that go with each request. The others (`timeout`,
 # `max_retries`, keys) are for the client, which is there already.
 _STANDARD = ("temperature", "max_tokens", "stop", "streaming")
-
-
-def guard_of(policy: PolicyLike) -> Guard:
-    """Return a guard as it is, and make one of whatever describes a policy.
-
-    Raises:
-        PolicyError: The policy is not valid.
-    """
-    return policy if isinstance(policy, Guard) else Guard(policy)
 
 
 def with_standard(model: BaseChatModel, fields: dict[str, Any]) -> BaseChatModel:

@@ -11,14 +11,12 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 from pydantic import PrivateAttr, model_validator
 
+from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_langchain._fitness import check_opaque, check_runnable
-from resay_langchain._given import PolicyLike, guard_of
 from resay_langchain._grafting import grafted
 from resay_langchain._model import GuardedChatModel
-from resay_langchain._nesting import inside_guard
-from resay_langchain._outcome import VERDICT_KEY
 from resay_langchain._rerun import Rerun
 from resay_langchain._watch import Watch
 from resay_langchain._wrapper import Wrapper

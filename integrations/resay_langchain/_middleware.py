@@ -28,16 +28,15 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay.actions import act
+from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard, verdict_data
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Block, Policy
 from resay.verdict import Verdict
 from resay_langchain._fitness import check_runnable
-from resay_langchain._given import PolicyLike, guard_of
 from resay_langchain._grafting import grafted
 from resay_langchain._model import GuardedChatModel
-from resay_langchain._nesting import inside_guard
-from resay_langchain._outcome import VERDICT_KEY, verdict_data, withheld
+from resay_langchain._outcome import withheld
 from resay_langchain._watch import Watch, documents_in
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
+from resay.adapting import PolicyLike, guard_of, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._asking import Asking, Reads
 from resay_langchain._fitness import check_runnable
-from resay_langchain._given import PolicyLike, asked_for, guard_of, with_standard
+from resay_langchain._given import asked_for, with_standard
 from resay_langchain._grafting import grafted
-from resay_langchain._nesting import inside_guard
 from resay_langchain._request import Request
 from resay_langchain._runs import RunManager, Runs
 from resay_langchain._watch import Watch, watch_among

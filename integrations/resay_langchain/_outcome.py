@@ -10,26 +10,22 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.actions import Answer
+from resay.adapting import VERDICT_KEY, verdict_data
 from resay.errors import ConfigurationError
 from resay.logprobs import TokenLogprob, read_logprobs
 from resay.providers.base import Chunk, Completion, ToolCall
 from resay.verdict import Usage, Verdict
 
 __all__ = [
-    "VERDICT_KEY",
     "chunk_of",
     "completion_of",
     "outcome_of",
     "text_of",
     "usage_of",
-    "verdict_data",
     "verdict_of",
     "withheld",
     "without_text",
 ]
-
-VERDICT_KEY = "hallucination"
-"""Where the verdict stands in a message's `response_metadata`, and in an output with keys."""
 
 # What says where an answer came from. All else may hold its words, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
@@ -126,19 +122,6 @@ def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
         return withheld(output, answer.text, data), data
     metadata = {**output.response_metadata, VERDICT_KEY: data}
     return output.model_copy(update={"response_metadata": metadata}), data
-
-
-def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
-    """Return what users of LangChain see of a verdict.
-
-    Args:
-        verdict: The verdict.
-        action: What was done. When the answer was withheld, its words are left out here too.
-
-    Returns:
-        The verdict as JSON-ready values, with `action`.
-    """
-    return {**verdict.to_dict(content=action != "block"), "action": action}
 
 
 def withheld(output: BaseMessage, message: str, data: dict[str, Any]) -> AIMessage:

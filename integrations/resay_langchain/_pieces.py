@@ -9,9 +9,10 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from resay.actions import Answer
+from resay.adapting import VERDICT_KEY, verdict_data
 from resay.holding import Part
 from resay.verdict import Verdict
-from resay_langchain._outcome import VERDICT_KEY, verdict_data, withheld, without_text
+from resay_langchain._outcome import withheld, without_text
 
 __all__ = ["Pieces"]
 

@@ -14,7 +14,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Protocol, cast
 
 import anyio
@@ -31,7 +31,6 @@ from langsmith.run_helpers import (
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completions, Provider
 from resay.providers.caching import source_of
-from resay.providers.litellm import LiteLLMProvider
 from resay.query import Query
 from resay.verdict import Usage
 from resay_langchain._inside import Model
@@ -47,7 +46,6 @@ __all__ = [
     "TokenCounter",
     "in_loop",
     "in_thread",
-    "litellm",
     "stream_in_loop",
     "stream_in_thread",
 ]
@@ -290,12 +288,6 @@ class JudgeProvider:
         except Exception as error:
             # The model has retries of its own.
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
-
-
-@cache
-def litellm() -> LiteLLMProvider:
-    """Return the provider behind everything that goes through litellm."""
-    return LiteLLMProvider()
 
 
 class TokenCounter(BaseCallbackHandler):

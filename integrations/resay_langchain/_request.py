@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from resay.actions import Answer
+from resay.adapting import VERDICT_KEY, marked, verdict_data
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
@@ -19,8 +20,7 @@ from resay.policy import Block
 from resay.streaming import AnswerStream, SyncAnswerStream
 from resay.sync import run_sync
 from resay_langchain._asking import Asking
-from resay_langchain._nesting import marked
-from resay_langchain._outcome import VERDICT_KEY, outcome_of, verdict_data
+from resay_langchain._outcome import outcome_of
 from resay_langchain._pieces import Pieces
 
 __all__ = ["VERDICT_EVENT", "Request"]

@@ -14,6 +14,7 @@ from langchain_core.callbacks import (
 from langchain_core.runnables import RunnableConfig
 from pydantic import model_validator
 
+from resay.adapting import litellm_provider, marked, verdict_data
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.query import Query
@@ -27,18 +28,16 @@ from resay_langchain._inside import (
     surely_text,
     unstreamed,
 )
-from resay_langchain._nesting import marked
-from resay_langchain._outcome import outcome_of, verdict_data
+from resay_langchain._outcome import outcome_of
 from resay_langchain._providers import (
     JudgeProvider,
     Run,
     RunnableProvider,
     in_loop,
     in_thread,
-    litellm,
 )
 from resay_langchain._request import VERDICT_EVENT
-from resay_langchain._runs import JUDGE, SAMPLE, RunManager, Runs
+from resay_langchain._runs import JUDGE, SAMPLE, Runs
 from resay_langchain._traced import Traced
 from resay_langchain._watch import watch_among
 from resay_langchain._wrapper import Wrapper
@@ -84,7 +83,7 @@ class Rerun(Wrapper):
         data: dict[str, Any] = {}
         try:
             with marked():
-                sources = self._sources(value, kwargs, run_manager, runs, in_thread)
+                sources = self._sources(value, kwargs, runs, in_thread)
                 answer = run_sync(self.guard.arun, _query(kwargs), sources)
             output, data = outcome_of(answer)
         except HallucinationBlocked as error:
@@ -108,7 +107,7 @@ class Rerun(Wrapper):
         data: dict[str, Any] = {}
         try:
             with marked():
-                sources = self._sources(value, kwargs, run_manager, runs, in_loop)
+                sources = self._sources(value, kwargs, runs, in_loop)
                 answer = await self.guard.arun(_query(kwargs), sources)
             output, data = outcome_of(answer)
         except HallucinationBlocked as error:
@@ -126,9 +125,7 @@ class Rerun(Wrapper):
         if watch is not None:
             watch.note(data, None, structured=False)
 
-    def _sources(
-        self, value: Any, kwargs: dict[str, Any], run_manager: RunManager, runs: Runs, run: Run
-    ) -> Sources:
+    def _sources(self, value: Any, kwargs: dict[str, Any], runs: Runs, run: Run) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
         hidden = "block" in (policy.action.do, policy.on_error)
         speaker = speaker_of(runnable)
@@ -150,7 +147,7 @@ class Rerun(Wrapper):
             for_judging(speaker.model) if speaker else None,
             run,
             partial(runs.config, JUDGE),
-            Traced(litellm(), runs.manager, JUDGE),
+            Traced(litellm_provider(), runs.manager, JUDGE),
         )
         return Sources(main, samples, judge)
 

@@ -10,9 +10,10 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 ```
 """
 
+from resay.adapting import VERDICT_KEY
 from resay_llamaindex._chat_engine import GuardedChatEngine
 from resay_llamaindex._llm import GuardedLLM
-from resay_llamaindex._outcome import VERDICT_KEY, HallucinationVerdictEvent, verdict_of
+from resay_llamaindex._outcome import HallucinationVerdictEvent, verdict_of
 from resay_llamaindex._query_engine import GuardedQueryEngine
 
 __all__ = [

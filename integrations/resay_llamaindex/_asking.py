@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Any, cast
 
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
+from resay.adapting import UnmappedError, litellm_provider
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Policy
@@ -24,28 +24,15 @@ from resay_llamaindex._providers import (
     JudgeProvider,
     LLMProvider,
     RefusingProvider,
-    litellm_provider,
     streaming,
 )
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request, with_kwargs
-from resay_llamaindex._unmapped import UnmappedError
 from resay_llamaindex._ways import Way
 
-__all__ = ["Asking", "PolicyLike", "compares_with_references", "guard_of"]
-
-PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
+__all__ = ["Asking", "compares_with_references"]
 
 # How providers say that a tool has to be called: one of them, or a certain one.
 _FORCED = ("any", "function", "required", "tool")
-
-
-def guard_of(policy: PolicyLike) -> Guard:
-    """Return the guard that whatever describes a policy asks for.
-
-    Raises:
-        PolicyError: The policy is not valid.
-    """
-    return policy if isinstance(policy, Guard) else Guard(policy)
 
 
 def compares_with_references(policy: Policy) -> str | None:

@@ -15,11 +15,10 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.llms import LLM
 
+from resay.adapting import VERDICT_KEY, PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay_llamaindex._asking import PolicyLike
 from resay_llamaindex._llm import GuardedLLM
-from resay_llamaindex._outcome import VERDICT_KEY
 from resay_llamaindex._query_engine import GuardedQueryEngine
 
 __all__ = ["GuardedChatEngine"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,11 +9,11 @@ from llama_index.core.llms import LLM
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from resay.adapting import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
 from resay.query import Query
 from resay_llamaindex._fresh import too_cold
 from resay_llamaindex._messages import openai_messages
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
-from resay_llamaindex._unmapped import UnmappedError
 
 __all__ = ["check_mapped", "is_openai", "mapped_query"]
 
@@ -64,56 +63,12 @@ _TRANSLATED = frozenset(
     }
 )
 
-_SENT = frozenset(
-    {
-        "extra_body",
-        "extra_headers",
-        "frequency_penalty",
-        "logit_bias",
-        "max_completion_tokens",
-        "max_tokens",
-        "parallel_tool_calls",
-        "presence_penalty",
-        "prompt_cache_key",
-        "reasoning_effort",
-        "response_format",
-        "safety_identifier",
-        "service_tier",
-        "stop",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "user",
-        "verbosity",
-    }
-)
+_SENT = OPENAI_PARAMS | {"max_tokens"}
 
 # What LiteLLM's own LLM takes besides, to say where requests go and who pays.
 _CONNECTION = frozenset({"api_base", "api_key", "api_version", "custom_llm_provider"})
 
-# A sample is one fresh answer in one piece, and leaves no trace at the provider.
-_LEFT_OUT = frozenset(
-    {
-        "caching",
-        "logprobs",
-        "max_retries",
-        "metadata",
-        "model",
-        "n",
-        "prediction",
-        "seed",
-        "store",
-        "stream",
-        "stream_options",
-        "timeout",
-        "top_logprobs",
-    }
-)
-
-# litellm sends these models, or these models with tools, to the Responses API.
-_RESPONSES = re.compile(r"^responses/|codex|deep-research|(gpt-[5-9]|o\d).*-pro")
-_RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
+_LEFT_OUT = LEFT_OUT | {"caching", "max_retries"}
 
 
 def is_openai(llm: LLM) -> bool:
@@ -192,8 +147,7 @@ def _openai(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
     _check_clients(llm, str(llm.api_base))
     payload = _payload(llm, kwargs)
     model: str = payload["model"]
-    if _RESPONSES.search(model) or (payload.get("tools") and _RESPONSES_WITH_TOOLS.search(model)):
-        raise UnmappedError("litellm sends this model's requests to the Responses API")
+    check_chat_completions(model, tools=bool(payload.get("tools")))
     where: dict[str, Any] = {"api_key": llm.api_key, "api_base": llm.api_base}
     if llm.default_headers:
         where["extra_headers"] = dict(llm.default_headers)

@@ -26,12 +26,12 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
+from resay.adapting import PolicyLike, guard_of, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_llamaindex._answering import Answering, Listener
-from resay_llamaindex._asking import Asking, PolicyLike, guard_of
-from resay_llamaindex._nesting import inside_guard
+from resay_llamaindex._asking import Asking
 from resay_llamaindex._outcome import without_verdicts
 from resay_llamaindex._requests import Chat, Completing, Predicting
 from resay_llamaindex._structured import GuardedStructuredLLM

@@ -14,9 +14,9 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 
+from resay.adapting import UnmappedError
 from resay.query import Message
 from resay_llamaindex._reading import as_json
-from resay_llamaindex._unmapped import UnmappedError
 
 __all__ = ["chat_messages", "openai_messages", "readable_messages"]
 

@@ -14,22 +14,18 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.instrumentation.events import BaseEvent
 from llama_index_instrumentation import get_dispatcher
 
+from resay.adapting import VERDICT_KEY
 from resay.verdict import Verdict
 
 __all__ = [
-    "VERDICT_KEY",
     "HallucinationVerdictEvent",
     "LLMResponse",
     "announce",
-    "verdict_data",
     "verdict_of",
     "with_verdict",
     "withheld",
     "without_verdicts",
 ]
-
-VERDICT_KEY = "hallucination"
-"""Where the verdict stands in `additional_kwargs` and in `metadata`."""
 
 LLMResponse = ChatResponse | CompletionResponse
 
@@ -68,19 +64,6 @@ def announce(data: dict[str, Any], span_id: str | None) -> None:
         span_id: The span in which the answer was asked for.
     """
     _dispatcher.event(HallucinationVerdictEvent(verdict=data, span_id=span_id))
-
-
-def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
-    """Return what users of LlamaIndex see of a verdict.
-
-    Args:
-        verdict: The verdict.
-        action: What was done. When the answer was withheld, its words are left out here too.
-
-    Returns:
-        The verdict as JSON-ready values, with `action`.
-    """
-    return {**verdict.to_dict(content=action != "block"), "action": action}
 
 
 def verdict_of(response: object) -> Verdict | None:

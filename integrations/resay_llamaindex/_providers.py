@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from functools import cache
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
 
+from resay.adapting import litellm_provider
 from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import Chunk, Completions
-from resay.providers.litellm import LiteLLMProvider
 from resay.query import CONNECTION_PARAMS, Query
 from resay.verdict import Usage
 from resay_llamaindex._counting import Spent
@@ -28,18 +27,12 @@ from resay_llamaindex._reading import (
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request, with_kwargs
 from resay_llamaindex._ways import Way
 
-__all__ = ["JudgeProvider", "LLMProvider", "RefusingProvider", "litellm_provider", "streaming"]
+__all__ = ["JudgeProvider", "LLMProvider", "RefusingProvider", "streaming"]
 
 _LOGPROBS = ("logprobs", "top_logprobs")
 
 # What providers answer to a parameter they do not take.
 _ABOUT_PARAMETERS = (400, 403, 404, 422)
-
-
-@cache
-def litellm_provider() -> LiteLLMProvider:
-    """Return the one provider that all guards share."""
-    return LiteLLMProvider()
 
 
 class LLMProvider:

@@ -22,6 +22,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay.actions import Answer
+from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
@@ -30,7 +31,6 @@ from resay.scorers import Step
 from resay.sources import Sources
 from resay.sync import run_sync
 from resay.verdict import Verdict
-from resay_llamaindex._asking import PolicyLike, guard_of
 from resay_llamaindex._engines import (
     can_retrieve,
     copy_for_samples,
@@ -41,8 +41,6 @@ from resay_llamaindex._engines import (
 )
 from resay_llamaindex._fresh import for_judging, for_sampling
 from resay_llamaindex._llm import GuardedLLM
-from resay_llamaindex._nesting import inside_guard
-from resay_llamaindex._outcome import VERDICT_KEY
 from resay_llamaindex._providers import JudgeProvider
 from resay_llamaindex._running import Recorder, aparts_of, last_raw, parts_of
 from resay_llamaindex._synthesis import (

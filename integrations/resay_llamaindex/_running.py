@@ -16,10 +16,11 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.instrumentation.span import active_span_id
 
 from resay.actions import Answer
+from resay.adapting import verdict_data
 from resay.errors import HallucinationBlocked
 from resay.holding import Part
 from resay.streaming import AnswerStream, SyncAnswerStream
-from resay_llamaindex._outcome import announce, verdict_data, with_verdict, withheld
+from resay_llamaindex._outcome import announce, with_verdict, withheld
 
 __all__ = ["Recorder", "Showing", "aparts_of", "last_raw", "outcome", "parts_of"]
 

@@ -32,9 +32,9 @@ class Guard:
     A guard is immutable: one serves any number of concurrent requests, from any thread.
 
     Args:
-        policy: A `Policy`, a path to a policy file, or the same as a mapping; None for the file that
-            the environment variable `RESAY_POLICY` names, or the default, which asks the model
-            itself to judge its answer sentence by sentence against 5 samples.
+        policy: A `Policy`, a path to a policy file, or the same as a mapping; None for the file
+            that the environment variable `RESAY_POLICY` names, or the default, which asks the
+            model itself to judge its answer sentence by sentence against 5 samples.
         model: The model to ask unless a call names another, such as `openai/gpt-4.1-mini`.
         provider: Who answers; by default litellm.
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from resay.errors import ConfigurationError
 
-__all__ = ["CONNECTION_PARAMS", "Message", "Query"]
+__all__ = ["CONNECTION_PARAMS", "MAIN_CALL_ONLY", "Message", "Query"]
 
 Message = Mapping[str, Any]
 """One chat message in OpenAI's shape: `{"role": "user", "content": "…"}`."""
@@ -38,7 +38,7 @@ model, which may live at another provider."""
 # A sample is another stochastic answer to the same question. These parameters would make it a copy
 # of the first (`seed`), break it into pieces (`stream`), leave traces at the provider (`store`,
 # `metadata`), or pay for what nobody reads.
-_MAIN_CALL_ONLY = frozenset(
+MAIN_CALL_ONLY = frozenset(
     {
         "logprobs",
         "metadata",
@@ -200,7 +200,7 @@ class Query:
             A query without the parameters that make no sense for a sample.
         """
         elsewhere = model is not None and model != self.model
-        left_out = _MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else _MAIN_CALL_ONLY
+        left_out = MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else MAIN_CALL_ONLY
         kept = {k: v for k, v in self.params.items() if k not in left_out}
         if kept.get("temperature") == 0:
             del kept["temperature"]

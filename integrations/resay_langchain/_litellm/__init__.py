@@ -9,10 +9,10 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
+from resay.adapting import UnmappedError
 from resay.query import Query
 from resay_langchain._litellm import anthropic, bedrock, gemini, ollama, openai, passed
 from resay_langchain._litellm.settings import check_settings
-from resay_langchain._litellm.unmapped import UnmappedError
 
 __all__ = ["UnmappedError", "connection_of", "request_of"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from resay.adapting import UnmappedError
 from resay.query import Query
 from resay_langchain._litellm.calls import sent_of
 from resay_langchain._litellm.fields import (
@@ -20,7 +21,6 @@ from resay_langchain._litellm.fields import (
 )
 from resay_langchain._litellm.messages import openai_messages, require_plain_turns, require_tools
 from resay_langchain._litellm.tools import anthropic_choice, anthropic_tools
-from resay_langchain._litellm.unmapped import UnmappedError
 
 __all__ = ["request"]
 

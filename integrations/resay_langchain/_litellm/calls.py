@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resay_langchain._litellm.unmapped import UnmappedError
+from resay.adapting import UnmappedError
 
 __all__ = ["LEFT_OUT", "NOTES", "sent_of"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from resay.adapting import UnmappedError
 from resay.query import Query
 from resay_langchain._litellm.calls import LEFT_OUT, sent_of
 from resay_langchain._litellm.fields import (
@@ -22,7 +23,6 @@ from resay_langchain._litellm.messages import (
     require_single_turns,
     require_tools,
 )
-from resay_langchain._litellm.unmapped import UnmappedError
 
 __all__ = ["request"]
 

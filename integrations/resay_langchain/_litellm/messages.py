@@ -20,7 +20,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from resay_langchain._litellm.unmapped import UnmappedError
+from resay.adapting import UnmappedError
 
 __all__ = ["openai_messages", "require_plain_turns", "require_single_turns", "require_tools"]
 

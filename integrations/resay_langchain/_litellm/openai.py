@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
+from resay.adapting import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
 from resay.query import Query
 from resay_langchain._litellm.calls import NOTES
 from resay_langchain._litellm.fields import (
@@ -19,7 +20,6 @@ from resay_langchain._litellm.fields import (
     secret,
 )
 from resay_langchain._litellm.tools import check_openai_tools
-from resay_langchain._litellm.unmapped import UnmappedError
 
 __all__ = ["request"]
 
@@ -75,54 +75,7 @@ _FIELDS = Fields(
     ),
 )
 
-_SENT = frozenset(
-    {
-        "extra_body",
-        "extra_headers",
-        "frequency_penalty",
-        "logit_bias",
-        "max_completion_tokens",
-        "parallel_tool_calls",
-        "presence_penalty",
-        "prompt_cache_key",
-        "reasoning_effort",
-        "response_format",
-        "safety_identifier",
-        "service_tier",
-        "stop",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "user",
-        "verbosity",
-    }
-)
-
-# A sample is one fresh answer in one piece, and leaves no trace at the provider.
-_LEFT_OUT = frozenset(
-    {
-        "logprobs",
-        "messages",
-        "metadata",
-        "model",
-        "n",
-        "prediction",
-        "seed",
-        "store",
-        "stream",
-        "stream_options",
-        "timeout",
-        "top_logprobs",
-    }
-)
-
 _MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-
-# litellm sends these models, or these models with tools, to the Responses API.
-_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak|(gpt-[5-9]|o\d).*-pro")
-_RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
-
 
 # litellm takes such deployments for servers that are like OpenAI's.
 _NOT_AZURE = re.compile(r"command|[dimp]stral|mistral|mixtral|codestral")
@@ -180,8 +133,8 @@ def _check_message(model: Model, message: Mapping[str, Any]) -> None:
 
 
 def _sent(model: Model, payload: Mapping[str, Any]) -> dict[str, Any]:
-    asked = {k: v for k, v in payload.items() if v is not None and k not in _LEFT_OUT}
-    if further := asked.keys() - _SENT:
+    asked = {k: v for k, v in payload.items() if v is not None and k not in LEFT_OUT}
+    if further := asked.keys() - OPENAI_PARAMS:
         raise UnmappedError(f"{name_of(model)} sends {min(further)!r}")
     check_openai_tools(asked.get("tools"), name_of(model))
     return asked
@@ -200,8 +153,7 @@ def _connection(model: Any, asked: str | None, tools: bool) -> tuple[str, dict[s
         raise UnmappedError(f"{name_of(model)} names no model")
     if azure and _NOT_AZURE.search(place):
         raise UnmappedError("litellm sends requests for this deployment elsewhere")
-    if _RESPONSES.search(place) or (tools and _RESPONSES_WITH_TOOLS.search(place)):
-        raise UnmappedError("litellm sends this model's requests to the Responses API")
+    check_chat_completions(place, tools=tools)
     headers = headers_of(model, "default_headers")
     # litellm does not tell Azure the organization, and has no parameter for the project.
     billed = {"OpenAI-Organization": client.organization, "OpenAI-Project": client.project}

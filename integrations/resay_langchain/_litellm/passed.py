@@ -7,12 +7,12 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from resay.adapting import UnmappedError
 from resay.query import CONNECTION_PARAMS, Query
 from resay_langchain._litellm.calls import LEFT_OUT, sent_of
 from resay_langchain._litellm.fields import Fields, check_fields, headers_of, name_of
 from resay_langchain._litellm.messages import openai_messages
 from resay_langchain._litellm.tools import check_openai_tools
-from resay_langchain._litellm.unmapped import UnmappedError
 
 __all__ = ["request"]
 

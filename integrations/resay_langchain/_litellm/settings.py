@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from resay_langchain._litellm.unmapped import UnmappedError
+from resay.adapting import UnmappedError
 
 __all__ = ["check_settings"]
 

@@ -1,4 +1,4 @@
-"""A world of which the simulated provider knows one half, and LLMs that ask it."""
+"""LLMs that ask a provider which knows one half of its world."""
 
 from __future__ import annotations
 
@@ -8,29 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from resay.testing import Invention, SimulatedProvider, Subject, World
-
-WORLD = World(
-    [
-        Subject(
-            "Zorblatt",
-            inventions=[
-                Invention("The Zorblatt was built in {year} by {person}."),
-                Invention("Every year {number:1000-90000} people visit it."),
-                Invention("A copy of it stands in {place}, made by {person}."),
-            ],
-        ),
-        Subject(
-            "Canberra",
-            facts=[
-                ["Canberra is the capital of Australia.", "The capital of Australia is Canberra."],
-                ["The city was founded in 1913.", "In 1913 the city was founded."],
-                ["Its lake was made in 1963.", "In 1963 its lake was made."],
-                ["Parliament sits in Canberra.", "In Canberra sits Parliament."],
-            ],
-        ),
-    ]
-)
+from known_world import WORLD
+from resay.testing import SimulatedProvider
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from contextvars import ContextVar
 
 __all__ = ["inside_guard", "marked"]
 
-_inside_guard: ContextVar[bool] = ContextVar("resay_langchain_inside_guard", default=False)
+# One mark for all adapters: a guarded client may serve a model of a framework that is guarded too.
+_inside_guard: ContextVar[bool] = ContextVar("resay_inside_guard", default=False)
 
 
 def inside_guard() -> bool:
