@@ -227,7 +227,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
 
 def test_ask_without_an_answer(environment: SimulatedProvider) -> None:
     environment.set_faults(Refused())
-    done = resay_here(
+    done = resay_cli(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url, "--json"
     )
     assert done.returncode == 4

@@ -186,6 +186,11 @@ def aws_read_once() -> Iterator[None]:
         yield
 
 
+def _asked(recorder: Recorder) -> list[Arrived]:
+    # litellm asks Ollama for what it knows of a model, too, whenever that comes.
+    return [one for one in recorder.arrived if one.path.partition("?")[0] != "/api/show"]
+
+
 Twice = Callable[..., Awaitable[tuple[Arrived, Arrived]]]
 
 
@@ -200,11 +205,11 @@ async def twice(recorder: Recorder, litellm: Any) -> Twice:
             model.bind(**(kwargs or {})).invoke(list(messages))
 
         await anyio.to_thread.run_sync(invoke)
-        own = recorder.arrived.pop()
+        (own,) = _asked(recorder)
+        recorder.arrived.clear()
         got = await LiteLLMProvider().complete(request_of(model, messages, kwargs or {}))
         assert got.first.text == TEXT
-        # litellm asks Ollama for what it knows of a model, too.
-        (through,) = [one for one in recorder.arrived if one.path.partition("?")[0] != "/api/show"]
+        (through,) = _asked(recorder)
         return own, through
 
     return ask
