@@ -19,7 +19,7 @@ from resay_langchain._callback import HallucinationCallback, VerdictCollector
 from resay_langchain._guard import GuardedRunnable, guard
 from resay_langchain._model import GuardedChatModel
 from resay_langchain._outcome import verdict_of
-from resay_langchain._request import VERDICT_EVENT
+from resay_langchain._runs import VERDICT_EVENT
 
 if TYPE_CHECKING:
     from resay_langchain._middleware import HallucinationGuardMiddleware

@@ -24,8 +24,7 @@ from resay.policy import Block, Policy
 from resay.sync import run_sync
 from resay.verdict import Verdict
 from resay_langchain._outcome import completion_of
-from resay_langchain._request import VERDICT_EVENT
-from resay_langchain._runs import JUDGE, SAMPLE
+from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 
 __all__ = ["HallucinationCallback", "VerdictCollector"]
 
@@ -316,7 +315,7 @@ def _check_observable(guard: Guard) -> None:
             f"HallucinationCallback only observes, and the policy says `{setting}`; use guard(),"
             " GuardedChatModel or HallucinationGuardMiddleware to withhold answers"
         )
-    if guard.needs_references:
+    if guard.needing("references"):
         raise ConfigurationError(
             "HallucinationCallback sees no documents, and the policy compares with references;"
             " leave `evidence: references` out, or use guard() or HallucinationGuardMiddleware"

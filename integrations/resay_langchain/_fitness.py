@@ -9,15 +9,15 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from resay.errors import ConfigurationError
-from resay.policy import Policy
-from resay.scorers import SampleConfig, Step
+from resay.guard import Guard
+from resay.policy import Sampling
 from resay_langchain._inside import speaker_of, without_logprobs
 from resay_langchain._litellm import UnmappedError, connection_of
 
 __all__ = ["check_opaque", "check_runnable"]
 
 
-def check_runnable(runnable: Runnable[Any, Any], policy: Policy) -> None:
+def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
     """Check what is true of any runnable.
 
     Raises:
@@ -29,25 +29,23 @@ def check_runnable(runnable: Runnable[Any, Any], policy: Policy) -> None:
             " happens in functions that cannot be looked into"
         )
     speaker = speaker_of(runnable)
-    _check_way(speaker.model if speaker else None, policy)
-    for step in policy.chain:
-        if step.asks_response_model and speaker is None:
-            raise ConfigurationError(
-                f"method {step.method_name!r} asks the model that wrote the response, which cannot"
-                f" be found in this {type(runnable).__name__}; name a judge in the policy with"
-                " `judge:`"
-            )
-        if "logprobs" in Step.of(step).needs and without_logprobs(runnable):
-            raise ConfigurationError(
-                f"method {step.method_name!r} looks at the probabilities of the response's tokens,"
-                f" and this {type(runnable).__name__} does not give them; guard the chat model"
-                " itself, with `logprobs=True` (and `top_logprobs` for entropies) set on it or"
-                " bound to it"
-            )
+    _check_way(speaker.model if speaker else None, guard.policy.sampling)
+    method = guard.asking_response_model
+    if method and speaker is None:
+        raise ConfigurationError(
+            f"method {method!r} asks the model that wrote the response, which cannot be found in"
+            f" this {type(runnable).__name__}; name a judge in the policy with `judge:`"
+        )
+    method = guard.needing("logprobs")
+    if method and without_logprobs(runnable):
+        raise ConfigurationError(
+            f"method {method!r} looks at the probabilities of the response's tokens, and this"
+            f" {type(runnable).__name__} does not give them; guard the chat model itself, with"
+            " `logprobs=True` (and `top_logprobs` for entropies) set on it or bound to it"
+        )
 
 
-def _check_way(model: object, policy: Policy) -> None:
-    sampling = policy.sampling
+def _check_way(model: object, sampling: Sampling) -> None:
     if sampling.via == "native" and sampling.model is not None:
         raise ConfigurationError(
             f"`sampling.model` is {sampling.model!r}, which litellm reaches; leave it or"
@@ -67,20 +65,20 @@ def _check_way(model: object, policy: Policy) -> None:
         ) from None
 
 
-def check_opaque(runnable: Runnable[Any, Any], policy: Policy) -> None:
+def check_opaque(runnable: Runnable[Any, Any], guard: Guard) -> None:
     """Check what is true of a runnable that has to be run again as a whole.
 
     Raises:
         ConfigurationError: The policy asks for what cannot be had from it.
     """
-    if policy.sampling.model is not None:
+    model = guard.policy.sampling.model
+    if model is not None:
         raise ConfigurationError(
-            f"`sampling.model` is {policy.sampling.model!r}, but a {type(runnable).__name__} is"
-            " asked again as it is; leave `sampling.model` out"
+            f"`sampling.model` is {model!r}, but a {type(runnable).__name__} is asked again as it"
+            " is; leave `sampling.model` out"
         )
-    for step in policy.chain:
-        if isinstance(step, SampleConfig) and step.evidence == "references":
-            raise ConfigurationError(
-                f"method {step.method_name!r} compares with references, which cannot be seen in"
-                f" this {type(runnable).__name__}; leave `evidence: references` out"
-            )
+    if method := guard.needing("references"):
+        raise ConfigurationError(
+            f"method {method!r} compares with references, which cannot be seen in this"
+            f" {type(runnable).__name__}; leave `evidence: references` out"
+        )

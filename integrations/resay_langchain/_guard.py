@@ -86,12 +86,12 @@ class GuardedRunnable(Wrapper):
 
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
-        check_runnable(self.runnable, self.guard.policy)
+        check_runnable(self.runnable, self.guard)
         inside = grafted(
             self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
         )
         if inside is None:
-            check_opaque(self.runnable, self.guard.policy)
+            check_opaque(self.runnable, self.guard)
             inside = Rerun(runnable=self.runnable, guard=self.guard)
         self._guarded = inside
         return self
@@ -247,7 +247,7 @@ class _Watched:
         config: RunnableConfig,
     ) -> None:
         self._policy = guard.policy
-        self._watch = Watch(collects=guard.needs_references)
+        self._watch = Watch(collects=guard.needing("references") is not None)
         manager = run_manager.get_child()
         manager.add_handler(self._watch)
         self.config = patch_config(config, callbacks=manager)

@@ -229,8 +229,9 @@ class _Turn:
         self._policy = guard.policy
         self._state = cast("dict[str, Any]", request.state)
         self._ends = ends
-        found = documents_in(self._state) if guard.needs_references else ()
-        self._watch = Watch(collects=guard.needs_references, found=found)
+        collects = guard.needing("references") is not None
+        found = documents_in(self._state) if collects else ()
+        self._watch = Watch(collects=collects, found=found)
         model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))
         # LangChain's type says chat model, and takes what is like one.
         self.request = request.override(model=cast("BaseChatModel", model))
@@ -322,7 +323,7 @@ def _guarded(
 ) -> Runnable[Any, Any]:
     def make(inside: BaseChatModel, _reads: object) -> GuardedChatModel:
         made = _AgentModel.made(inside, guard, None)
-        check_runnable(made.model, guard.policy)
+        check_runnable(made.model, guard)
         return made.watched(watch, tools)
 
     runnable = cast("Runnable[Any, Any] | None", model if isinstance(model, Runnable) else None)

@@ -115,7 +115,7 @@ class GuardedChatModel(BaseChatModel):
                 " inside"
             )
         guard = guard_of(policy)
-        check_runnable(model, guard.policy)
+        check_runnable(model, guard)
         self._set_up(model, guard, fields)
 
     def _set_up(self, model: BaseChatModel, guard: Guard, fields: dict[str, Any]) -> None:
@@ -339,10 +339,9 @@ class GuardedChatModel(BaseChatModel):
         self, run_manager: RunManager, config: RunnableConfig, kwargs: Mapping[str, Any]
     ) -> tuple[RunnableConfig, _Call]:
         """Return the configuration of the answer's own run, and what else is known."""
-        name = self.model.get_name()
-        manager = Runs(run_manager, config).child()
-        told = patch_config(config, callbacks=manager, run_name=name)
-        return told, _Call(Runs(run_manager, config), self._reads or asked_for(kwargs))
+        runs = Runs(run_manager, config)
+        told = patch_config(config, callbacks=runs.child(), run_name=self.model.get_name())
+        return told, _Call(runs, self._reads or asked_for(kwargs))
 
     def _request(
         self,

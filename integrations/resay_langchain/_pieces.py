@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, verdict_data
 from resay.holding import Part
-from resay.verdict import Verdict
 from resay_langchain._outcome import withheld, without_text
 
 __all__ = ["Pieces"]
@@ -58,11 +57,9 @@ class Pieces:
         }
         return whole.model_copy(update=update), data
 
-    def refusal(self, message: str, verdict: Verdict) -> tuple[AIMessageChunk, dict[str, Any]]:
+    def refusal(self, message: str, data: dict[str, Any]) -> AIMessageChunk:
         """Return the last chunk of an answer that was withheld with an exception."""
-        data = verdict_data(verdict, "block")
-        chunk = self._closing({VERDICT_KEY: data})
-        return chunk.model_copy(update={"content": message}), data
+        return self._closing({VERDICT_KEY: data}).model_copy(update={"content": message})
 
     def _closing(self, metadata: dict[str, Any], usage: Any = None) -> AIMessageChunk:
         return AIMessageChunk(

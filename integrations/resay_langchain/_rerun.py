@@ -8,8 +8,6 @@ from typing import Any
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
     CallbackManagerForChainRun,
-    adispatch_custom_event,
-    dispatch_custom_event,
 )
 from langchain_core.runnables import RunnableConfig
 from pydantic import model_validator
@@ -36,7 +34,6 @@ from resay_langchain._providers import (
     in_loop,
     in_thread,
 )
-from resay_langchain._request import VERDICT_EVENT
 from resay_langchain._runs import JUDGE, SAMPLE, Runs
 from resay_langchain._traced import Traced
 from resay_langchain._watch import watch_among
@@ -80,20 +77,16 @@ class Rerun(Wrapper):
         **kwargs: Any,
     ) -> Any:
         runs = Runs(run_manager, config)
-        data: dict[str, Any] = {}
+        sources = self._sources(value, kwargs, runs, in_thread)
         try:
             with marked():
-                sources = self._sources(value, kwargs, runs, in_thread)
                 answer = run_sync(self.guard.arun, _query(kwargs), sources)
-            output, data = outcome_of(answer)
         except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
+            runs.tell(verdict_data(error.verdict, "block"))
             raise
-        finally:
-            own = runs.own()
-            if own is not None and data:
-                dispatch_custom_event(VERDICT_EVENT, data, config=own)
-        self._note(runs, data)
+        output, data = outcome_of(answer)
+        runs.tell(data)
+        _note(runs, data)
         return output
 
     async def _arun(
@@ -104,26 +97,17 @@ class Rerun(Wrapper):
         **kwargs: Any,
     ) -> Any:
         runs = Runs(run_manager, config)
-        data: dict[str, Any] = {}
+        sources = self._sources(value, kwargs, runs, in_loop)
         try:
             with marked():
-                sources = self._sources(value, kwargs, runs, in_loop)
                 answer = await self.guard.arun(_query(kwargs), sources)
-            output, data = outcome_of(answer)
         except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
+            await runs.atell(verdict_data(error.verdict, "block"))
             raise
-        finally:
-            own = runs.own()
-            if own is not None and data:
-                await adispatch_custom_event(VERDICT_EVENT, data, config=own)
-        self._note(runs, data)
+        output, data = outcome_of(answer)
+        await runs.atell(data)
+        _note(runs, data)
         return output
-
-    def _note(self, runs: Runs, data: dict[str, Any]) -> None:
-        watch = watch_among(runs.handlers)
-        if watch is not None:
-            watch.note(data, None, structured=False)
 
     def _sources(self, value: Any, kwargs: dict[str, Any], runs: Runs, run: Run) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
@@ -150,6 +134,12 @@ class Rerun(Wrapper):
             Traced(litellm_provider(), runs.manager, JUDGE),
         )
         return Sources(main, samples, judge)
+
+
+def _note(runs: Runs, data: dict[str, Any]) -> None:
+    watch = watch_among(runs.handlers)
+    if watch is not None:
+        watch.note(data, None, structured=False)
 
 
 def _query(kwargs: dict[str, Any]) -> Query:

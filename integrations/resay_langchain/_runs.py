@@ -13,10 +13,15 @@ from langchain_core.callbacks import (
     CallbackManager,
     CallbackManagerForChainRun,
     CallbackManagerForLLMRun,
+    adispatch_custom_event,
+    dispatch_custom_event,
 )
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 
-__all__ = ["JUDGE", "SAMPLE", "Manager", "RunManager", "Runs"]
+__all__ = ["JUDGE", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
+
+VERDICT_EVENT = "resay_verdict"
+"""The name of the custom event that carries the verdict on every answer."""
 
 SAMPLE = "resay:sample"
 JUDGE = "resay:judge"
@@ -55,8 +60,19 @@ class Runs:
         """Return a configuration without callbacks, for what must not be heard of."""
         return patch_config(self._config, callbacks=[])  # pyright: ignore[reportArgumentType] - a list is taken too
 
-    def own(self) -> RunnableConfig | None:
-        """Return the configuration in which events of the guarded call are dispatched, if any."""
+    def tell(self, verdict: dict[str, Any]) -> None:
+        """Dispatch the event that carries a verdict, where there is a run that it belongs to."""
+        config = self._own()
+        if config is not None:
+            dispatch_custom_event(VERDICT_EVENT, verdict, config=config)
+
+    async def atell(self, verdict: dict[str, Any]) -> None:
+        """Do what `tell` does, on the caller's event loop."""
+        config = self._own()
+        if config is not None:
+            await adispatch_custom_event(VERDICT_EVENT, verdict, config=config)
+
+    def _own(self) -> RunnableConfig | None:
         manager = self.child()
         if manager.parent_run_id is None:
             return None

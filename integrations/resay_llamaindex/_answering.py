@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
 from resay.actions import Answer
+from resay.adapting import aparts_of, parts_of
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.streaming import AnswerStream
@@ -18,10 +19,8 @@ from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 from resay_llamaindex._running import (
     Recorder,
     Showing,
-    aparts_of,
     last_raw,
     outcome,
-    parts_of,
 )
 from resay_llamaindex._ways import InLoop, InThreads, Way
 

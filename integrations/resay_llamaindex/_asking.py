@@ -12,10 +12,8 @@ from llama_index.core.llms.structured_llm import StructuredLLM
 from resay.adapting import UnmappedError, litellm_provider
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
-from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.query import Query
-from resay.scorers import SampleConfig, Step
 from resay.sources import Sources
 from resay_llamaindex._fresh import for_judging, for_sampling, sampling_kwargs
 from resay_llamaindex._litellm import check_mapped, is_openai, mapped_query
@@ -29,16 +27,10 @@ from resay_llamaindex._providers import (
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request, with_kwargs
 from resay_llamaindex._ways import Way
 
-__all__ = ["Asking", "compares_with_references"]
+__all__ = ["Asking"]
 
 # How providers say that a tool has to be called: one of them, or a certain one.
 _FORCED = ("any", "function", "required", "tool")
-
-
-def compares_with_references(policy: Policy) -> str | None:
-    """Return the first method that compares with references, None where none does."""
-    steps = [s for s in policy.chain if isinstance(s, SampleConfig)]
-    return next((s.method_name for s in steps if s.evidence == "references"), None)
 
 
 class Asking:
@@ -60,7 +52,7 @@ class Asking:
         self._sampler = for_sampling(llm, guard.policy.sampling)
         self._judge = for_judging(llm)
         self._reason = self._check_way()
-        _check_chain(self._policy, llm)
+        _check_chain(guard, llm)
 
     def _check_way(self) -> str | None:
         """Return why samples do not go through litellm; None where they do."""
@@ -175,16 +167,16 @@ def _beyond_text(request: Chat) -> bool:
     return any(block.block_type != "text" for m in request.messages for block in m.blocks)
 
 
-def _check_chain(policy: Policy, llm: LLM) -> None:
-    if method := compares_with_references(policy):
+def _check_chain(guard: Guard, llm: LLM) -> None:
+    if method := guard.needing("references"):
         raise ConfigurationError(
             f"method {method!r} compares with references, and an LLM has none to give; guard the"
             " query engine with GuardedQueryEngine, or leave `evidence: references` out"
         )
-    for step in policy.chain:
-        if "logprobs" in Step.of(step).needs and not is_openai(llm):
-            raise ConfigurationError(
-                f"method {step.method_name!r} looks at the probabilities of the response's tokens,"
-                f" which are not known to be had from {type(llm).__name__}; guard an OpenAI,"
-                " OpenAILike or AzureOpenAI"
-            )
+    method = guard.needing("logprobs")
+    if method and not is_openai(llm):
+        raise ConfigurationError(
+            f"method {method!r} looks at the probabilities of the response's tokens, which are not"
+            f" known to be had from {type(llm).__name__}; guard an OpenAI, OpenAILike or"
+            " AzureOpenAI"
+        )

@@ -22,12 +22,10 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay.actions import Answer
-from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard
+from resay.adapting import VERDICT_KEY, PolicyLike, aparts_of, guard_of, inside_guard, parts_of
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Policy
 from resay.query import Query
-from resay.scorers import Step
 from resay.sources import Sources
 from resay.sync import run_sync
 from resay.verdict import Verdict
@@ -42,7 +40,7 @@ from resay_llamaindex._engines import (
 from resay_llamaindex._fresh import for_judging, for_sampling
 from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._providers import JudgeProvider
-from resay_llamaindex._running import Recorder, aparts_of, last_raw, parts_of
+from resay_llamaindex._running import Recorder, last_raw
 from resay_llamaindex._synthesis import (
     EngineProvider,
     Found,
@@ -103,7 +101,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         self._listener: Callable[[dict[str, Any]], None] | None = None
         writer = _unguarded(inside)
         judge = _unguarded(llm) or writer
-        _check_policy(self._guard.policy, judge, query_engine)
+        _check_policy(self._guard, judge, query_engine)
         # Made once, so that their clients keep their connections.
         self._sampler = for_sampling(writer, self._guard.policy.sampling) if writer else None
         self._judge = for_judging(judge) if judge else None
@@ -270,26 +268,26 @@ def _unguarded(llm: LLM | None) -> LLM | None:
     return llm.llm if isinstance(llm, GuardedLLM) else llm
 
 
-def _check_policy(policy: Policy, judge: LLM | None, engine: BaseQueryEngine) -> None:
-    sampling = policy.sampling
+def _check_policy(guard: Guard, judge: LLM | None, engine: BaseQueryEngine) -> None:
+    sampling = guard.policy.sampling
     if sampling.model is not None or sampling.via == "litellm":
         key = "model" if sampling.model is not None else "via"
         raise ConfigurationError(
             f"`sampling.{key}` is {sampling.model or sampling.via!r}, but a query engine's samples"
             f" are written by its own LLM; leave `sampling.{key}` out"
         )
-    for step in policy.chain:
-        if "logprobs" in Step.of(step).needs:
-            raise ConfigurationError(
-                f"method {step.method_name!r} looks at the probabilities of the response's tokens,"
-                " which query engines do not pass on; guard the LLM inside with GuardedLLM"
-            )
-        if step.asks_response_model and judge is None:
-            raise ConfigurationError(
-                f"method {step.method_name!r} asks the model that wrote the response, which cannot"
-                f" be found in this {type(engine).__name__}; pass `llm`, or name a judge in the"
-                " policy with `judge:`"
-            )
+    if method := guard.needing("logprobs"):
+        raise ConfigurationError(
+            f"method {method!r} looks at the probabilities of the response's tokens, which query"
+            " engines do not pass on; guard the LLM inside with GuardedLLM"
+        )
+    method = guard.asking_response_model
+    if method and judge is None:
+        raise ConfigurationError(
+            f"method {method!r} asks the model that wrote the response, which cannot be found in"
+            f" this {type(engine).__name__}; pass `llm`, or name a judge in the policy with"
+            " `judge:`"
+        )
 
 
 def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:

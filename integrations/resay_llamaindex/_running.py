@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -19,14 +18,11 @@ from resay.actions import Answer
 from resay.adapting import verdict_data
 from resay.errors import HallucinationBlocked
 from resay.holding import Part
-from resay.streaming import AnswerStream, SyncAnswerStream
 from resay_llamaindex._outcome import announce, with_verdict, withheld
 
-__all__ = ["Recorder", "Showing", "aparts_of", "last_raw", "outcome", "parts_of"]
+__all__ = ["Recorder", "Showing", "last_raw", "outcome"]
 
 R = TypeVar("R", ChatResponse, CompletionResponse)
-
-_END = object()
 
 
 class Recorder:
@@ -126,50 +122,3 @@ def _piece(kind: type[R], text: str, delta: str) -> R:
         said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
         return kind(message=said, delta=delta)
     return kind(text=text, delta=delta)
-
-
-def parts_of(stream: AnswerStream) -> Generator[Part | Answer, None, None]:
-    """Read a guarded stream for callers that are not async.
-
-    Yields:
-        Its parts, and the answer at last.
-    """
-    with SyncAnswerStream(stream) as entered:
-        yield from entered
-    yield stream.answer
-
-
-async def aparts_of(stream: AnswerStream) -> AsyncGenerator[Part | Answer]:
-    """Read a guarded stream.
-
-    It is read in a task of its own, because its readers may be in several: those of an
-    asynchronous generator may change from piece to piece.
-
-    Yields:
-        Its parts, and the answer at last.
-    """
-    line: asyncio.Queue[Part | Answer | Exception | object] = asyncio.Queue()
-    task = asyncio.create_task(_fill(stream, line))
-    try:
-        while (item := await line.get()) is not _END:
-            if isinstance(item, Exception):
-                raise item
-            if isinstance(item, (Part, Answer)):
-                yield item
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
-async def _fill(
-    stream: AnswerStream, line: asyncio.Queue[Part | Answer | Exception | object]
-) -> None:
-    try:
-        async with stream:
-            async for part in stream:
-                line.put_nowait(part)
-        line.put_nowait(stream.answer)
-    except Exception as error:
-        line.put_nowait(error)
-    finally:
-        line.put_nowait(_END)

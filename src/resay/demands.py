@@ -8,8 +8,9 @@ from resay.chain import Chain
 from resay.errors import ConfigurationError
 from resay.logprobs import TokenLogprob, tokens_of
 from resay.query import Query
+from resay.sources import Sources
 
-__all__ = ["Demands", "check_single"]
+__all__ = ["Demands"]
 
 
 class Demands:
@@ -23,6 +24,13 @@ class Demands:
     def __init__(self, chain: Chain, *, has_provider: bool) -> None:
         self._chain = chain
         self._has_provider = has_provider
+
+    def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
+        """Refuse a request whose answer could not be checked, or is more than one whole answer."""
+        self.check_question(query)
+        if not sources.finds_references:
+            self.check_references(references)
+        _check_single(query)
 
     def check_question(self, query: Query | None) -> None:
         """Refuse a missing question."""
@@ -73,7 +81,7 @@ class Demands:
         return tokens_of(logprobs or ())
 
 
-def check_single(query: Query) -> None:
+def _check_single(query: Query) -> None:
     """Refuse to ask for anything but one whole answer.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from resay.actions import Answer, act
 from resay.chain import Chain
 from resay.checking import Given
-from resay.demands import Demands, check_single
+from resay.demands import Demands
 from resay.errors import ConfigurationError
 from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider
@@ -18,6 +18,7 @@ from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.query import Message, Query
 from resay.running import Running
+from resay.scorers import Need
 from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
 from resay.sync import run_sync
@@ -65,10 +66,14 @@ class Guard:
         self._model = model
         self._provider = provider
 
+    def needing(self, need: Need) -> str | None:
+        """Return the name of the first method of the chain that needs this, or None."""
+        return self._chain.needing(need)
+
     @property
-    def needs_references(self) -> bool:
-        """Whether a step of the chain compares with references."""
-        return self._chain.needing("references") is not None
+    def asking_response_model(self) -> str | None:
+        """The first method whose judge is the model that wrote the response, or None."""
+        return self._chain.asking_response_model
 
     async def aprepare(self) -> None:
         """Load the policy's models now; otherwise the first check waits for them.
@@ -189,10 +194,7 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        self._demands.check_question(query)
-        if not sources.finds_references:
-            self._demands.check_references(references)
-        check_single(query)
+        self._demands.check_request(query, sources, references)
         return await self._running.answer(query, sources, references)
 
     def astream(
@@ -250,10 +252,7 @@ class Guard:
             every_chunk: Whether to hand over parts without text too, which hold what else the
                 provider sent.
         """
-        self._demands.check_question(query)
-        if not sources.finds_references:
-            self._demands.check_references(references)
-        check_single(query)
+        self._demands.check_request(query, sources, references)
         chosen = mode or self.policy.stream
         if chosen not in get_args(StreamMode):
             raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")

@@ -42,12 +42,15 @@ class Running:
         self._fields = Chain.of_fields(policy, cache)
         self._cache = cache
 
+    def _check_for(self, query: Query | None, sources: Sources | None, given: Given) -> Check:
+        chain = self._fields if query is not None and query.wants_object else self._chain
+        return Check(self._policy, chain, query, sources, given, self._cache)
+
     def _started(
         self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
     ) -> Check:
         """Begin a check, before there is a response."""
-        chain = self._fields if query.wants_object else self._chain
-        check = Check(self._policy, chain, query, sources, Given(references), self._cache)
+        check = self._check_for(query, sources, Given(references))
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
         if together and not check.skip_early():
@@ -138,8 +141,7 @@ class Running:
         given: Given,
         tasks: TaskGroup,
     ) -> Verdict:
-        chain = self._fields if query is not None and query.wants_object else self._chain
-        check = Check(self._policy, chain, query, sources, given, self._cache)
+        check = self._check_for(query, sources, given)
         if given.samples is None and response.strip():
             check.prepare_sampling(tasks)
         return await check.run(Completion(response))

@@ -10,6 +10,7 @@ from resay.adapting.mapping import (
     litellm_provider,
 )
 from resay.adapting.nesting import inside_guard, marked
+from resay.adapting.parts import aparts_of, parts_of
 from resay.adapting.policies import PolicyLike, guard_of
 from resay.adapting.verdicts import VERDICT_KEY, verdict_data
 
@@ -19,10 +20,12 @@ __all__ = [
     "VERDICT_KEY",
     "PolicyLike",
     "UnmappedError",
+    "aparts_of",
     "check_chat_completions",
     "guard_of",
     "inside_guard",
     "litellm_provider",
     "marked",
+    "parts_of",
     "verdict_data",
 ]
