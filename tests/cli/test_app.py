@@ -52,7 +52,10 @@ def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.Complet
 
 
 def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, where litellm is imported once for all."""
+    """Run the command in this process, where litellm is imported once for all.
+
+    Not where calls are cut off: litellm then leaves coroutines behind, and warns of them later.
+    """
     out, err = io.StringIO(), io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -199,13 +202,13 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
-    done = resay_here(
+    done = resay_cli(
         "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
         "--api-base", environment.base_url, "--stream", "hold",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "Withheld." in done.stdout
-    whole = resay_here(
+    whole = resay_cli(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
         "--stream", "after",
     ).stdout.partition("FLAGGED")[0].strip()  # fmt: skip
@@ -219,7 +222,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
     policy.write_text("chain: [{method: ngram}]\naction: {do: block, message: Withheld.}\n")
     words = ("ask", QUESTION, "-m", "openai/simulated", "--api-base", environment.base_url)
     for extra in ((), ("--json",)):
-        done = resay_here(*words, "-p", policy, *extra)
+        done = resay_cli(*words, "-p", policy, *extra)
         assert done.returncode == 1
         assert "Withheld." in done.stdout
         assert "Bradfield" not in done.stdout
