@@ -1,8 +1,9 @@
 """What tests of an application that uses Resay need: a provider that makes things up on purpose.
 
-`SimulatedProvider` serves OpenAI's completions APIs on this machine (extra `server`). What it
-knows and makes up is a `World`; what goes wrong with it is a list of faults. It is its own judge:
-the questions of every judged method are answered by what it knows.
+`SimulatedProvider` serves OpenAI's completions and responses APIs and Anthropic's messages API on
+this machine (extra `server`). What it knows and makes up is a `World`; what goes wrong with it is a
+list of faults. It is its own judge: the questions of every judged method are answered by what it
+knows.
 """
 
 from resay.testing.faults import (

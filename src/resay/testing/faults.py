@@ -187,7 +187,7 @@ class MalformedJson(Fault):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreN(Fault):
-    """One answer, whatever `n` says."""
+    """One answer, whatever `n` says; only chat completions have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,10 @@ class IgnoreLogprobs(Fault):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreStreamOptions(Fault):
-    """A stream that says nothing of its usage, whatever was asked for."""
+    """A stream that says nothing of its usage, whatever was asked for.
+
+    Only streams of chat completions leave it out; those of other APIs always tell it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from resay.testing.body import InvalidRequestError
 
-__all__ = ["audio_tokens", "check_messages", "text_of"]
+__all__ = ["audio_tokens", "check_messages", "is_readable", "text_of"]
 
 Message = Mapping[str, Any]
 
@@ -49,6 +49,12 @@ def check_messages(messages: Sequence[Message]) -> None:
     for index, message in enumerate(messages):
         _check_message(message, f"messages[{index}]")
     _check_results(messages)
+
+
+def is_readable(part: Message) -> bool:
+    """Return whether a content part of a known type holds what it should."""
+    kind = part["type"]
+    return _PARTS[kind](part.get(kind))
 
 
 def _parts_of(message: Message) -> list[Message]:
@@ -104,7 +110,7 @@ def _check_part(part: object, where: str) -> None:
             f"Invalid value: {kind!r}. Supported values are: {', '.join(map(repr, _PARTS))}.",
             f"{where}.type",
         )
-    if not _PARTS[kind](fields.get(kind)):
+    if not is_readable(fields):
         raise InvalidRequestError(
             f"Invalid {f'{where}.{kind}'!r}: it is missing or cannot be read.", f"{where}.{kind}"
         )

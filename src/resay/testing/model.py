@@ -175,23 +175,24 @@ def _relay(name: str, result: str, rng: random.Random) -> Statement:
 
 
 def _shortened(tokens: list[Token], request: ChatBody) -> Choice:
-    kept = _stopped(tokens, request.stops)
+    kept, stop = _stopped(tokens, request.stops)
     limit = request.most_tokens or len(kept)
-    reason = "stop" if len(kept) <= limit else "length"
-    return Choice(tuple(kept[:limit]), reason)
+    if len(kept) > limit:
+        return Choice(tuple(kept[:limit]), "length")
+    return Choice(tuple(kept), "stop", stop=stop)
 
 
-def _stopped(tokens: list[Token], stops: Sequence[str]) -> list[Token]:
-    """Return the tokens before the first of the texts at which an answer ends."""
+def _stopped(tokens: list[Token], stops: Sequence[str]) -> tuple[list[Token], str | None]:
+    """Return the tokens before the first of the texts at which an answer ends, and that text."""
     text = "".join(token.text for token in tokens)
-    found = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
+    found = [(at, stop) for stop in stops if stop and (at := text.find(stop)) >= 0]
     if not found:
-        return tokens
+        return tokens, None
     kept: list[Token] = []
-    room = min(found)
+    room, first = min(found)
     for token in tokens:
         if room <= 0:
             break
         kept.append(replace(token, text=token.text[:room]))
         room -= len(token.text)
-    return kept
+    return kept, first

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible provider on this machine, for tests, demonstrations and benches."""
+"""A provider on this machine with the APIs of OpenAI and Anthropic, for tests and benches."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
+from resay.testing.apis import ChatRequest, Request, api_of
 from resay.testing.body import InvalidRequestError
 from resay.testing.chat_body import ChatBody
+from resay.testing.conversations import Conversations
+from resay.testing.delivery import Delivery
 from resay.testing.faults import (
-    CutConnection,
     Fault,
     Hang,
     IgnoreLogprobs,
     IgnoreStreamOptions,
-    MalformedJson,
     RateLimited,
     Refused,
     RequestKind,
     ServerError,
     Slow,
-    Stall,
 )
 from resay.testing.judges import Question, question_in
+from resay.testing.messages_body import CountedBody, MessagesBody
 from resay.testing.model import SimulatedModel
 from resay.testing.observed import ObservedServer
 from resay.testing.record import RequestRecord
+from resay.testing.responses_wire import ResponsesRequest
 from resay.testing.serving import Exchange
 from resay.testing.texts import TextBody, TextCompletion
-from resay.testing.wire import Completion, error_body, models_body
+from resay.testing.wire import Completion
 from resay.testing.world import World
 
 __all__ = ["RequestRecord", "SimulatedProvider"]
@@ -40,15 +42,22 @@ __all__ = ["RequestRecord", "SimulatedProvider"]
 _SECRET_HEADERS = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
 )
-_ROUTES = {"/v1/chat/completions": "POST", "/v1/completions": "POST", "/v1/models": "GET"}
+_CHAT, _COMPLETIONS, _RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
+_MESSAGES, _COUNT, _MODELS = "/v1/messages", "/v1/messages/count_tokens", "/v1/models"
+_POSTED = (_CHAT, _COMPLETIONS, _RESPONSES, _MESSAGES, _COUNT)
+_ROUTES = {**dict.fromkeys(_POSTED, "POST"), _MODELS: "GET"}
 
 
 class SimulatedProvider(ObservedServer):
-    """An OpenAI-compatible provider that knows a little, makes up the rest, and fails on command.
+    """A provider that knows a little, makes up the rest, and fails on command.
 
-    It answers `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `stop`, `tools`,
-    `response_format`) and `GET /v1/models` on 127.0.0.1 and a free port, from a thread of its own.
-    Use it as a context manager.
+    It serves on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
+    It speaks OpenAI's APIs at `POST /v1/chat/completions` (with `n`, `logprobs`, `stream`, `stop`,
+    `tools`, `response_format`) and `POST /v1/responses`, Anthropic's at `POST /v1/messages` and
+    `POST /v1/messages/count_tokens`, and lists its model at `GET /v1/models` in the words of
+    whoever asks. The same conversation gets the same answers at all of them. Tools that a provider
+    runs itself, such as a web search, are taken and not used. A response can be gone on from with
+    `previous_response_id` or `conversation`, but not be retrieved.
     At `POST /v1/completions` it says how probable the tokens of a prompt are, with `echo` and
     `logprobs` or with vLLM's `prompt_logprobs`; it writes nothing of interest there.
 
@@ -60,7 +69,7 @@ class SimulatedProvider(ObservedServer):
     `resay.testing.tools`); its result is passed on in words. Arguments, and objects in a wanted
     form, satisfy their JSON schema. What the user said and what the world knows is the same in all
     of them, everything else is made up each time (see `resay.testing.fields`). Images, files and
-    audio are taken and not looked at. What OpenAI's API would refuse is refused with status 400.
+    audio are taken and not looked at. What the API would refuse is refused with status 400.
 
     Args:
         seed: What all chance is drawn from.
@@ -107,6 +116,7 @@ class SimulatedProvider(ObservedServer):
         self._judge_latency_s = judge_latency_s
         self._judge_jitter_s = judge_jitter_s
         self._model = SimulatedModel(seed, world or World.default())
+        self._conversations = Conversations()
 
     @property
     def base_url(self) -> str:
@@ -115,7 +125,16 @@ class SimulatedProvider(ObservedServer):
         Raises:
             ConfigurationError: It does not run.
         """
-        return f"{self._address}/v1"
+        return f"{self.root_url}/v1"
+
+    @property
+    def root_url(self) -> str:
+        """The same without the `/v1`, as clients of Anthropic's API take it.
+
+        Raises:
+            ConfigurationError: It does not run.
+        """
+        return self._address
 
     @property
     def params(self) -> dict[str, str]:
@@ -140,67 +159,82 @@ class SimulatedProvider(ObservedServer):
         index, gate = self._log.begin(record)
         exchange.on_start = lambda status: self._log.note(index, status=status)
         exchange.on_end = lambda: self._log.end(index)
+        api = api_of(exchange.path, headers)
+        delivery = Delivery(exchange, self._log, index, gate, api)
         try:
-            await self._route(exchange, body, index, gate)
+            await self._respond(delivery, body)
         except asyncio.CancelledError:
             self._log.end(index, disconnected=True)
             raise
         finally:
             self._log.end(index)
 
-    async def _route(
-        self, exchange: Exchange, body: dict[str, Any] | None, index: int, gate: asyncio.Event
-    ) -> None:
-        asked = f"{exchange.method} {exchange.path}"
-        if exchange.path not in _ROUTES:
-            return await _fail(exchange, index, 404, f"Invalid URL ({asked})")
-        if exchange.method != _ROUTES[exchange.path]:
-            return await _fail(exchange, index, 405, f"Not allowed: {asked}")
-        if exchange.path == "/v1/models":
-            return await _reply(exchange, index, 200, models_body())
+    async def _respond(self, delivery: Delivery, body: dict[str, Any] | None) -> None:
         try:
-            if exchange.path == "/v1/completions":
-                return await self._text(exchange, TextBody.parse(body), index, gate)
-            return await self._chat(exchange, ChatBody.parse(body), index, gate)
+            await self._route(delivery, body)
         except InvalidRequestError as error:
-            return await _fail(exchange, index, 400, str(error), param=error.param)
+            await delivery.fail(400, str(error), cause=error)
 
-    async def _chat(
-        self, exchange: Exchange, request: ChatBody, index: int, gate: asyncio.Event
-    ) -> None:
-        question = question_in(request.said_by_user)
+    async def _route(self, delivery: Delivery, body: dict[str, Any] | None) -> None:
+        method, path = delivery.exchange.method, delivery.exchange.path
+        if path not in _ROUTES:
+            return await delivery.fail(404, f"Invalid URL ({method} {path})")
+        if method != _ROUTES[path]:
+            return await delivery.fail(405, f"Not allowed: {method} {path}")
+        if path == _MODELS:
+            return await delivery.reply(200, delivery.api.models())
+        if path == _COUNT:
+            return await delivery.reply(
+                200, {"input_tokens": CountedBody.parse(body).chat.prompt_tokens}
+            )
+        if path == _COMPLETIONS:
+            return await self._text(delivery, TextBody.parse(body))
+        return await self._chat(delivery, self._request(path, body))
+
+    def _request(self, path: str, body: dict[str, Any] | None) -> Request:
+        if path == _RESPONSES:
+            return ResponsesRequest.parse(body, self._conversations)
+        if path == _MESSAGES:
+            return MessagesBody.parse(body)
+        return ChatRequest(ChatBody.parse(body))
+
+    async def _chat(self, delivery: Delivery, request: Request) -> None:
+        chat = request.chat
+        question = question_in(chat.said_by_user)
         fault = self._strike(
-            index,
+            delivery.index,
             _kind(question),
-            logprobs=bool(request.logprobs),
-            stream_options=request.stream_options is not None,
+            logprobs=bool(chat.logprobs),
+            stream_options=chat.stream_options is not None,
         )
         if isinstance(fault, (RateLimited, ServerError, Refused)):
-            return await _fail_as(fault, exchange, index)
+            return await delivery.fail_as(fault)
         # Drawn before any waiting, so that the order of arrival alone decides what is said.
-        choices = self._model.choices(request, question, fault)
+        choices = self._model.choices(chat, question, fault)
         if isinstance(fault, IgnoreLogprobs):
-            request = request.model_copy(update={"logprobs": False})
+            chat = chat.model_copy(update={"logprobs": False})
         if isinstance(fault, IgnoreStreamOptions):
-            request = request.model_copy(update={"stream_options": None})
-        completion = Completion(request, choices, index)
-        latency = await self._hold_up(fault, index, gate, judging=question is not None)
-        if request.stream:
-            return await self._stream(exchange, completion, fault, latency, index, gate)
-        await asyncio.sleep(latency)
-        return await self._answer(exchange, completion, fault, index, gate)
+            chat = chat.model_copy(update={"stream_options": None})
+        completion = Completion(chat, choices, delivery.index)
+        answer = request.answer(completion)
+        latency = await self._hold_up(fault, delivery, judging=question is not None)
+        if not chat.stream:
+            await asyncio.sleep(latency)
+            return await delivery.send(answer.body(), completion.usage, fault)
+        usage = completion.usage if answer.reports_usage else None
+        return await delivery.stream(
+            answer.events(), usage, fault, first_s=self._first_token_s, whole_s=latency
+        )
 
-    async def _text(
-        self, exchange: Exchange, request: TextBody, index: int, gate: asyncio.Event
-    ) -> None:
-        fault = self._strike(index, "text", logprobs=request.wants_logprobs)
+    async def _text(self, delivery: Delivery, request: TextBody) -> None:
+        fault = self._strike(delivery.index, "text", logprobs=request.wants_logprobs)
         if isinstance(fault, (RateLimited, ServerError, Refused)):
-            return await _fail_as(fault, exchange, index)
+            return await delivery.fail_as(fault)
         if isinstance(fault, IgnoreLogprobs):
             request = request.model_copy(update={"logprobs": None, "prompt_logprobs": None})
-        completion = TextCompletion(request, self._model.read(request.prompt), index)
-        await asyncio.sleep(await self._hold_up(fault, index, gate))
-        return await self._answer(exchange, completion, fault, index, gate)
+        completion = TextCompletion(request, self._model.read(request.prompt), delivery.index)
+        await asyncio.sleep(await self._hold_up(fault, delivery))
+        return await delivery.send(completion.body(), completion.usage, fault)
 
     def _strike(
         self, index: int, kind: RequestKind, *, logprobs: bool, stream_options: bool = False
@@ -211,67 +245,17 @@ class SimulatedProvider(ObservedServer):
         return fault
 
     async def _hold_up(
-        self, fault: Fault | None, index: int, gate: asyncio.Event, *, judging: bool = False
+        self, fault: Fault | None, delivery: Delivery, *, judging: bool = False
     ) -> float:
         """Wait as a fault says, and return how long the answer takes, in seconds."""
         if isinstance(fault, Hang):
-            await gate.wait()
+            await delivery.gate.wait()
         if isinstance(fault, Slow):
             await asyncio.sleep(fault.seconds)
-        jitter = random.Random(f"jitter {self._seed} {index}").random()  # noqa: S311 - see FaultSchedule
+        jitter = random.Random(f"jitter {self._seed} {delivery.index}").random()  # noqa: S311 - see FaultSchedule
         if judging:
             return self._judge_latency_s + self._judge_jitter_s * jitter
         return self._latency_s + self._jitter_s * jitter
-
-    async def _answer(
-        self,
-        exchange: Exchange,
-        completion: Completion | TextCompletion,
-        fault: Fault | None,
-        index: int,
-        gate: asyncio.Event,
-    ) -> None:
-        data = _encoded(completion.body())
-        half = data[: len(data) // 2]
-        sent = half if isinstance(fault, MalformedJson) else data
-        length = ("content-length", str(len(sent)))
-        await exchange.start(200, "application/json", [_request_id(completion.number), length])
-        if isinstance(fault, CutConnection):
-            await exchange.send(half, last=False)
-            await exchange.cut()
-        if isinstance(fault, Stall):
-            await exchange.send(half, last=False)
-            await gate.wait()
-            sent = data[len(half) :]
-        if not isinstance(fault, MalformedJson):
-            self._log.spend(index, completion.usage)
-        await exchange.send(sent, last=True)
-
-    async def _stream(
-        self,
-        exchange: Exchange,
-        completion: Completion,
-        fault: Fault | None,
-        latency: float,
-        index: int,
-        gate: asyncio.Event,
-    ) -> None:
-        events = [b"data: " + _encoded(chunk) + b"\n\n" for chunk in completion.chunks()]
-        events.append(b"data: [DONE]\n\n")
-        middle, pause = len(events) // 2, max(0.0, latency - self._first_token_s) / len(events)
-        if isinstance(fault, MalformedJson):
-            events[middle] = events[middle][: len(events[middle]) // 2] + b"\n\n"
-        await exchange.start(200, "text/event-stream", [_request_id(completion.number)])
-        for position, event in enumerate(events):
-            await asyncio.sleep(pause if position else self._first_token_s)
-            if position == middle and isinstance(fault, CutConnection):
-                await exchange.cut()
-            if position == middle and isinstance(fault, Stall):
-                await gate.wait()
-            last = position == len(events) - 1
-            if last and completion.reports_usage:
-                self._log.spend(index, completion.usage)
-            await exchange.send(event, last=last)
 
 
 def _kind(question: Question | None) -> RequestKind:
@@ -286,39 +270,3 @@ def _decoded(data: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return cast("dict[str, Any]", body) if isinstance(body, dict) else None
-
-
-def _encoded(body: object) -> bytes:
-    return json.dumps(body).encode()
-
-
-def _request_id(index: int) -> tuple[str, str]:
-    return "x-request-id", f"req_{index}"
-
-
-async def _reply(
-    exchange: Exchange, index: int, status: int, body: object, *headers: tuple[str, str]
-) -> None:
-    data = _encoded(body)
-    length = ("content-length", str(len(data)))
-    await exchange.start(status, "application/json", [_request_id(index), length, *headers])
-    await exchange.send(data, last=True)
-
-
-async def _fail(
-    exchange: Exchange, index: int, status: int, message: str, *, param: str | None = None
-) -> None:
-    await _reply(exchange, index, status, error_body(status, message, param))
-
-
-async def _fail_as(
-    fault: RateLimited | ServerError | Refused, exchange: Exchange, index: int
-) -> None:
-    if not isinstance(fault, RateLimited):
-        return await _fail(
-            exchange, index, fault.status, "The simulated provider fails on command."
-        )
-    body = error_body(429, "Rate limit reached for requests.")
-    after = fault.retry_after_s
-    headers = [] if after is None else [("retry-after", f"{after:g}")]
-    return await _reply(exchange, index, 429, body, *headers)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from resay.testing.body import MODEL
+from resay.testing.events import Event
 
 if TYPE_CHECKING:
     from resay.testing.chat_body import ChatBody
@@ -30,9 +32,14 @@ class ToolCall:
     name: str
     tokens: tuple[Token, ...]
 
+    @property
+    def arguments(self) -> str:
+        """The JSON text of its arguments."""
+        return "".join(token.text for token in self.tokens)
+
     def as_json(self) -> dict[str, Any]:
         """Return the whole call."""
-        return self._head("".join(token.text for token in self.tokens))
+        return self._head(self.arguments)
 
     def fragments(self) -> Iterator[dict[str, Any]]:
         """Return the call in the pieces of a stream; only the first says what is called."""
@@ -53,11 +60,18 @@ class Choice:
         tokens: What it says.
         finish_reason: Why it ends: `stop`, `length` or `tool_calls`.
         tool_calls: The tools it calls.
+        stop: Which of the request's texts it ends before; None where it ends by itself.
     """
 
     tokens: tuple[Token, ...] = ()
     finish_reason: str = "stop"
     tool_calls: tuple[ToolCall, ...] = ()
+    stop: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return "".join(token.text for token in self.tokens)
 
     @property
     def size(self) -> int:
@@ -105,8 +119,8 @@ class Completion:
         """Return the whole answer."""
         choices: list[dict[str, Any]] = []
         for index, choice in enumerate(self.choices):
-            text = "".join(token.text for token in choice.tokens)
-            message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+            said = choice.text
+            message: dict[str, Any] = {"role": "assistant", "content": said, "refusal": None}
             if choice.tool_calls:
                 calls = [call.as_json() for call in choice.tool_calls]
                 message |= {"content": None, "tool_calls": calls}
@@ -114,8 +128,19 @@ class Completion:
             choices.append(self._choice(index, choice.finish_reason, logprobs, message=message))
         return self._envelope("chat.completion", choices, usage=self.usage)
 
-    def chunks(self) -> Iterator[dict[str, Any]]:
-        """Return the answer in the pieces of a stream."""
+    def events(self) -> Iterator[Event]:
+        """Return the answer as a stream."""
+        yield from (Event(json.dumps(chunk)) for chunk in self._chunks())
+        yield Event("[DONE]")
+
+    def logprobs(self, tokens: Sequence[Token]) -> list[dict[str, Any]] | None:
+        """Return how probable tokens are; None where nobody asked for that."""
+        if not self.request.logprobs:
+            return None
+        top = self.request.top_logprobs or 0
+        return [piece for token in tokens for piece in token.as_json(top)]
+
+    def _chunks(self) -> Iterator[dict[str, Any]]:
         for index, choice in enumerate(self.choices):
             yield self._chunk(index, {"role": "assistant", "content": "", "refusal": None})
             for token in choice.tokens:
@@ -144,11 +169,8 @@ class Completion:
         return {"index": index, **said, "logprobs": logprobs, "finish_reason": reason}
 
     def _logprobs(self, tokens: Sequence[Token]) -> dict[str, Any] | None:
-        if not self.request.logprobs:
-            return None
-        top = self.request.top_logprobs or 0
-        listed = [piece for token in tokens for piece in token.as_json(top)]
-        return {"content": listed, "refusal": None}
+        listed = self.logprobs(tokens)
+        return None if listed is None else {"content": listed, "refusal": None}
 
     def _envelope(self, kind: str, choices: list[dict[str, Any]], **more: object) -> dict[str, Any]:
         return {
@@ -168,11 +190,14 @@ _KINDS = {
 }
 
 
-def error_body(status: int, message: str, param: str | None = None) -> dict[str, Any]:
+def error_body(
+    status: int, message: str, param: str | None = None, code: str | None = None
+) -> dict[str, Any]:
     """Return an error as OpenAI's API words it."""
     usual = "server_error" if status >= 500 else "invalid_request_error"
-    kind, code = _KINDS.get(status, (usual, None))
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    kind, usual_code = _KINDS.get(status, (usual, None))
+    error = {"message": message, "type": kind, "param": param, "code": code or usual_code}
+    return {"error": error}
 
 
 def models_body() -> dict[str, Any]:
