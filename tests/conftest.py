@@ -62,8 +62,7 @@ async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     Those of the process stay open until it ends, and so do their connections.
     """
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm
-
+    litellm: Any = pytest.importorskip("litellm")
     # Whoever imports it first decides whether it prints its advertisements on stdout.
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     cache = type(litellm.in_memory_llm_clients_cache)()

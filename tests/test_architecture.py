@@ -24,7 +24,7 @@ FLOORS = (
     {"board", "actions"},
     {"policy", "contradiction"},
     {"scorers"},
-    {"evidence", "objects", "sources", "when"},
+    {"apis", "evidence", "objects", "sources", "when"},
     {"testing"},
     {"providers", "models"},
     {"query", "verdict", "growing", "logprobs"},

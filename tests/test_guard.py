@@ -16,7 +16,7 @@ from resay import (
     Query,
     Sources,
 )
-from resay.providers import Completion, Completions, ReplayProvider
+from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from resay.testing import SimulatedProvider
 from resay.verdict import Usage
 
@@ -219,6 +219,20 @@ class Named:
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         self.log.append(self.name)
         return Completions((Completion(f"Yes, {len(self.log)}."),))
+
+
+async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider) -> None:
+    policy = NGRAM | {"sampling": {"max": 4, "min": 4}, "cache": {"store": "none"}}
+    query = Query.of(QUESTION, model=MODEL, **simulated.params)
+    there = [f"The bridge has {number} lamps." for number in (11, 22, 33)]
+    answer = await Guard(policy).arun(query, Sources.all(LiteLLMProvider()), samples=there)
+    assert answer.verdict.samples == 4
+    assert simulated.calls == 2
+    enough = await Guard(policy).arun(
+        query, Sources.all(LiteLLMProvider()), samples=[*there, *there]
+    )
+    assert enough.verdict.samples == 6
+    assert simulated.calls == 3
 
 
 async def test_each_source_gets_its_own_calls() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+ADAPTERS = {path.name for path in (Path(__file__).parents[1] / "integrations").glob("resay_*")}
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -29,14 +30,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
+    assert len(ADAPTERS) >= 3
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "resay",
-        "resay_langchain",
-        "resay_llamaindex",
+        *ADAPTERS,
     }
     assert "resay/py.typed" in names
-    assert "resay_langchain/py.typed" in names
-    assert "resay_llamaindex/py.typed" in names
+    assert {f"{adapter}/py.typed" for adapter in ADAPTERS} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

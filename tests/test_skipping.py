@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from resay import ConfigurationError, Guard, Query
@@ -37,6 +39,32 @@ async def test_what_is_skipped_whatever_the_response_draws_no_sample(
     answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
     assert answer.verdict.skipped
     assert simulated.calls == 1
+
+
+async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
+    simulated: SimulatedProvider,
+) -> None:
+    query = Query.of(QUESTION, model="openai/simulated", **simulated.params)
+    query = replace(query, unchecked="it was asked for in private")
+    for policy in (JUDGED, JUDGED | {"on_error": "block", "stream": "hold"}):
+        guard = Guard(policy)
+        assert guard.skips(query) == "it was asked for in private"
+        assert (await guard.aask(query)).verdict.reason == "it was asked for in private"
+        async with guard.astream(query) as stream:
+            text = "".join([part.text async for part in stream])
+        assert stream.answer.verdict.skipped
+        assert text == stream.answer.response
+    assert simulated.calls == 4
+
+
+def test_what_is_skipped_is_known_before_it_is_asked() -> None:
+    query = Query.of(QUESTION)
+    assert Guard(JUDGED).skips(query) is None
+    assert "when.roles" in (Guard({**JUDGED, "when": {"roles": ["tool"]}}).skips(query) or "")
+    wanted = Query.of(QUESTION, response_format={"type": "json_object"})
+    unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
+    assert unchecked.skips(wanted) == "the policy does not check structured answers"
+    assert unchecked.skips(query) is None
 
 
 async def test_a_greeting_is_not_worth_checking() -> None:

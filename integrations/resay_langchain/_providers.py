@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Awaitable,
     Callable,
-    Generator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-import anyio
-import anyio.to_thread
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -28,6 +24,8 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
+from resay.adapting import cancelled_once, read_in_threads
+from resay.adapting import in_thread as run_in_thread
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completions, Provider
 from resay.providers.caching import source_of
@@ -77,19 +75,8 @@ class Stream(Protocol):
 async def in_loop(
     runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
 ) -> Any:
-    """Run a runnable on this event loop.
-
-    Cancelling this cancels the run once, and waits until it has closed its connection: a run that
-    is cancelled again and again, which is anyio's way, cannot, and its provider writes on.
-    """
-    run = asyncio.ensure_future(runnable.ainvoke(value, config, **kwargs))
-    try:
-        return await asyncio.shield(run)
-    except asyncio.CancelledError:
-        run.cancel()
-        with anyio.move_on_after(_CLOSING_S, shield=True):
-            await asyncio.wait([run])
-        raise
+    """Run a runnable on this event loop."""
+    return await cancelled_once(runnable.ainvoke(value, config, **kwargs))
 
 
 async def stream_in_loop(
@@ -104,17 +91,10 @@ async def stream_in_thread(
     runnable: Runnable[Any, Any], value: Any, config: RunnableConfig, **kwargs: Any
 ) -> AsyncGenerator[Any]:
     """Have a runnable stream in a thread, by its synchronous side; see `in_thread`."""
-    messages = cast("Generator[Any]", runnable.stream(value, config, **kwargs))
-    try:
-        while True:
-            message = await _in_thread(next, messages, _END)
-            if message is _END:
-                return
+    pieces = read_in_threads(runnable.stream(value, config, **kwargs))
+    async with aclosing(pieces) as messages:
+        async for message in messages:
             yield message
-    finally:
-        # A generator that a thread is still in cannot be closed; it ends with its request.
-        with suppress(ValueError):
-            messages.close()
 
 
 async def in_thread(
@@ -126,18 +106,7 @@ async def in_thread(
     must not touch them. A run that is no longer wanted is left behind, since no thread can be
     stopped.
     """
-    return await _in_thread(partial(runnable.invoke, value, config, **kwargs))
-
-
-async def _in_thread(work: Callable[..., Any], *args: Any) -> Any:
-    return await anyio.to_thread.run_sync(
-        work,
-        *args,
-        abandon_on_cancel=True,
-        # The policy limits how many there are. The event loop's own few dozen threads must stay
-        # free, or the guards that these threads may be waiting for could not go on.
-        limiter=anyio.CapacityLimiter(1),
-    )
+    return await run_in_thread(partial(runnable.invoke, value, config, **kwargs))
 
 
 class RunnableProvider:
@@ -311,6 +280,3 @@ class TokenCounter(BaseCallbackHandler):
 
 
 _NOBODY = BaseCallbackHandler()
-# How long a cancelled run may take to let go.
-_CLOSING_S = 1.0
-_END = object()

@@ -22,7 +22,15 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay.actions import Answer
-from resay.adapting import VERDICT_KEY, PolicyLike, aparts_of, guard_of, inside_guard, parts_of
+from resay.adapting import (
+    VERDICT_KEY,
+    PolicyLike,
+    aparts_of,
+    guard_of,
+    in_thread,
+    inside_guard,
+    parts_of,
+)
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.query import Query
@@ -48,7 +56,7 @@ from resay_llamaindex._synthesis import (
     Synthesis,
     references_in,
 )
-from resay_llamaindex._ways import InLoop, InThreads, Way, in_thread
+from resay_llamaindex._ways import InLoop, InThreads, Way
 
 __all__ = ["GuardedQueryEngine"]
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from contextvars import copy_context
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-import anyio
-import anyio.to_thread
+from resay.adapting import in_thread, read_in_threads
 
-__all__ = ["Asks", "InLoop", "InThreads", "Streams", "Way", "in_thread"]
-
-T = TypeVar("T")
-
-_END = object()
+__all__ = ["Asks", "InLoop", "InThreads", "Streams", "Way"]
 
 
 class Asks(Protocol):
@@ -88,52 +82,6 @@ class InThreads:
     @asynccontextmanager
     async def stream(self, request: Streams, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
         """Ask for pieces."""
-        pieces = _Pieces(await in_thread(partial(request.stream, target)))
-        try:
-            async with aclosing(pieces.read()) as reading:
-                yield reading
-        finally:
-            with anyio.CancelScope(shield=True):
-                await pieces.close()
-
-
-class _Pieces:
-    """A synchronous iterator, read in threads, one piece after the other."""
-
-    def __init__(self, pieces: Iterator[Any]) -> None:
-        self._pieces = pieces
-        # One context for all pieces, so that what one sets is there for the next.
-        self._context = copy_context()
-        self._running = False
-
-    async def read(self) -> AsyncGenerator[Any]:
-        while (piece := await in_thread(self._next)) is not _END:
-            yield piece
-
-    def _next(self) -> Any:
-        self._running = True
-        try:
-            return self._context.run(next, self._pieces, _END)
-        finally:
-            self._running = False
-
-    async def close(self) -> None:
-        close: Callable[[], None] | None = getattr(self._pieces, "close", None)
-        # What still runs in a thread that was left behind is closed when that ends.
-        if close is not None and not self._running:
-            await in_thread(partial(self._context.run, close))
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """Run blocking work in a thread.
-
-    Args:
-        work: What is to be done. It sees the context variables of the caller.
-    """
-    return await anyio.to_thread.run_sync(
-        work,
-        abandon_on_cancel=True,
-        # The policy limits how many there are. The event loop's own few dozen threads must stay
-        # free, or the guards that these threads may be waiting for could not go on.
-        limiter=anyio.CapacityLimiter(1),
-    )
+        pieces = await in_thread(partial(request.stream, target))
+        async with aclosing(read_in_threads(pieces)) as reading:
+            yield reading

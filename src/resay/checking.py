@@ -27,7 +27,7 @@ from resay.sources import Sources
 from resay.tasks import compute
 from resay.verdict import Usage, Verdict
 
-__all__ = ["Check", "Given"]
+__all__ = ["Check", "Given", "skipped_early"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Given:
 
     Attributes:
         references: Trusted texts.
-        samples: Other responses to the same question; None to have them drawn.
+        samples: Other responses to the same question; None where there are none.
         logprobs: The response's tokens with their probabilities, where they are known.
     """
 
@@ -128,8 +128,9 @@ class Check:
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
+        missing = sampling.max - len(self._evidence.samples)
         self._evidence.samples.draw_from(
-            tasks, provider, query, most=sampling.max, ahead=sampling.ahead
+            tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead
         )
 
     def start_sampling(self) -> None:
@@ -145,6 +146,8 @@ class Check:
         Returns:
             The verdict, with what the check cost and took.
         """
+        if self._query is not None and self._query.unchecked:
+            return self._finished(Verdict("skipped", None, self._query.unchecked))
         if self._query is not None and self._query.wants_object:
             return self._finished(await self._run_fields(completion, self._query))
         if completion.calls:
@@ -192,15 +195,13 @@ class Check:
         return self._finished(await self._chain.conclude(board, self._evidence, self._budget))
 
     def skip_early(self) -> str | None:
-        """Return why the policy leaves the query alone whatever the response, or None."""
-        wants_object = self._query is not None and self._query.wants_object
-        if wants_object and self._policy.structured.check == "none":
-            return "the policy does not check structured answers"
-        when = self._policy.when
-        return when.before(self._query) if when else None
+        """Return why the query is left alone whatever the response, or None."""
+        return skipped_early(self._policy, self._query)
 
     async def skip(self, passage: Passage) -> str | None:
-        """Return why the policy leaves the response alone, or None."""
+        """Return why the response is left alone, or None."""
+        if self._query is not None and self._query.unchecked:
+            return self._query.unchecked
         when = self._policy.when
         if when is None:
             return None
@@ -223,6 +224,15 @@ class Check:
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
         return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)
+
+
+def skipped_early(policy: Policy, query: Query | None) -> str | None:
+    """Return why a policy leaves a query alone whatever the response, or None."""
+    if query is not None and query.unchecked:
+        return query.unchecked
+    if query is not None and query.wants_object and policy.structured.check == "none":
+        return "the policy does not check structured answers"
+    return policy.when.before(query) if policy.when else None
 
 
 def _comparable(samples: Sequence[str], query: Query | None) -> Sequence[str]:

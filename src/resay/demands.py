@@ -27,7 +27,8 @@ class Demands:
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request whose answer could not be checked, or is more than one whole answer."""
-        self.check_question(query)
+        if query.unchecked is None:
+            self.check_question(query)
         if not sources.finds_references:
             self.check_references(references)
         _check_single(query)

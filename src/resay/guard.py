@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from resay.actions import Answer, act
 from resay.chain import Chain
-from resay.checking import Given
+from resay.checking import Given, skipped_early
 from resay.demands import Demands
 from resay.errors import ConfigurationError
 from resay.policy import Policy, StreamMode
@@ -74,6 +74,14 @@ class Guard:
     def asking_response_model(self) -> str | None:
         """The first method whose judge is the model that wrote the response, or None."""
         return self._chain.asking_response_model
+
+    def skips(self, query: Query) -> str | None:
+        """Return why the answer to a query is not checked, as far as that is known before; or None.
+
+        Args:
+            query: What is to be asked.
+        """
+        return skipped_early(self.policy, query)
 
     async def aprepare(self) -> None:
         """Load the policy's models now; otherwise the first check waits for them.
@@ -175,7 +183,12 @@ class Guard:
         return await self._running.check(response, query, sources, given)
 
     async def arun(
-        self, query: Query, sources: Sources, *, references: Sequence[str] = ()
+        self,
+        query: Query,
+        sources: Sources,
+        *,
+        references: Sequence[str] = (),
+        samples: Sequence[str] = (),
     ) -> Answer:
         """Ask, check and act, with each kind of call going where `sources` says.
 
@@ -185,6 +198,8 @@ class Guard:
             query: What to ask.
             sources: Who answers what.
             references: Trusted texts for the steps of the chain that compare with references.
+            samples: Other responses to the same query that are there already; only so many as the
+                policy wants beyond them are drawn.
 
         Returns:
             The answer with its verdict.
@@ -195,7 +210,7 @@ class Guard:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         self._demands.check_request(query, sources, references)
-        return await self._running.answer(query, sources, references)
+        return await self._running.answer(query, sources, Given(references, samples or None))
 
     def astream(
         self,

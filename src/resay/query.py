@@ -89,6 +89,8 @@ class Query:
             one in words, say. It is not sent.
         object_tools: The tools whose arguments are the answer: offered to get an object, not to be
             run. They are not sent.
+        unchecked: Why the answer is not to be checked, where that is known before it is there. It
+            is not sent.
     """
 
     messages: tuple[Message, ...]
@@ -99,6 +101,7 @@ class Query:
     index: int = 0
     structured: bool = False
     object_tools: tuple[str, ...] = ()
+    unchecked: str | None = None
 
     @classmethod
     def of(

@@ -46,25 +46,23 @@ class Running:
         chain = self._fields if query is not None and query.wants_object else self._chain
         return Check(self._policy, chain, query, sources, given, self._cache)
 
-    def _started(
-        self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
-    ) -> Check:
+    def _started(self, query: Query, sources: Sources, given: Given, tasks: TaskGroup) -> Check:
         """Begin a check, before there is a response."""
-        check = self._check_for(query, sources, Given(references))
+        check = self._check_for(query, sources, given)
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
         if together and not check.skip_early():
             check.start_sampling()
         return check
 
-    async def answer(self, query: Query, sources: Sources, references: Sequence[str]) -> Answer:
+    async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
         """Ask, check and act."""
-        return await in_task_group(partial(self._answer, query, sources, references))
+        return await in_task_group(partial(self._answer, query, sources, given))
 
     async def _answer(
-        self, query: Query, sources: Sources, references: Sequence[str], tasks: TaskGroup
+        self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
     ) -> Answer:
-        check = self._started(query, sources, references, tasks)
+        check = self._started(query, sources, given, tasks)
         asked = self._asked(query, sources)
         completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion)
@@ -91,12 +89,12 @@ class Running:
             The answer, when everything was said and checked.
         """
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
-            answer = await self.answer(query, sources, references)
+            answer = await self.answer(query, sources, Given(references))
             await parts.send(Part(answer.text, answer.verdict.sentences, notice=answer.blocked))
             return answer
 
         async def run(tasks: TaskGroup) -> Answer:
-            check = self._started(query, sources, references, tasks)
+            check = self._started(query, sources, Given(references), tasks)
             asked = self._asked(query, sources)
             if mode == "after":
                 return await PassingOn(self._policy, check, asked).run(parts)

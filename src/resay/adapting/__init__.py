@@ -11,21 +11,32 @@ from resay.adapting.mapping import (
 )
 from resay.adapting.nesting import inside_guard, marked
 from resay.adapting.parts import aparts_of, parts_of
-from resay.adapting.policies import PolicyLike, guard_of
-from resay.adapting.verdicts import VERDICT_KEY, verdict_data
+from resay.adapting.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapting.relaying import Relay
+from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
+from resay.adapting.upstream import Upstream, is_about_parameters
+from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
 
 __all__ = [
     "LEFT_OUT",
     "OPENAI_PARAMS",
     "VERDICT_KEY",
     "PolicyLike",
+    "Relay",
     "UnmappedError",
+    "Upstream",
     "aparts_of",
+    "cancelled_once",
     "check_chat_completions",
+    "check_client_policy",
     "guard_of",
+    "in_thread",
     "inside_guard",
+    "is_about_parameters",
     "litellm_provider",
     "marked",
     "parts_of",
+    "read_in_threads",
     "verdict_data",
+    "verdict_in",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
+from resay.errors import ConfigurationError
 from resay.verdict import Verdict
 
-__all__ = ["VERDICT_KEY", "verdict_data"]
+__all__ = ["VERDICT_KEY", "verdict_data", "verdict_in"]
 
 VERDICT_KEY = "hallucination"
 """Where the verdict stands in what a framework says of an answer beside its words."""
@@ -23,3 +25,39 @@ def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
         The verdict as JSON-ready values, with `action`.
     """
     return {**verdict.to_dict(content=action != "block"), "action": action}
+
+
+def verdict_in(response: object) -> Verdict | None:
+    """Return the verdict that a guard left in a provider's response.
+
+    Args:
+        response: A response, an event of a stream, or one of several answers; an object of an SDK
+            or a mapping. An event may hold its verdict in what it is about.
+
+    Returns:
+        The verdict; None where there is none.
+    """
+    for holder in _holders(response):
+        data = _get(holder, VERDICT_KEY)
+        if isinstance(data, Mapping):
+            try:
+                return Verdict.from_dict(cast("dict[str, Any]", data))
+            # Somebody else's entry of the same name.
+            except ConfigurationError:
+                continue
+    return None
+
+
+def _holders(response: object) -> Iterator[object]:
+    yield response
+    # The last event of a stream holds the whole response, or what is said of one answer.
+    yield from (_get(response, name) for name in ("response", "chunk", "message", "delta"))
+    choices = _get(response, "choices")
+    for choice in cast("list[object]", choices) if isinstance(choices, list) else []:
+        yield from (choice, _get(choice, "message"), _get(choice, "delta"))
+
+
+def _get(holder: object, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return cast("Mapping[str, object]", holder).get(name)
+    return getattr(holder, name, None)

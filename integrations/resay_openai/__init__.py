@@ -1,0 +1,35 @@
+"""Resay for OpenAI's SDK: the same clients, guarded.
+
+```python
+from resay_openai import GuardedOpenAI, verdict_of
+
+client = GuardedOpenAI(policy="policy.yaml")  # takes whatever `OpenAI` takes
+response = client.chat.completions.create(
+    model="gpt-4.1-mini",
+    messages=[{"role": "user", "content": "Who designed the Sydney Harbour Bridge?"}],
+)
+verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
+```
+"""
+
+from resay.adapting import VERDICT_KEY
+from resay.adapting import verdict_in as verdict_of
+from resay_openai._clients import (
+    GuardedAsyncAzureOpenAI,
+    GuardedAsyncOpenAI,
+    GuardedAzureOpenAI,
+    GuardedOpenAI,
+    guard_client,
+)
+from resay_openai._http import guard_http_client
+
+__all__ = [
+    "VERDICT_KEY",
+    "GuardedAsyncAzureOpenAI",
+    "GuardedAsyncOpenAI",
+    "GuardedAzureOpenAI",
+    "GuardedOpenAI",
+    "guard_client",
+    "guard_http_client",
+    "verdict_of",
+]

@@ -1,0 +1,128 @@
+"""OpenAI's clients, guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+
+from resay.adapting import PolicyLike
+from resay.errors import ConfigurationError
+from resay_openai._async import Async
+from resay_openai._guarded import Guarded
+from resay_openai._sync import Sync
+
+__all__ = [
+    "GuardedAsyncAzureOpenAI",
+    "GuardedAsyncOpenAI",
+    "GuardedAzureOpenAI",
+    "GuardedOpenAI",
+    "guard_client",
+]
+
+C = TypeVar("C", bound="OpenAI | AsyncOpenAI")
+
+
+class GuardedOpenAI(Sync, OpenAI):
+    """OpenAI's client, with answers that are checked and acted on as a policy says.
+
+    Guarded are `chat.completions` and `responses`: `create`, `parse` and `stream`, also by
+    `with_raw_response` and `with_streaming_response`. Everything else is the SDK's own, and so are
+    all types. A response has its verdict at `hallucination`, which `verdict_of` reads.
+
+    Inside another guard it does nothing.
+
+    Args:
+        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
+            the one that `RESAY_POLICY` names, or the default.
+        **kwargs: Whatever `OpenAI` takes.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: The policy asks for what cannot be had of a client.
+
+    Example:
+        ```python
+        client = GuardedOpenAI(policy={"chain": [{"method": "ngram"}]})
+        response = client.responses.create(
+            model="gpt-4.1-mini", input="Who designed the Sydney Harbour Bridge?"
+        )
+        verdict_of(response).flagged
+        ```
+    """
+
+
+class GuardedAsyncOpenAI(Async, AsyncOpenAI):
+    """The same for event loops; see `GuardedOpenAI`.
+
+    Args:
+        policy: As for `GuardedOpenAI`.
+        **kwargs: Whatever `AsyncOpenAI` takes.
+    """
+
+
+class GuardedAzureOpenAI(Sync, AzureOpenAI):
+    """The same for Azure; see `GuardedOpenAI`.
+
+    Args:
+        policy: As for `GuardedOpenAI`.
+        **kwargs: Whatever `AzureOpenAI` takes.
+    """
+
+
+class GuardedAsyncAzureOpenAI(Async, AsyncAzureOpenAI):
+    """The same for Azure and event loops; see `GuardedOpenAI`.
+
+    Args:
+        policy: As for `GuardedOpenAI`.
+        **kwargs: Whatever `AsyncAzureOpenAI` takes.
+    """
+
+
+_OURS: Mapping[type[Any], type[Any]] = {
+    OpenAI: GuardedOpenAI,
+    AsyncOpenAI: GuardedAsyncOpenAI,
+    AzureOpenAI: GuardedAzureOpenAI,
+    AsyncAzureOpenAI: GuardedAsyncAzureOpenAI,
+}
+
+
+def guard_client(client: C, policy: PolicyLike = None) -> C:
+    """Return a client like the one given, guarded.
+
+    Any client of the SDK will do: one that asks another provider, or one of a class of your own.
+    It shares its connections with the one given, which stays as it is.
+
+    Args:
+        client: An `OpenAI`, `AsyncOpenAI`, `AzureOpenAI` or `AsyncAzureOpenAI`, or a subclass.
+        policy: As for `GuardedOpenAI`. It takes the place of the policy of a guarded client.
+
+    Returns:
+        A client whose class is a subclass of the given one's.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: It is no such client, or the policy asks for what cannot be had of one.
+    """
+    if isinstance(client, Guarded):
+        return client.with_policy(policy)
+    if not isinstance(client, (OpenAI, AsyncOpenAI)):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise ConfigurationError(
+            f"guard_client takes a client of OpenAI's SDK, not {type(client).__name__!r}"
+        )
+    kind = _guarded_class(type(client))
+    # Constructors of subclasses take what they like, so the client has to copy itself.
+    guarded: Any = object.__new__(kind)
+    guarded.__dict__ |= client.copy().__dict__
+    guarded._take(policy)  # noqa: SLF001 - it is one of ours
+    return guarded
+
+
+@cache
+def _guarded_class(kind: type[Any]) -> type[Any]:
+    if kind in _OURS:
+        return _OURS[kind]
+    side = Async if issubclass(kind, AsyncOpenAI) else Sync
+    return type(f"Guarded{kind.__name__}", (side, kind), {})

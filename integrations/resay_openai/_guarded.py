@@ -1,0 +1,59 @@
+"""What guarded clients have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openai._models import FinalRequestOptions
+from typing_extensions import Self
+
+from resay.adapting import PolicyLike, Relay, check_client_policy, guard_of, inside_guard
+from resay.apis import Api, Request
+from resay.guard import Guard
+from resay_openai._requests import Relays, body_of, relays_of
+
+__all__ = ["Guarded"]
+
+
+class Guarded:
+    """What guarded clients have in common."""
+
+    _guard: Guard
+    _relays: Relays
+
+    def __init__(self, *, policy: PolicyLike = None, **kwargs: Any) -> None:
+        self._take(policy)
+        super().__init__(**kwargs)
+
+    def _take(self, policy: PolicyLike) -> None:
+        guard = guard_of(policy)
+        check_client_policy(guard, "a client")
+        self._guard = guard
+        self._relays = relays_of(guard)
+
+    @property
+    def guard(self) -> Guard:
+        """Who checks and acts."""
+        return self._guard
+
+    def with_policy(self, policy: PolicyLike) -> Self:
+        """Return the same client with another policy."""
+        client: Any = self
+        return client.copy(_extra_kwargs={"policy": policy})
+
+    if not TYPE_CHECKING:
+        # For type checkers these are the SDK's own, with all their parameters.
+
+        def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
+            further = {"policy": self._guard, **(_extra_kwargs or {})}
+            return super().copy(_extra_kwargs=further, **kwargs)
+
+        with_options = copy
+
+    def _reading(self, options: FinalRequestOptions) -> tuple[Api, Relay, Request] | None:
+        """Return how a request is guarded; None where it is not."""
+        known = self._relays.get(options.url)
+        if known is None or inside_guard():
+            return None
+        body = body_of(options)
+        return None if body is None else (*known, known[1].read(body))

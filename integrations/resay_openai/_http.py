@@ -1,0 +1,238 @@
+"""HTTP clients that guard what passes through them, for programs that make the SDK's themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache, partial
+from typing import Any, TypeVar, cast
+
+from resay.adapting import (
+    PolicyLike,
+    Relay,
+    Upstream,
+    cancelled_once,
+    check_client_policy,
+    guard_of,
+    in_thread,
+    inside_guard,
+    is_about_parameters,
+)
+from resay.adapting.http import (
+    aevents_in,
+    body_in,
+    events_in,
+    is_event_stream,
+    package_of,
+    with_aevents,
+    with_body,
+    with_events,
+)
+from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Api, Body, Request
+from resay.errors import ConfigurationError, HallucinationBlocked
+
+__all__ = ["guard_http_client"]
+
+H = TypeVar("H")
+
+_APIS = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
+_SECRET = ("authorization", "api-key", "x-api-key", "openai-organization", "openai-project")
+# Headers of a request that are not those of another one like it.
+_OWN = frozenset({"content-length", "idempotency-key", "transfer-encoding"})
+
+
+def guard_http_client(client: H, policy: PolicyLike = None) -> H:
+    """Return an HTTP client like the one given that guards the requests it knows.
+
+    It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
+    requests for chat completions, responses (OpenAI) and messages (Anthropic), wherever they go.
+    The verdict stands in the JSON under `hallucination`: it reaches all who keep unknown fields.
+
+    Here a request is seen each time it is tried, so the main call is sent first and samples are
+    drawn once it has succeeded. What the policy blocks with `exit: raise` is answered with status
+    422, which no SDK tries again.
+
+    Args:
+        client: A `Client` or `AsyncClient` of httpx or httpx2. It stays as it is; connections are
+            shared, and closing either closes them.
+        policy: As for `GuardedOpenAI`.
+
+    Returns:
+        A client whose class is a subclass of the given one's.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: It is no such client, or the policy asks for what cannot be had of one.
+    """
+    kind: type[Any] = type(client)
+    package = package_of(kind)
+    if package is None or not issubclass(kind, (package.Client, package.AsyncClient)):
+        raise ConfigurationError(
+            f"guard_http_client takes a client of httpx or httpx2, not {kind.__name__!r}"
+        )
+    guard = guard_of(policy)
+    check_client_policy(guard, "a client")
+    side = _guarded_async if issubclass(kind, package.AsyncClient) else _guarded_sync
+    guarded_kind = side(getattr(kind, "unguarded", kind))
+    guarded: Any = object.__new__(guarded_kind)
+    guarded.__dict__ |= client.__dict__
+    guarded.relays = [(api, Relay(guard, api)) for api in _APIS]
+    # Some close their connections when nobody holds them any more.
+    guarded.shared_with = client
+    return cast("H", guarded)
+
+
+Reading = tuple[Api, Relay, Request]
+
+
+def _reading(relays: Sequence[tuple[Api, Relay]], request: Any) -> Reading | None:
+    """Return how a request is guarded; None where it is not."""
+    if request.method != "POST" or inside_guard():
+        return None
+    known = [pair for pair in relays if request.url.path.endswith(pair[0].path)]
+    body = body_in(request) if known else None
+    return None if body is None else (*known[0], known[0][1].read(body))
+
+
+def _like(request: Any, body: Body) -> Any:
+    """Return a request with another body."""
+    headers = [(k, v) for k, v in request.headers.multi_items() if k.lower() not in _OWN]
+    return type(request)(
+        request.method,
+        request.url,
+        headers=headers,
+        content=json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"),
+        extensions=request.extensions,
+    )
+
+
+def _source(request: Any) -> str:
+    payer = [request.headers.get(name) for name in _SECRET]
+    return f"http {request.url} {hashlib.sha256(repr(payer).encode()).hexdigest()}"
+
+
+def _blocked(response: Any, error: HallucinationBlocked) -> Any:
+    """Return what an SDK makes an error of that it does not try again."""
+    data = {
+        "message": str(error),
+        "type": "hallucination_blocked",
+        "code": "hallucination_blocked",
+        "param": None,
+        "verdict": error.verdict.to_dict(content=False),
+    }
+    return with_body(response, {"error": data}, status=422)
+
+
+@cache
+def _guarded_sync(kind: type[Any]) -> type[Any]:
+    class Guarded(kind):
+        unguarded = kind
+
+        def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
+            """Send a request, check the answer and act."""
+            reading = _reading(self.relays, request)
+            parent: Any = super()
+            send: Callable[..., Any] = partial(parent.send, **kwargs)
+            if reading is None:
+                return send(request, stream=stream)
+            response = _guarded(send, request, reading)
+            if not stream:
+                response.read()
+            return response
+
+    return _named(Guarded, kind)
+
+
+def _guarded(send: Callable[..., Any], request: Any, reading: Reading) -> Any:
+    _, relay, asked = reading
+    wanted = relay.asked(asked)
+    sent = request if wanted is asked.body else _like(request, wanted)
+    response = send(sent, stream=True)
+    if sent is not request and is_about_parameters(_FailedError(response)):
+        response.close()
+        response = send(request, stream=True)
+    if not response.is_success:
+        return response
+
+    def ask(body: Body) -> Body:
+        return _read(send(_like(request, body), stream=False))
+
+    upstream = Upstream(lambda body: in_thread(partial(ask, body)), _source(request))
+    if is_event_stream(response):
+        return with_events(response, relay.events(asked, events_in(response), upstream))
+    response.read()
+    body = body_in(response)
+    if body is None:
+        return response
+    try:
+        return with_body(response, relay.check(asked, body, upstream))
+    except HallucinationBlocked as error:
+        return _blocked(response, error)
+
+
+@cache
+def _guarded_async(kind: type[Any]) -> type[Any]:
+    class Guarded(kind):
+        unguarded = kind
+
+        async def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
+            """Send a request, check the answer and act."""
+            reading = _reading(self.relays, request)
+            parent: Any = super()
+            send: Callable[..., Awaitable[Any]] = partial(parent.send, **kwargs)
+            if reading is None:
+                return await send(request, stream=stream)
+            response = await _aguarded(send, request, reading)
+            if not stream:
+                await response.aread()
+            return response
+
+    return _named(Guarded, kind)
+
+
+async def _aguarded(send: Callable[..., Awaitable[Any]], request: Any, reading: Reading) -> Any:
+    _, relay, asked = reading
+    wanted = relay.asked(asked)
+    sent = request if wanted is asked.body else _like(request, wanted)
+    response = await send(sent, stream=True)
+    if sent is not request and is_about_parameters(_FailedError(response)):
+        await response.aclose()
+        response = await send(request, stream=True)
+    if not response.is_success:
+        return response
+
+    async def ask(body: Body) -> Body:
+        return _read(await send(_like(request, body), stream=False))
+
+    upstream = Upstream(lambda body: cancelled_once(ask(body)), _source(request))
+    if is_event_stream(response):
+        return with_aevents(response, relay.aevents(asked, aevents_in(response), upstream))
+    await response.aread()
+    body = body_in(response)
+    if body is None:
+        return response
+    try:
+        return with_body(response, await relay.acheck(asked, body, upstream))
+    except HallucinationBlocked as error:
+        return _blocked(response, error)
+
+
+class _FailedError(Exception):
+    """A response as an error."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__()
+        self.response = response
+
+
+def _read(response: Any) -> Body:
+    if not response.is_success:
+        raise _FailedError(response)
+    return body_in(response) or {}
+
+
+def _named(guarded: type[Any], kind: type[Any]) -> type[Any]:
+    guarded.__name__ = guarded.__qualname__ = f"Guarded{kind.__name__}"
+    guarded.__doc__ = f"A `{kind.__name__}` that guards what passes through it."
+    return guarded

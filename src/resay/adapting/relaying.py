@@ -1,0 +1,332 @@
+"""Guarding what passes through an API, whoever sends it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from contextlib import aclosing, closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from resay.actions import Answer
+from resay.adapting.parts import aparts_of
+from resay.adapting.shaping import OneOfSeveral, PassedOn, Shaping, left_alone, outcome_of
+from resay.adapting.threads import in_thread, read_in_threads
+from resay.adapting.upstream import (
+    JudgeProvider,
+    KnownProvider,
+    MainProvider,
+    OpenedProvider,
+    SampleProvider,
+    Send,
+    Upstream,
+    is_about_parameters,
+)
+from resay.apis import Api, Body, Event, Request
+from resay.guard import Guard
+from resay.objects import object_in
+from resay.policy import StreamMode
+from resay.providers.base import Completion, Provider
+from resay.query import Query
+from resay.scorers.logprobs import alternatives_wanted
+from resay.sources import Sources
+from resay.streaming import AnswerStream
+from resay.sync import run_sync
+from resay.verdict import Usage
+
+__all__ = ["Relay"]
+
+T = TypeVar("T")
+
+
+class Relay:
+    """Guards what passes through one API.
+
+    Args:
+        guard: Who checks and acts.
+        api: What is spoken.
+    """
+
+    def __init__(self, guard: Guard, api: Api) -> None:
+        self._guard = guard
+        self._api = api
+
+    def read(self, body: Body) -> Request:
+        """Return a request as the guard understands it."""
+        request = self._api.read(body)
+        reason = self._unchecked(request)
+        return replace(request, query=replace(request.query, unchecked=reason))
+
+    def _unchecked(self, request: Request) -> str | None:
+        query, guard = request.query, self._guard
+        if request.unrepeatable and (query.wants_object or guard.needing("samples")):
+            return request.unrepeatable
+        if guard.needing("query") and not query.question:
+            return "there is no question to compare with"
+        if guard.needing("logprobs") and not self._api.gives_logprobs:
+            return "the API gives no probabilities of tokens"
+        return None
+
+    def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
+        judge = JudgeProvider(self._api, request.body.get("model"), upstream)
+        samples = SampleProvider(self._api, request, upstream)
+        via = "native" if self._guard.policy.sampling.model is None else "litellm"
+        return Sources(main, samples, judge, via)
+
+    def asked(self, request: Request) -> Body:
+        """Return what to send where the main call is sent before the guard is at work."""
+        asks = request.query.params.get("logprobs")
+        if asks or request.query.wants_object or not self._guard.needing("logprobs"):
+            return request.body
+        return self._api.asking_logprobs(
+            request.body, alternatives_wanted(self._guard.policy.chain)
+        )
+
+    def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
+        """Do what `aanswer` does, for callers that are not async."""
+        reason = self._guard.skips(request.query)
+        if reason is not None:
+            return self._skipped(send(request.body), reason)
+
+        async def in_another_thread(body: Body) -> Body:
+            return await in_thread(partial(send, body))
+
+        return run_sync(self.aanswer, request, in_another_thread, upstream)
+
+    async def aanswer(self, request: Request, send: Send, upstream: Upstream) -> Body:
+        """Send the main call, check what comes back and act.
+
+        Args:
+            request: The request, as `read` gives it.
+            send: Sends the main call; not more than once, unless a parameter is refused that only
+                the check needs.
+            upstream: How the client is asked beside it.
+
+        Returns:
+            The response with its verdict; as it is where it cannot be read.
+
+        Raises:
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+            DeadlineExceededError: There was none within `limits.deadline_s`.
+            Exception: What `send` raises.
+        """
+        reason = self._guard.skips(request.query)
+        if reason is not None:
+            return self._skipped(await send(request.body), reason)
+        if request.n > 1:
+            return await self.acheck(request, await self._send(request, send), upstream)
+        main = MainProvider(self._api, request, send)
+        answer = await self._guard.arun(request.query, self._sources(request, main, upstream))
+        assert answer.completion is not None  # noqa: S101 - there was a main call
+        return self._answered(request, cast("Body", answer.completion.raw), [answer])
+
+    def check(self, request: Request, response: Body, upstream: Upstream) -> Body:
+        """Do what `acheck` does, for callers that are not async."""
+        return run_sync(self.acheck, request, response, upstream)
+
+    async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
+        """Check a response that is there already, and act.
+
+        Of several answers each is checked, and the others are samples for it.
+
+        Args:
+            request: The request.
+            response: The response.
+            upstream: How the client is asked for more.
+
+        Returns:
+            The response with its verdict; as it is where it cannot be read.
+
+        Raises:
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+        """
+        items = self._api.completions(response)
+        answers = await self._each(request, items, self._api.usage(response), upstream)
+        return self._answered(request, response, answers)
+
+    def _skipped(self, response: Body, reason: str) -> Body:
+        items = self._api.completions(response)
+        return (
+            self._api.answered(response, [left_alone(reason)] * len(items)) if items else response
+        )
+
+    def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
+        if self.asked(request) is not request.body:
+            response = self._api.without_logprobs(response)
+        if len(self._api.completions(response)) != len(answers) or not answers:
+            return response
+        return self._api.answered(response, [outcome_of(answer) for answer in answers])
+
+    async def _each(
+        self, request: Request, items: tuple[Completion, ...], usage: Usage, upstream: Upstream
+    ) -> list[Answer]:
+        query = request.query
+        cold = query.params.get("temperature") == 0
+
+        async def check(place: int) -> Answer:
+            spent = usage if place == 0 else Usage()
+            main = KnownProvider(items[place], spent)
+            others = [*items[:place], *items[place + 1 :]]
+            return await self._guard.arun(
+                query,
+                self._sources(request, main, upstream),
+                # At a temperature of 0 they are all the same.
+                samples=[] if cold else [_sample(other, query) for other in others],
+            )
+
+        return await _together([check(place) for place in range(len(items))])
+
+    async def _send(self, request: Request, send: Send) -> Body:
+        body = self.asked(request)
+        try:
+            return await send(body)
+        except Exception as error:
+            if body is request.body or not is_about_parameters(error):
+                raise
+        return await send(request.body)
+
+    def aevents(
+        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
+    ) -> AsyncGenerator[Event]:
+        """Guard a stream that was opened with what `asked` gives.
+
+        Args:
+            request: The request.
+            events: The provider's events. They are closed in the end.
+            upstream: How the client is asked beside it.
+
+        Yields:
+            The events to give in their place.
+
+        Raises:
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
+            DeadlineExceededError: There was no whole answer within `limits.deadline_s`.
+            Exception: What `events` raises.
+        """
+        reason = self._guard.skips(request.query)
+        if reason is not None:
+            return self._passed_on(request, events, reason)
+        if request.n > 1:
+            return self._several(request, events, upstream)
+        return self._one(request, events, upstream)
+
+    async def _passed_on(
+        self, request: Request, events: AsyncGenerator[Event], reason: str
+    ) -> AsyncGenerator[Event]:
+        ending = PassedOn(self._api, request.n, reason)
+        async with aclosing(events):
+            async for event in events:
+                for given in ending.of(event):
+                    yield given
+        for given in ending.last():
+            yield given
+
+    async def _one(
+        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
+    ) -> AsyncGenerator[Event]:
+        stream, shaping = self._open(request, events, upstream)
+        async with aclosing(aparts_of(stream)) as parts:
+            async for part in parts:
+                for event in shaping.of(part):
+                    yield self._stripped(request, event)
+
+    async def _several(
+        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
+    ) -> AsyncGenerator[Event]:
+        """Check several answers when all are there; what is passed on until then is."""
+        passes_on = self._guard.policy.stream == "after"
+        coming: dict[int, OneOfSeveral] = {}
+        of_all: list[Event] = []
+        async with aclosing(events):
+            async for event in events:
+                apart = self._api.apart(event)
+                of_all += [] if apart else [event]
+                for place, own in apart:
+                    one = coming.setdefault(place, OneOfSeveral(self._api))
+                    for given in one.add(own, passes_on=passes_on):
+                        yield self._stripped(request, self._api.together(given, place))
+        places = sorted(coming)
+        items = tuple(coming[place].gathered.completion for place in places)
+        answers = await self._each(request, items, _usage(self._api, of_all), upstream)
+        for place, answer in zip(places, answers, strict=True):
+            for given in coming[place].end(answer, passed_on=passes_on):
+                yield self._stripped(request, self._api.together(given, place))
+        # The last of them says that the stream is over.
+        for event in of_all:
+            yield event
+
+    def events(
+        self, request: Request, events: Generator[Event, None, None], upstream: Upstream
+    ) -> Generator[Event, None, None]:
+        """Do what `aevents` does, for callers that are not async."""
+        reason = self._guard.skips(request.query)
+        if reason is None:
+            return _in_sync(self.aevents(request, read_in_threads(events), upstream))
+        return self._passed_on_in_sync(request, events, reason)
+
+    def _passed_on_in_sync(
+        self, request: Request, events: Generator[Event, None, None], reason: str
+    ) -> Generator[Event, None, None]:
+        ending = PassedOn(self._api, request.n, reason)
+        with closing(events):
+            for event in events:
+                yield from ending.of(event)
+        yield from ending.last()
+
+    def _open(
+        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
+    ) -> tuple[AnswerStream, Shaping]:
+        seen: list[Event] = []
+        main = OpenedProvider(self._api, events, seen)
+        stream = self._guard.arun_stream(
+            request.query,
+            self._sources(request, main, upstream),
+            mode=self._mode(request.query),
+            every_chunk=True,
+        )
+        return stream, Shaping(self._api, seen)
+
+    def _mode(self, query: Query) -> StreamMode:
+        mode = self._guard.policy.stream
+        # Held sentences are not the tokens that these numbers belong to.
+        return "buffer" if mode == "hold" and query.params.get("logprobs") else mode
+
+    def _stripped(self, request: Request, event: Event) -> Event:
+        if self.asked(request) is request.body or not event.body:
+            return event
+        return Event(self._api.without_logprobs(event.body), event.name)
+
+
+def _in_sync(events: AsyncGenerator[Event]) -> Generator[Event, None, None]:
+    try:
+        while True:
+            try:
+                event = run_sync(events.__anext__)
+            except StopAsyncIteration:
+                return
+            yield event
+    finally:
+        run_sync(events.aclose)
+
+
+def _usage(api: Api, events: Sequence[Event]) -> Usage:
+    told = [chunk.usage for event in events for _, chunk in api.chunks(event) if chunk.usage]
+    return sum(told, Usage()) if told else Usage(1, cost_usd=None)
+
+
+def _sample(item: Completion, query: Query) -> str:
+    """Return an answer as a sample for others."""
+    if not query.wants_object:
+        return "" if item.calls else item.text
+    found = object_in(item, query)
+    return "" if found is None else json.dumps(found)
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    results = await asyncio.gather(*works, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]

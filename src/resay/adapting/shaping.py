@@ -1,0 +1,160 @@
+"""A guarded stream in the events of the API it is asked by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from resay.actions import Answer
+from resay.adapting.verdicts import verdict_data
+from resay.apis import Api, Event, Outcome
+from resay.holding import Part
+from resay.providers.base import Gathered
+from resay.verdict import Verdict
+
+__all__ = ["OneOfSeveral", "PassedOn", "Shaping", "left_alone", "outcome_of"]
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """Return what becomes of an answer, as the APIs take it."""
+    data = verdict_data(answer.verdict, answer.action)
+    return Outcome(data, answer.text if answer.blocked else None)
+
+
+def left_alone(reason: str) -> Outcome:
+    """Return what becomes of an answer that is not checked."""
+    return Outcome(verdict_data(Verdict("skipped", None, reason), "allow"))
+
+
+class Shaping:
+    """Makes the events of one stream.
+
+    Where text is passed on as it comes, the provider's own events are, up to the one that ends the
+    answer, which has the verdict. Where it is held, its sentences come as they are released, and
+    everything else the model said with the end.
+
+    Args:
+        api: What is spoken.
+        seen: The provider's events so far, kept up to date by whoever reads them.
+    """
+
+    def __init__(self, api: Api, seen: list[Event]) -> None:
+        self._api = api
+        self._seen = seen
+        self._held: list[Event] = []
+        self._passes_on = False
+        self._given = 0
+        self._shown = ""
+        self._opening = 0
+        self._whole = False
+
+    def of(self, item: Part | Answer) -> list[Event]:
+        """Return the events for a part of the answer, or for its end."""
+        events = self._last(item) if isinstance(item, Answer) else self._part(item)
+        placed = [self._api.placed(event, self._given + i) for i, event in enumerate(events)]
+        self._given += len(placed)
+        return placed
+
+    def _part(self, part: Part) -> list[Event]:
+        if part.chunk is not None:
+            self._passes_on = True
+            event = part.chunk.raw
+            return self._passed(event) if isinstance(event, Event) else []
+        if not part.text:
+            return []
+        if not part.notice and not self._shown and self._is_all(part.text):
+            self._whole = True
+            self._shown = part.text
+            return self._seen[: self._end]
+        opening = [] if self._shown or self._passes_on else self._open()
+        self._shown += part.text
+        return [*opening, *self._api.saying(self._seen, part.text)]
+
+    def _passed(self, event: Event) -> list[Event]:
+        if self._held or self._api.ends(event):
+            self._held.append(event)
+            return []
+        return [event]
+
+    @property
+    def _end(self) -> int:
+        """Where the answer ends among the events so far."""
+        ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
+        return next(ends, len(self._seen))
+
+    def _is_all(self, text: str) -> bool:
+        """Return whether a text is the whole answer, so that its own events can be given."""
+        return self._end < len(self._seen) and text == _text(self._api, self._seen)
+
+    def _open(self) -> list[Event]:
+        """Return what the model said before its first word."""
+        texts = (place for place, event in enumerate(self._seen) if _text(self._api, [event]))
+        self._opening = min(next(texts, len(self._seen)), self._end)
+        return self._quiet(self._seen[: self._opening])
+
+    def _quiet(self, events: Iterable[Event]) -> list[Event]:
+        silent = (self._api.silent(event) for event in events)
+        return [event for event in silent if event is not None]
+
+    def _last(self, answer: Answer) -> list[Event]:
+        outcome = outcome_of(answer)
+        if self._passes_on:
+            return self._api.ending(self._held, {0: outcome})
+        if answer.blocked:
+            return self._api.withholding(self._seen, self._shown, outcome)
+        before, after = self._seen[self._opening : self._end], self._seen[self._end :]
+        if self._whole:
+            before = []
+        elif self._shown:
+            before, after = self._quiet(before), self._quiet(after)
+        return [*before, *self._api.ending(after, {0: outcome})]
+
+
+class PassedOn:
+    """Passes on what is not checked, and says so at its end."""
+
+    def __init__(self, api: Api, n: int, reason: str) -> None:
+        self._api = api
+        self._outcomes = dict.fromkeys(range(n), left_alone(reason))
+        self._held: list[Event] = []
+
+    def of(self, event: Event) -> list[Event]:
+        """Return what is given for an event."""
+        if self._held or self._api.ends(event):
+            self._held.append(event)
+            return []
+        return [event]
+
+    def last(self) -> list[Event]:
+        """Return what is given when there are no more events."""
+        return self._api.ending(self._held, self._outcomes)
+
+
+class OneOfSeveral:
+    """One of several answers in a stream."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._seen: list[Event] = []
+        self._shaping = Shaping(api, self._seen)
+        self.gathered = Gathered()
+
+    def add(self, event: Event, *, passes_on: bool) -> list[Event]:
+        """Take an event of this answer alone; return what is given of it now."""
+        self._seen.append(event)
+        given: list[Event] = []
+        for _, chunk in self._api.chunks(event):
+            self.gathered.add(chunk)
+            if passes_on:
+                given += self._shaping.of(Part(chunk.text, chunk=chunk))
+        return given
+
+    def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
+        """Return what is given once it is checked."""
+        part = Part(answer.text, notice=answer.blocked)
+        first = [] if passed_on and not answer.blocked else self._shaping.of(part)
+        return [*first, *self._shaping.of(answer)]
+
+
+def _text(api: Api, events: Iterable[Event]) -> str:
+    chunks = (chunk for event in events for index, chunk in api.chunks(event) if index == 0)
+    return "".join(chunk.text for chunk in chunks)

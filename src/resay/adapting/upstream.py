@@ -1,0 +1,277 @@
+"""A client of an API behind Resay's seam for providers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from resay.adapting.mapping import litellm_provider
+from resay.adapting.nesting import marked
+from resay.apis import Api, Body, Event, Request
+from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.providers.base import Chunk, Completion, Completions, Gathered
+from resay.query import CONNECTION_PARAMS, Query
+from resay.verdict import Usage
+
+__all__ = [
+    "JudgeProvider",
+    "KnownProvider",
+    "MainProvider",
+    "OpenedProvider",
+    "SampleProvider",
+    "Send",
+    "Upstream",
+    "is_about_parameters",
+    "provider_error",
+]
+
+Send = Callable[[Body], Awaitable[Body]]
+"""Sends one request whose answer comes in one piece. Raises what the client raises."""
+
+# What providers answer to a parameter they do not take.
+_ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
+_TEMPORARY = frozenset({408, 409, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """How a client is asked beside its main call, for samples and by judges.
+
+    Attributes:
+        ask: Sends a request, once.
+        source: What tells its answers from those of clients that ask elsewhere or pay otherwise.
+    """
+
+    ask: Send
+    source: str
+
+
+class MainProvider:
+    """Gives the answer to the main call, which is sent by whoever made it.
+
+    Args:
+        api: What is spoken.
+        request: The request.
+        send: Sends it.
+    """
+
+    def __init__(self, api: Api, request: Request, send: Send) -> None:
+        self._api = api
+        self._request = request
+        self._send = send
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no: this is one answer."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Send the request, asking for log-probabilities too where the query does.
+
+        Raises:
+            Exception: What the client raises, as it is.
+        """
+        known = self._request.query.params
+        asking = "logprobs" in query.params and not known.get("logprobs")
+        if not asking:
+            return self._read(await self._send(self._request.body))
+        top = query.params.get("top_logprobs") or 0
+        try:
+            body = await self._send(self._api.asking_logprobs(self._request.body, top))
+        except Exception as error:
+            if is_about_parameters(error):
+                raise provider_error(error) from error
+            raise
+        return self._read(body)
+
+    def _read(self, response: Body) -> Completions:
+        items = self._api.completions(response) or (Completion("", raw=response),)
+        return Completions(items[:1], self._api.usage(response))
+
+
+class KnownProvider:
+    """Gives an answer that is there already."""
+
+    def __init__(self, completion: Completion, usage: Usage) -> None:
+        self._answer = Completions((completion,), usage)
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no: there is one answer."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Give it."""
+        return self._answer
+
+
+class OpenedProvider:
+    """Gives an answer that is coming in already, as the events of a stream.
+
+    Args:
+        api: What is spoken.
+        events: The events. They are closed in the end.
+        seen: Where those go that were read.
+    """
+
+    def __init__(self, api: Api, events: AsyncGenerator[Event], seen: list[Event]) -> None:
+        self._api = api
+        self._events = events
+        self._seen = seen
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no: this is one answer."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Read it to its end."""
+        gathered = Gathered()
+        async with self.stream(query) as chunks:
+            async for chunk in chunks:
+                gathered.add(chunk)
+        usage = gathered.usage or Usage(1, cost_usd=None)
+        return Completions((gathered.completion,), usage)
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Read it."""
+        async with aclosing(self._events), aclosing(self._chunks()) as chunks:
+            yield chunks
+
+    async def _chunks(self) -> AsyncGenerator[Chunk]:
+        async for event in self._events:
+            self._seen.append(event)
+            chunks = [chunk for index, chunk in self._api.chunks(event) if index == 0]
+            # Each event comes once, also one about which there is nothing to know.
+            for chunk in chunks or [Chunk(raw=event)]:
+                yield chunk
+
+
+class SampleProvider:
+    """Asks for samples: the client, or litellm where the policy names another model.
+
+    Args:
+        api: What is spoken.
+        request: The request of the main call.
+        upstream: How the client is asked.
+    """
+
+    def __init__(self, api: Api, request: Request, upstream: Upstream) -> None:
+        self._api = api
+        self._request = request
+        self._upstream = upstream
+
+    @property
+    def cache_source(self) -> str:
+        """What tells its answers from others: all that is sent, to whom, and who pays."""
+        # A query need not hold all of a request that is not one of chat completions.
+        return _source(self._api, self._upstream, self._request.body)
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether the API does."""
+        if query.model is not None:
+            return await litellm_provider().takes_n(query)
+        return self._api.takes_n
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask for n samples.
+
+        Raises:
+            ProviderError: There was no answer.
+        """
+        if query.model is not None:
+            return await litellm_provider().complete(query, n=n)
+        return await _asked(self._api, self._upstream, self._api.sample(self._request, query, n))
+
+
+class JudgeProvider:
+    """Asks the model of the main call, or the judge that a query names.
+
+    Args:
+        api: What is spoken.
+        model: The model of the main call.
+        upstream: How the client is asked.
+    """
+
+    def __init__(self, api: Api, model: object, upstream: Upstream) -> None:
+        self._api = api
+        self._model = model
+        self._upstream = upstream
+
+    @property
+    def cache_source(self) -> str:
+        """What tells its answers from others, beside what is asked."""
+        return _source(self._api, self._upstream, {"model": self._model})
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no: a judge is asked for one answer."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the judge.
+
+        Raises:
+            ProviderError: There was no answer.
+        """
+        if query.model is not None:
+            return await litellm_provider().complete(query)
+        params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
+        asked = Query(query.messages, None, params)
+        return await _asked(self._api, self._upstream, self._api.fresh(self._model, asked))
+
+
+def _source(api: Api, upstream: Upstream, known: Body) -> str:
+    text = json.dumps([upstream.source, api.path, known], sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
+    try:
+        # Should the client be guarded once more, or by another adapter too.
+        with marked():
+            response = await upstream.ask(body)
+    # Each client has its own exceptions, and they may repeat what was asked.
+    except Exception as error:
+        raise provider_error(error) from error
+    items = api.completions(response)
+    if not items:
+        raise ProviderError("the model answered without an answer in it", retryable=True)
+    return Completions(items, api.usage(response))
+
+
+def is_about_parameters(error: Exception) -> bool:
+    """Return whether a provider may have refused a parameter."""
+    return _status(error) in _ABOUT_PARAMETERS
+
+
+def provider_error(error: Exception) -> ProviderError:
+    """Return a client's error as one of a provider, without the client's words."""
+    if isinstance(error, ProviderError):
+        return error
+    name, status = type(error).__name__, _status(error)
+    if "Timeout" in name:
+        return ProviderTimeoutError(f"there was no answer in time ({name})", status=status)
+    message = f"the request failed with {name}; see the error's __cause__"
+    if status is not None and 400 <= status < 500 and status not in _TEMPORARY:
+        return ProviderRefusedError(message, status=status)
+    temporary = status is not None or "Connect" in name
+    return ProviderError(
+        message, status=status, retry_after_s=_retry_after(error), retryable=temporary
+    )
+
+
+def _status(error: Exception) -> int | None:
+    response: object = getattr(error, "response", None)
+    status: object = getattr(error, "status_code", getattr(response, "status_code", None))
+    return status if isinstance(status, int) else None
+
+
+def _retry_after(error: Exception) -> float | None:
+    response: Any = getattr(error, "response", None)
+    try:
+        return float(response.headers["retry-after"])
+    # Absent, or an HTTP date, which providers of language models do not send.
+    except (AttributeError, KeyError, ValueError):
+        return None

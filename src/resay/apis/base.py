@@ -1,0 +1,198 @@
+"""What every API of language models looks like to the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from resay.providers.base import Chunk, Completion
+from resay.query import Query
+from resay.verdict import Usage
+
+__all__ = ["Api", "Body", "Event", "Outcome", "Request"]
+
+Body = Mapping[str, Any]
+"""A JSON object as it is sent or received. It is never changed, only copied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a stream.
+
+    Attributes:
+        data: What it holds: an object, or a text where that is no JSON object, such as `[DONE]`.
+        name: The event's type, where the stream names it.
+    """
+
+    data: Body | str
+    name: str | None = None
+
+    @property
+    def body(self) -> Body:
+        """The object it holds; an empty one where it holds none."""
+        return {} if isinstance(self.data, str) else self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request, and what the guard needs to know of it.
+
+    Attributes:
+        body: What is sent.
+        query: The same as a query: messages and parameters in the shape of OpenAI's chat
+            completions, `model` None, because whoever is asked knows it.
+        n: How many answers it asks for at once.
+        streams: Whether the answer is to come in pieces.
+        unrepeatable: Why nobody may ask it again, or None: a conversation that the provider keeps,
+            say, would grow by every sample.
+    """
+
+    body: Body
+    query: Query
+    n: int = 1
+    streams: bool = False
+    unrepeatable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of one answer.
+
+    Attributes:
+        data: The verdict as JSON-ready values, for users.
+        message: What is said in place of the answer; None where the answer is given.
+    """
+
+    data: Body
+    message: str | None = None
+
+
+class Api(Protocol):
+    """One of the APIs by which language models are asked, as pure functions of JSON values.
+
+    Nothing here asserts that a provider keeps to the API: what cannot be read is left as it is.
+    """
+
+    @property
+    def path(self) -> str:
+        """The end of the URL's path."""
+        ...
+
+    @property
+    def takes_n(self) -> bool:
+        """Whether a request can ask for several answers."""
+        ...
+
+    @property
+    def gives_logprobs(self) -> bool:
+        """Whether a request can ask for the probabilities of tokens."""
+        ...
+
+    def read(self, body: Body) -> Request:
+        """Return a request as the guard understands it."""
+        ...
+
+    def asking_logprobs(self, body: Body, top: int) -> Body:
+        """Return a request that asks for log-probabilities too, with `top` alternatives each."""
+        ...
+
+    def without_logprobs(self, data: Body) -> Body:
+        """Return a response, or the data of an event, without log-probabilities."""
+        ...
+
+    def sample(self, request: Request, query: Query, n: int) -> Body:
+        """Return the request for samples.
+
+        Args:
+            request: The request of the main call.
+            query: Its query as it was changed for sampling; see `Query.for_sampling`.
+            n: How many samples to ask for; 1 unless `takes_n`.
+        """
+        ...
+
+    def fresh(self, model: object, query: Query) -> Body:
+        """Return a request of the same model that has nothing to do with the main call."""
+        ...
+
+    def completions(self, response: Body) -> tuple[Completion, ...]:
+        """Return the answers in a response, none where it cannot be read."""
+        ...
+
+    def usage(self, response: Body) -> Usage:
+        """Return what a response says that it cost, as one call."""
+        ...
+
+    def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
+        """Return a response with its verdicts, and without the answers that are withheld.
+
+        Args:
+            response: The response.
+            outcomes: One for each of its answers, in order.
+        """
+        ...
+
+    def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
+        """Return what an event adds to the answers, each by its index, with the event in `raw`.
+
+        Of an answer that is given in one piece too, at its end, that piece adds nothing.
+        """
+        ...
+
+    def ends(self, event: Event) -> bool:
+        """Return whether an event ends an answer, and so has to wait for the verdict."""
+        ...
+
+    def silent(self, event: Event) -> Event | None:
+        """Return an event without the text it adds; None where nothing is left of it."""
+        ...
+
+    def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
+        """Return events that add a text to the first answer.
+
+        Args:
+            seen: The provider's events so far; may be empty.
+            text: The text.
+            whole: Whether the reader was given all of `seen`, so that its texts may be closed;
+                otherwise only what comes before the first text.
+        """
+        ...
+
+    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
+        """Return the last events of a stream with their verdicts.
+
+        Args:
+            held: The events from the first that ends an answer on.
+            outcomes: What becomes of each answer by its index. One whose message is set was given
+                away before; then the events say that it was stopped by a filter.
+        """
+        ...
+
+    def withholding(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+        """Return the events that close a stream whose answer is withheld.
+
+        Args:
+            seen: The events of the provider so far, which may be less than the whole stream.
+            shown: All the text that was given, the message that replaces the rest included.
+            outcome: What becomes of the answer.
+
+        Returns:
+            Events that hold no word of the answer beyond what was shown.
+        """
+        ...
+
+    def apart(self, event: Event) -> list[tuple[int, Event]]:
+        """Return what an event says of each of several answers, as if that were the only one.
+
+        Returns:
+            Their places among the answers and their events; nothing for an event of all together.
+        """
+        ...
+
+    def together(self, event: Event, place: int) -> Event:
+        """Return an event of an only answer as one of the answer at a place among several."""
+        ...
+
+    def placed(self, event: Event, position: int) -> Event:
+        """Return an event as the one at a position of its stream, from 0."""
+        ...

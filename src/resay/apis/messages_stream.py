@@ -1,0 +1,227 @@
+"""The events of a streamed message of Anthropic's Messages API.
+
+A message is made of blocks, of which only some are text, and what ends a block does not say which
+kind it was. So a text that is released piece by piece stands in one block, that of the answer's
+first text: blocks of text after it keep their place and what they cite, and are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from resay.apis.base import Event, Outcome
+from resay.apis.reading import mapping, number, text
+from resay.providers.base import Chunk, ToolCall
+from resay.verdict import Usage
+
+__all__ = [
+    "KEY",
+    "chunk_of",
+    "ending_events",
+    "ends_answer",
+    "noting_events",
+    "prompt_tokens",
+    "saying_events",
+    "silent_event",
+    "withholding_events",
+]
+
+KEY = "hallucination"
+
+_START = "content_block_start"
+_DELTA = "content_block_delta"
+_STOP = "content_block_stop"
+_END = "message_delta"
+_OVER = "message_stop"
+_LAST = frozenset({_END, _OVER, "error"})
+_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def prompt_tokens(usage: Mapping[str, Any]) -> int:
+    """Return how many tokens were read, those of cached prompts included."""
+    return sum(number(usage.get(name)) for name in _PROMPT)
+
+
+def chunk_of(event: Event) -> Chunk:
+    """Return what an event adds to the answer."""
+    reason = mapping(event.body.get("delta")).get("stop_reason") if _kind(event) == _END else None
+    return Chunk(
+        _text_in(event),
+        text(reason) or None,
+        usage=_usage_in(event),
+        raw=event,
+        calls=_calls_in(event),
+    )
+
+
+def ends_answer(event: Event) -> bool:
+    """Return whether an event ends the answer."""
+    return _kind(event) in _LAST
+
+
+def silent_event(event: Event) -> Event | None:
+    """Return an event without the text it adds."""
+    if not _text_in(event):
+        return event
+    if _kind(event) == _DELTA:
+        return None
+    block = {**mapping(event.body.get("content_block")), "text": ""}
+    return Event({**event.body, "content_block": block}, event.name)
+
+
+def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a text where the reader was given what is before the first.
+
+    All of it stands in one block: the one of the first text, or a new one where there is none.
+    """
+    index = _text_index(seen)
+    if index is not None:
+        return [_delta(index, said)]
+    index = _next_index(seen)
+    return [*_opening(seen), _started(index), _delta(index, said)]
+
+
+def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a message, as a block, to what the reader was given whole."""
+    index = _next_index(seen)
+    return [*_opening(seen), _started(index), _delta(index, said), _stopped(index)]
+
+
+def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]:
+    """Return the last events with the verdict."""
+    if outcome is None:
+        return [*held]
+    kinds = [_kind(event) for event in held]
+    last = next((kind for kind in (_END, _OVER) if kind in kinds), None)
+    return [_concluded(e, outcome) if _kind(e) == last else e for e in held]
+
+
+def withholding_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    """Return the events that close a stream whose answer is withheld."""
+    stop = {"stop_reason": "refusal", "stop_sequence": None}
+    end = _made(_END, delta=stop, usage=_last_usage(seen), **{KEY: outcome.data})
+    closing = [end, _made(_OVER)]
+    if not shown:
+        # Then nothing was given at all.
+        return [_start_of(seen), *closing]
+    index = _text_index(seen)
+    spoken = _next_index(seen) if index is None else index
+    return [*(_stopped(i) for i in [*_open_blocks(seen, spoken), spoken]), *closing]
+
+
+def _kind(event: Event) -> str:
+    return text(event.body.get("type"))
+
+
+def _text_in(event: Event) -> str:
+    kind, delta = _kind(event), mapping(event.body.get("delta"))
+    if kind == _DELTA and delta.get("type") == "text_delta":
+        return text(delta.get("text"))
+    block = mapping(event.body.get("content_block"))
+    # Empty at Anthropic's; where it is not, what follows is added to it.
+    return text(block.get("text")) if kind == _START and block.get("type") == "text" else ""
+
+
+def _calls_in(event: Event) -> tuple[ToolCall, ...]:
+    kind, index = _kind(event), number(event.body.get("index"))
+    block, delta = mapping(event.body.get("content_block")), mapping(event.body.get("delta"))
+    if kind == _START and block.get("type") == "tool_use":
+        return (ToolCall(text(block.get("name")), index=index),)
+    if kind == _DELTA and delta.get("type") == "input_json_delta":
+        return (ToolCall("", text(delta.get("partial_json")), index),)
+    return ()
+
+
+def _usage_in(event: Event) -> Usage | None:
+    """Return a part of what the message costs: what was read at its start, the rest at its end.
+
+    The end repeats what was read, and the start says what was written by then.
+    """
+    if _kind(event) == "message_start":
+        usage = mapping(mapping(event.body.get("message")).get("usage"))
+        return Usage(1, prompt_tokens(usage), 0, None)
+    if _kind(event) == _END:
+        return Usage(0, 0, number(mapping(event.body.get("usage")).get("output_tokens")), None)
+    return None
+
+
+def _text_index(seen: Sequence[Event]) -> int | None:
+    """Return the block of the first text, or the one it would have stood in; None if nowhere."""
+    texts = [event for event in seen if _text_in(event)]
+    if texts:
+        return number(texts[0].body.get("index"))
+    starts = [e for e in seen if mapping(e.body.get("content_block")).get("type") == "text"]
+    opened = [number(e.body.get("index")) for e in starts if _kind(e) == _START]
+    still = [index for index in opened if index in _open_blocks(seen, None)]
+    return still[-1] if still else None
+
+
+def _next_index(seen: Sequence[Event]) -> int:
+    used = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
+    return max(used, default=-1) + 1
+
+
+def _open_blocks(seen: Sequence[Event], spoken: int | None) -> list[int]:
+    """Return the blocks before the one that is spoken in which nothing has ended."""
+    started = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
+    ended = {number(event.body.get("index")) for event in seen if _kind(event) == _STOP}
+    return [i for i in started if i not in ended and (spoken is None or i < spoken)]
+
+
+def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
+    """Return what the message cost as far as is known."""
+    told = [mapping(mapping(event.body.get("message")).get("usage")) for event in seen]
+    told += [mapping(event.body.get("usage")) for event in seen]
+    known = {k: v for usage in told for k, v in usage.items() if v is not None}
+    return {**known, "output_tokens": number(known.get("output_tokens"))}
+
+
+def _opening(seen: Sequence[Event]) -> list[Event]:
+    begun = any(_kind(event) == "message_start" for event in seen)
+    return [] if begun else [_message_start()]
+
+
+def _start_of(seen: Sequence[Event]) -> Event:
+    messages = [mapping(e.body.get("message")) for e in seen if _kind(e) == "message_start"]
+    known = messages[0] if messages else _message_start().body["message"]
+    return _made("message_start", message={**known, "content": list[Any]()})
+
+
+def _message_start() -> Event:
+    message: dict[str, Any] = {
+        "id": "msg_0",
+        "type": "message",
+        "role": "assistant",
+        "model": "",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+    return _made("message_start", message=message)
+
+
+def _started(index: int) -> Event:
+    return _made(_START, index=index, content_block={"type": "text", "text": ""})
+
+
+def _delta(index: int, said: str) -> Event:
+    return _made(_DELTA, index=index, delta={"type": "text_delta", "text": said})
+
+
+def _stopped(index: int) -> Event:
+    return _made(_STOP, index=index)
+
+
+def _made(kind: str, **data: Any) -> Event:
+    # The SDK leaves out events without a name.
+    return Event({"type": kind, **data}, kind)
+
+
+def _concluded(event: Event, outcome: Outcome) -> Event:
+    told = {**event.body, KEY: outcome.data}
+    if outcome.message is not None and _kind(event) == _END:
+        stop = {"stop_reason": "refusal", "stop_sequence": None}
+        told["delta"] = {**mapping(event.body.get("delta")), **stop}
+    return Event(told, event.name)

@@ -1,0 +1,264 @@
+"""The events of a streamed response of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from resay.apis.base import Body, Event, Outcome
+from resay.apis.reading import listed, mapping, number, text
+from resay.apis.responses_output import (
+    KEY,
+    call_of,
+    is_text,
+    item_without_logprobs,
+    made_up,
+    message_item,
+    response_without_logprobs,
+    stopped_by,
+    text_part,
+    usage_in,
+    withheld_response,
+)
+from resay.logprobs import read_logprobs
+from resay.providers.base import Chunk, ToolCall
+
+__all__ = [
+    "chunk_of",
+    "ending_events",
+    "ends_answer",
+    "event_without_logprobs",
+    "noting_events",
+    "placed_event",
+    "saying_events",
+    "silent_event",
+    "withholding_events",
+]
+
+_TEXT = "response.output_text.delta"
+_PART = "response.content_part.added"
+_ITEM = "response.output_item.added"
+_ANSWERED = ("response.completed", "response.incomplete")
+_LAST = frozenset({*_ANSWERED, "response.failed", "error"})
+_ARGUMENTS = frozenset(
+    {"response.custom_tool_call_input.delta", "response.function_call_arguments.delta"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a text stands: in which item, and in which part of that."""
+
+    item_id: str
+    output_index: int
+    content_index: int = 0
+
+    @property
+    def data(self) -> dict[str, Any]:
+        part = {"item_id": self.item_id, "content_index": self.content_index}
+        return {**part, "output_index": self.output_index}
+
+
+def chunk_of(event: Event) -> Chunk:
+    """Return what an event adds to the answer."""
+    body, response = event.body, mapping(event.body.get("response"))
+    if _kind(event) not in _LAST:
+        return Chunk(
+            _text_in(event),
+            logprobs=_logprobs_in(event),
+            raw=event,
+            calls=_calls_in(event),
+        )
+    reason = stopped_by(response) or text(body.get("type"))
+    return Chunk(finish_reason=reason, usage=usage_in(response), raw=event)
+
+
+def ends_answer(event: Event) -> bool:
+    """Return whether an event ends the answer."""
+    return _kind(event) in _LAST
+
+
+def silent_event(event: Event) -> Event | None:
+    """Return an event without the text it adds.
+
+    Those that end a part or an item repeat its text, but add none: they come when all of it was
+    given.
+    """
+    if not _text_in(event):
+        return event
+    if _kind(event) == _TEXT:
+        return None
+    part = {**mapping(event.body.get("part")), **text_part("")}
+    return Event({**event.body, "part": part}, event.name)
+
+
+def event_without_logprobs(data: Body) -> Body:
+    """Return the data of an event without log-probabilities."""
+    stripped = item_without_logprobs(data)
+    for name in ("item", "part"):
+        if mapping(data.get(name)):
+            stripped[name] = item_without_logprobs(mapping(data[name]))
+    if mapping(data.get("response")):
+        stripped["response"] = response_without_logprobs(mapping(data["response"]))
+    return stripped
+
+
+def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a text where the reader was given what is before the first.
+
+    All of it becomes the text of one part: the one of the first text, or a new one where there is
+    none.
+    """
+    place = _text_place(seen)
+    if place is not None:
+        return [_delta(place, said)]
+    place = _next_place(seen)
+    return [*_opening(seen), *_opened(place), _delta(place, said)]
+
+
+def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a message to what the reader was given whole."""
+    place = _next_place(seen)
+    return [
+        *_opening(seen),
+        *_opened(place),
+        _delta(place, said),
+        *_closed(place, said, "completed"),
+    ]
+
+
+def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]:
+    """Return the last events with the verdict in their response."""
+    return [event if outcome is None else _concluded(event, outcome) for event in held]
+
+
+def withholding_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    """Return the events that close a stream whose answer is withheld."""
+    known = [mapping(event.body.get("response")) for event in seen]
+    response = next((response for response in reversed(known) if response), made_up())
+    place = _text_place(seen) or _next_place(seen)
+    last = withheld_response(response, shown, outcome)
+    last["output"] = [{**item, "id": place.item_id} for item in last["output"]]
+    # Where nothing was shown, nothing was given at all.
+    before = _closed(place, shown, "incomplete") if shown else [_begun(last)]
+    return [*before, _made("response.incomplete", response=last)]
+
+
+def placed_event(event: Event, position: int) -> Event:
+    """Return an event with its number in its stream."""
+    if isinstance(event.data, str) or not _kind(event):
+        return event
+    return Event({**event.data, "sequence_number": position}, event.name)
+
+
+def _kind(event: Event) -> str:
+    return text(event.body.get("type"))
+
+
+def _text_in(event: Event) -> str:
+    kind, part = _kind(event), mapping(event.body.get("part"))
+    if kind == _TEXT:
+        return text(event.body.get("delta"))
+    # Empty at OpenAI's; where it is not, what follows is added to it.
+    return text(part.get("text")) if kind == _PART and is_text(part) else ""
+
+
+def _logprobs_in(event: Event) -> Any:
+    body = event.body if _kind(event) == _TEXT else mapping(event.body.get("part"))
+    return read_logprobs({"content": body.get("logprobs")}) if _text_in(event) else ()
+
+
+def _calls_in(event: Event) -> tuple[ToolCall, ...]:
+    place = number(event.body.get("output_index"))
+    if _kind(event) in _ARGUMENTS:
+        return (ToolCall("", text(event.body.get("delta")), place),)
+    call = call_of(mapping(event.body.get("item")), place) if _kind(event) == _ITEM else None
+    return () if call is None else (call,)
+
+
+def _text_place(seen: Sequence[Event]) -> _Place | None:
+    """Return where the first text stands, or would have, had it come; None if nowhere."""
+    texts = [event for event in seen if _text_in(event)]
+    parts = [e for e in seen if _kind(e) == _PART and is_text(mapping(e.body.get("part")))]
+    found = texts[:1] or parts[-1:]
+    return _place(found[0].body) if found else None
+
+
+def _place(body: Body) -> _Place:
+    item_id, index = text(body.get("item_id")), number(body.get("output_index"))
+    return _Place(item_id, index, number(body.get("content_index")))
+
+
+def _next_place(seen: Sequence[Event]) -> _Place:
+    """Return where a new message stands, after everything else."""
+    used = [number(e.body.get("output_index")) for e in seen if "output_index" in e.body]
+    return _place_after(max(used, default=-1) + 1)
+
+
+def _place_after(items: int) -> _Place:
+    return _Place(f"msg_resay_{items}", items)
+
+
+def _opening(seen: Sequence[Event]) -> list[Event]:
+    """Return how a stream begins, unless it has."""
+    if any(_kind(event) == "response.created" for event in seen):
+        return []
+    return [_begun(made_up())]
+
+
+def _begun(response: Body) -> Event:
+    known = {k: v for k, v in response.items() if k != KEY}
+    begun = {"status": "in_progress", "incomplete_details": None, "output": list[Any]()}
+    return _made("response.created", response={**known, **begun})
+
+
+def _opened(place: _Place) -> list[Event]:
+    item = message_item(place.item_id, "in_progress", [])
+    return [
+        _made(_ITEM, output_index=place.output_index, item=item),
+        _made(_PART, **place.data, part=text_part("")),
+    ]
+
+
+def _delta(place: _Place, said: str) -> Event:
+    return _made(_TEXT, **place.data, delta=said, logprobs=[])
+
+
+def _closed(place: _Place, said: str, status: str) -> list[Event]:
+    item = message_item(place.item_id, status, [text_part(said)])
+    return [
+        _made("response.output_text.done", **place.data, text=said, logprobs=[]),
+        _made("response.content_part.done", **place.data, part=text_part(said)),
+        _made("response.output_item.done", output_index=place.output_index, item=item),
+    ]
+
+
+def _made(kind: str, **data: Any) -> Event:
+    # It is numbered when it has its place.
+    return Event({"type": kind, **data, "sequence_number": 0}, kind)
+
+
+def _concluded(event: Event, outcome: Outcome) -> Event:
+    kind, response = _kind(event), mapping(event.body.get("response"))
+    if kind not in _LAST or not response:
+        return event
+    if outcome.message is None or kind not in _ANSWERED:
+        told = {**response, KEY: outcome.data}
+        return Event({**event.body, "response": told}, event.name)
+    stopped = "response.incomplete"
+    name = stopped if event.name == kind else event.name
+    told = {**_stopped(response, outcome.message), KEY: outcome.data}
+    return Event({**event.body, "type": stopped, "response": told}, name)
+
+
+def _stopped(response: Body, message: str) -> Mapping[str, Any]:
+    """Return a response that was given away, as one that a filter stopped."""
+    output = [*listed(response.get("output"))]
+    notice = message_item(_place_after(len(output)).item_id, "completed", [text_part(message)])
+    return {
+        **response,
+        "status": "incomplete",
+        "incomplete_details": {"reason": "content_filter"},
+        "output": [*output, *([notice] if message else [])],
+    }
