@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from math import nextafter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError
@@ -39,11 +40,14 @@ def test_at_most_this_share_is_decided_otherwise(pairs, error, threshold):
 
 
 @given(judged, errors)
+@example([(0.0, False), (5e-324, True), (1.0, True)], 0.5)
+@example([(0.25, False), (nextafter(0.25, 1), True)], 0.0)
 def test_nothing_settles_more(pairs, error):
     """Of all pairs of cuts that are right on either side, none settles more."""
     limit = Fraction(str(error))
     scores = sorted({s for s, _ in pairs})
-    cuts = [0.0, *((a + b) / 2 for a, b in pairwise(scores) if a < (a + b) / 2 < b), 1.0]
+    # Between two scores that are next to each other there is no number but themselves.
+    cuts = sorted({0.0, *scores, *((a + b) / 2 for a, b in pairwise(scores)), 1.0})
     best = 0
     for below in cuts:
         low = [flag for s, flag in pairs if s < below]

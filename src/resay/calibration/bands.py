@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from itertools import accumulate
+from math import nextafter
 
 from resay.errors import ConfigurationError
 from resay.scorers import Settle
@@ -87,8 +88,14 @@ class _Table:
         uppers = [high for high in range(lowest, count + 1) if self._above_is_right(high)]
         for low in range(highest + 1):
             if self._below_is_right(low):
-                place = bisect_left(uppers, low)
+                place = bisect_left(uppers, low if self._can_meet(low) else low + 1)
                 yield from ((low, high) for high in uppers[place : place + 1])
+
+    def _can_meet(self, cut: int) -> bool:
+        """Return whether both bands can end at a cut: no score is under and over one number."""
+        if not 0 < cut < len(self.values):
+            return True
+        return nextafter(self.values[cut - 1], 1.0) < self.values[cut]
 
     def _below_is_right(self, low: int) -> bool:
         return self._flagged[low] <= self._error * self._counts[low]
@@ -115,10 +122,9 @@ class _Table:
 
 
 def _between(least: float, most: float) -> float:
-    """Return a number between two others; the greater one where there is none."""
+    """Return a number between two others, which are not next to each other."""
     short = _shortest(least, most)
-    middle = (least + most) / 2
-    return short if short < most else middle if least < middle < most else most
+    return short if short < most else (least + most) / 2
 
 
 def _shortest(least: float, most: float) -> float:
