@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 from typer.testing import CliRunner
 
-from resay.bench.chaos import Ended, Report, growth, mismatches
+from resay.bench.chaos import Ended, Report, mismatches
 from resay.bench.chaos_plan import CACHED, Plan
 from resay.bench.chaos_watch import (
     HEADER,
@@ -20,6 +21,8 @@ from resay.bench.chaos_watch import (
     Tracked,
     census,
     current_request,
+    growth,
+    requests_sent,
     tasks_left,
     unmatched,
 )
@@ -62,6 +65,23 @@ def test_a_stream_that_is_asked_for_again_is_one_call() -> None:
     assert unmatched([sent(streamed=True, requests=2)], records) == []
     assert unmatched([sent(streamed=True)], records)
     assert unmatched([sent()], records)
+
+
+def test_a_stream_that_is_asked_for_again_is_two_requests() -> None:
+    told = sent(streamed=True, requests=2)
+    left = [sent(1, streamed=True, fate=fate) for fate in ("cancelled", "failed")]
+    for again in (told, *left):
+        records = [received(again.number, status=400), received(again.number, tokens=7)]
+        assert requests_sent([again], records) == 2
+        # No other call may become two, and no stream three.
+        other = replace(again, streamed=False, requests=1)
+        assert requests_sent([other], records) == 1
+        assert requests_sent([again], [*records, records[-1]]) == 2
+        assert requests_sent([replace(again, requests=1)], records[1:] * 2) == 1
+
+
+def test_a_call_that_never_arrived_was_sent_too() -> None:
+    assert requests_sent([sent(0), sent(1, fate="cancelled", tokens=0)], [received(0)]) == 2
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ from resay.bench.chaos_watch import (
     Tracked,
     census,
     current_request,
+    growth,
+    requests_sent,
     tasks_left,
     unmatched,
 )
@@ -39,7 +41,7 @@ from resay.providers.litellm import LiteLLMProvider
 from resay.testing import SimulatedProvider
 from resay.verdict import Usage
 
-__all__ = ["GRACE_S", "Chaos", "Ended", "Report", "growth", "mismatches", "run"]
+__all__ = ["GRACE_S", "Chaos", "Ended", "Report", "mismatches", "run"]
 
 GRACE_S = 0.25
 """How long after its deadline a request may end."""
@@ -91,7 +93,7 @@ class Report:
     Attributes:
         problems: What did not hold.
         outcomes: How many requests ended how.
-        calls: How many calls were sent, and how many requests the server received.
+        calls: How many requests were sent, and how many the server received.
         tokens: How many tokens answers said they cost, and how many the server counted.
         latest_s: The most by which a request ended too late, the loop's own lateness taken off.
         longest_stall_s: The longest that the event loop stood still.
@@ -185,12 +187,13 @@ class Chaos:
             tasks.cancel_scope.cancel()
         problems += growth(*counts)
         problems += mismatches(self.ended, self.tracked.calls)
-        problems += unmatched(self.tracked.calls, self._server.requests[first:])
+        received = self._server.requests[first:]
+        problems += unmatched(self.tracked.calls, received)
         problems += [problem for ended in self.ended for problem in ended.problems]
         return Report(
             tuple(problems),
             Counter(ended.outcome for ended in self.ended),
-            (len(self.tracked.calls), self._server.calls - first),
+            (requests_sent(self.tracked.calls, received), len(received)),
             (sum(call.tokens for call in self.tracked.calls), self._tokens - tokens),
             max((ended.overdue_s for ended in self.ended), default=0.0),
             self.lateness.longest,
@@ -373,27 +376,3 @@ def _adds_up(told: Spent, sent: Sequence[Call]) -> bool:
 def _spent(usage: Usage) -> Spent:
     # Not the usage itself, which would be among what is left over.
     return usage.calls, usage.tokens, usage.cancelled
-
-
-def growth(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
-    """Compare how many objects there were after two equal rounds.
-
-    Args:
-        before: The census after the first.
-        after: The census after the second.
-
-    Returns:
-        The classes of which there are more than could be left by chance.
-    """
-    bounds = {_KEPT: chaos_plan.CACHED}
-    limits = {name: bounds.get(name, before.get(name, 0)) + _BY_CHANCE for name in after}
-    return [
-        f"{count} of {name}, which are more than {limits[name]}"
-        for name, count in after.items()
-        if count > limits[name]
-    ]
-
-
-_KEPT = "resay.providers.caching.memory._Entry"
-# An exception that a library keeps as its last one holds what was on its way.
-_BY_CHANCE = 5

@@ -44,7 +44,7 @@ def _table(report: chaos_bench.Report) -> ResultTable:
         for seconds in (report.latest_s, report.longest_stall_s, chaos_bench.GRACE_S)
     )
     notes = (
-        f"{calls} calls were made, of which {received} reached the server before they were"
+        f"{calls} requests were sent, of which {received} reached the server before they were"
         " cancelled.",
         f"Answers told of {told} tokens; the server counted {counted}, those of answers nobody"
         " waited for among them.",

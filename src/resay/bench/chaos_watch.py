@@ -15,6 +15,7 @@ from typing import Any, Literal
 import anyio
 import anyio.to_thread
 
+from resay.bench.chaos_plan import CACHED
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 from resay.query import Query
 from resay.testing import RequestRecord
@@ -26,6 +27,8 @@ __all__ = [
     "Tracked",
     "census",
     "current_request",
+    "growth",
+    "requests_sent",
     "tasks_left",
     "unmatched",
 ]
@@ -40,8 +43,11 @@ _BEAT_S = 0.01
 _TASKS_END_S = 0.5
 # More beats than there are while any request takes its time.
 _RECENT = 4000
-# What litellm sends again by itself: a stream, once it was told that its options are not known.
+# What the provider sends again by itself: a stream whose options were refused as unknown.
 _ASKED_AGAIN = frozenset({400, 422})
+_KEPT = "resay.providers.caching.memory._Entry"
+# An exception that a library keeps as its last one holds what was on its way.
+_BY_CHANCE = 5
 
 
 @dataclass(slots=True)
@@ -136,20 +142,41 @@ def unmatched(calls: Sequence[Call], records: Sequence[RequestRecord]) -> list[s
     Returns:
         What does not match; empty where everything does.
     """
-    received: dict[int, list[RequestRecord]] = {}
-    for record in records:
-        received.setdefault(int(record.headers[HEADER]), []).append(record)
+    received = _by_call(records)
     problems = [f"call {n} is unknown" for n in received if not 0 <= n < len(calls)]
     for call in calls:
         there = received.get(call.number, [])
-        again = len(there) > 1 and call.streamed and there[0].status in _ASKED_AGAIN
-        # One that ends early has no chance to say so.
-        most = 1 + again if call.fate != "answered" else call.requests
-        if len(there) > most or (len(there) < call.requests and call.fate != "cancelled"):
+        missing = len(there) < call.requests and call.fate != "cancelled"
+        if missing or len(there) > _took(call, there):
             problems.append(f"call {call.number}, {call.fate}, is {len(there)} requests there")
         elif call.fate == "answered" and call.tokens != sum(r.tokens for r in there):
             problems.append(f"call {call.number} was told {call.tokens} tokens, not the same")
     return problems
+
+
+def requests_sent(calls: Sequence[Call], records: Sequence[RequestRecord]) -> int:
+    """Return how many requests calls took, a stream that was asked for again counted twice.
+
+    Args:
+        calls: All calls.
+        records: What the server received, each with `HEADER`.
+    """
+    received = _by_call(records)
+    return sum(_took(call, received.get(call.number, [])) for call in calls)
+
+
+def _by_call(records: Sequence[RequestRecord]) -> Mapping[int, Sequence[RequestRecord]]:
+    received: dict[int, list[RequestRecord]] = {}
+    for record in records:
+        received.setdefault(int(record.headers[HEADER]), []).append(record)
+    return received
+
+
+def _took(call: Call, there: Sequence[RequestRecord]) -> int:
+    if call.fate == "answered":
+        return call.requests
+    # A stream that ends early has no chance to say that it was asked for again.
+    return 1 + (len(there) > 1 and call.streamed and there[0].status in _ASKED_AGAIN)
 
 
 class Lateness:
@@ -219,6 +246,25 @@ def census() -> Mapping[str, int]:
 def _is_ours(module: object) -> bool:
     name = module if isinstance(module, str) else ""
     return name.startswith("resay.") and not name.startswith(("resay.testing", "resay.bench"))
+
+
+def growth(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    """Compare how many objects there were after two equal rounds.
+
+    Args:
+        before: The census after the first.
+        after: The census after the second.
+
+    Returns:
+        The classes of which there are more than could be left by chance.
+    """
+    bounds = {_KEPT: CACHED}
+    limits = {name: bounds.get(name, before.get(name, 0)) + _BY_CHANCE for name in after}
+    return [
+        f"{count} of {name}, which are more than {limits[name]}"
+        for name, count in after.items()
+        if count > limits[name]
+    ]
 
 
 async def tasks_left(before: set[asyncio.Task[Any]]) -> list[str]:
