@@ -46,10 +46,15 @@ def swept_loop() -> Iterator[None]:
 def openai_at_home(
     simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[SimulatedProvider]:
-    """Send what goes to OpenAI to the simulated provider; run in a folder with the policy."""
+    """Send what goes to OpenAI, or to Anthropic, to the simulated provider.
+
+    It runs in a folder with the policy.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "simulated")
     monkeypatch.setenv("OPENAI_BASE_URL", simulated.base_url)
     monkeypatch.setenv("OPENAI_API_BASE", simulated.base_url)  # LlamaIndex knows only this one
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "simulated")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", simulated.root_url)
     (tmp_path / "policy.yaml").write_text(blocks("yaml")[0])
     (tmp_path / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):

@@ -65,9 +65,13 @@ class Shaping:
             self._whole = True
             self._shown = part.text
             return self._seen[: self._end]
-        opening = [] if self._shown or self._passes_on else self._open()
+        opening: list[Event] = []
+        if not (self._shown or self._passes_on):
+            if part.notice:
+                self._forget()
+            opening = self._open()
         self._shown += part.text
-        return [*opening, *self._api.saying(self._seen, part.text)]
+        return [*opening, *self._api.saying(self._seen, part.text, whole=self._passes_on)]
 
     def _passed(self, event: Event) -> list[Event]:
         if self._held or self._api.ends(event):
@@ -85,11 +89,24 @@ class Shaping:
         """Return whether a text is the whole answer, so that its own events can be given."""
         return self._end < len(self._seen) and text == _text(self._api, self._seen)
 
+    def _forget(self) -> None:
+        """Leave nothing but the frame of an answer of which nothing is shown.
+
+        What it called, or thought, may be what is withheld.
+        """
+        self._seen = [*self._seen[:1], *self._seen[max(self._end, 1) :]]
+
     def _open(self) -> list[Event]:
         """Return what the model said before its first word."""
-        texts = (place for place, event in enumerate(self._seen) if _text(self._api, [event]))
-        self._opening = min(next(texts, len(self._seen)), self._end)
+        said = (place for place, event in enumerate(self._seen) if self._says(event))
+        # The event that brings the first word may open the answer too.
+        first = next(said, len(self._seen)) + 1
+        self._opening = min(first, self._end)
         return self._quiet(self._seen[: self._opening])
+
+    def _says(self, event: Event) -> bool:
+        chunks = [chunk for index, chunk in self._api.chunks(event) if index == 0]
+        return any(chunk.text or chunk.calls for chunk in chunks)
 
     def _quiet(self, events: Iterable[Event]) -> list[Event]:
         silent = (self._api.silent(event) for event in events)

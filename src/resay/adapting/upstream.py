@@ -43,11 +43,12 @@ class Upstream:
 
     Attributes:
         ask: Sends a request, once.
-        source: What tells its answers from those of clients that ask elsewhere or pay otherwise.
+        source: What tells its answers from those of clients that ask elsewhere or pay otherwise;
+            None where that is not known, so that none of them is given to another request.
     """
 
     ask: Send
-    source: str
+    source: str | None = None
 
 
 class MainProvider:
@@ -164,7 +165,7 @@ class SampleProvider:
         self._upstream = upstream
 
     @property
-    def cache_source(self) -> str:
+    def cache_source(self) -> str | None:
         """What tells its answers from others: all that is sent, to whom, and who pays."""
         # A query need not hold all of a request that is not one of chat completions.
         return _source(self._api, self._upstream, self._request.body)
@@ -201,7 +202,7 @@ class JudgeProvider:
         self._upstream = upstream
 
     @property
-    def cache_source(self) -> str:
+    def cache_source(self) -> str | None:
         """What tells its answers from others, beside what is asked."""
         return _source(self._api, self._upstream, {"model": self._model})
 
@@ -222,7 +223,9 @@ class JudgeProvider:
         return await _asked(self._api, self._upstream, self._api.fresh(self._model, asked))
 
 
-def _source(api: Api, upstream: Upstream, known: Body) -> str:
+def _source(api: Api, upstream: Upstream, known: Body) -> str | None:
+    if upstream.source is None:
+        return None
     text = json.dumps([upstream.source, api.path, known], sort_keys=True, default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

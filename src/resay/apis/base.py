@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from resay.providers.base import Chunk, Completion
@@ -23,10 +23,13 @@ class Event:
     Attributes:
         data: What it holds: an object, or a text where that is no JSON object, such as `[DONE]`.
         name: The event's type, where the stream names it.
+        sent: What was received for it, so that it can be passed on as it is; None for one that was
+            made here.
     """
 
     data: Body | str
     name: str | None = None
+    sent: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def body(self) -> Body:

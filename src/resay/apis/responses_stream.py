@@ -149,6 +149,8 @@ def placed_event(event: Event, position: int) -> Event:
     """Return an event with its number in its stream."""
     if isinstance(event.data, str) or not _kind(event):
         return event
+    if event.data.get("sequence_number") == position:
+        return event
     return Event({**event.data, "sequence_number": position}, event.name)
 
 

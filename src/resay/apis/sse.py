@@ -26,7 +26,8 @@ class EventReader:
     def __init__(self) -> None:
         self._rest = b""
         self._name: str | None = None
-        self._data: list[str] = []
+        self._data: list[bytes] = []
+        self._received: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes; return the events that are complete with them."""
@@ -41,29 +42,29 @@ class EventReader:
 
     def finish(self) -> list[Event]:
         """Return the event that the stream ended in, which nothing closed."""
-        lines = [self._rest] if self._rest else []
+        lines = [self._rest + b"\n"] if self._rest else []
         self._rest = b""
         return self._read([*lines, b"\n"])
 
     def _read(self, lines: list[bytes]) -> list[Event]:
-        found = (self._line(line.rstrip(b"\r\n")) for line in lines)
+        found = (self._line(line) for line in lines)
         return [event for event in found if event is not None]
 
-    def _line(self, line: bytes) -> Event | None:
-        if not line:
+    def _line(self, received: bytes) -> Event | None:
+        self._received.append(received)
+        if received.startswith(b"data:"):
+            self._data.append(received[5:].rstrip(b"\r\n"))
+        elif received.startswith(b"event:"):
+            self._name = received[6:].decode("utf-8", "replace").rstrip("\r\n").removeprefix(" ")
+        elif received in (b"\n", b"\r\n", b"\r"):
             return self._close()
-        field, _, value = line.decode("utf-8", "replace").partition(":")
-        value = value.removeprefix(" ")
-        if field == "event":
-            self._name = value
-        elif field == "data":
-            self._data.append(value)
         return None
 
     def _close(self) -> Event | None:
-        name, data = self._name, self._data
-        self._name, self._data = None, []
-        return Event(_parsed("\n".join(data)), name) if data else None
+        name, data, received = self._name, self._data, b"".join(self._received)
+        self._name, self._data, self._received = None, [], []
+        lines = [line.removeprefix(b" ").decode("utf-8", "replace") for line in data]
+        return Event(_parsed("\n".join(lines)), name, received) if data else None
 
 
 def _parsed(text: str) -> Body | str:
@@ -76,7 +77,9 @@ def _parsed(text: str) -> Body | str:
 
 
 def encoded(event: Event) -> bytes:
-    """Return an event as it is sent."""
+    """Return an event as it is sent: as it was received, where it was not made here."""
+    if event.sent is not None:
+        return event.sent
     text = event.data if isinstance(event.data, str) else json.dumps(event.data, ensure_ascii=False)
     name = f"event: {event.name}\n" if event.name else ""
     lines = "".join(f"data: {line}\n" for line in text.split("\n"))

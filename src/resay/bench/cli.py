@@ -14,6 +14,7 @@ from resay.bench import shroom as shroom_bench
 from resay.bench import speed as speed_bench
 from resay.bench import wikibio as wikibio_bench
 from resay.bench.chaos_cli import chaos
+from resay.bench.clients_cli import clients
 from resay.bench.ensemble_cli import ensemble
 from resay.bench.entries import Entry, choose, with_models
 from resay.bench.fetch import fetch
@@ -59,6 +60,7 @@ app.command()(cascade)
 app.command()(inference)
 app.command()(chaos)
 app.command()(latency)
+app.command()(clients)
 
 
 class _Match(str, Enum):

@@ -157,7 +157,8 @@ def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         calls[piece.index] = replace(
             known, name=known.name + piece.name, arguments=known.arguments + piece.arguments
         )
-    return tuple(calls[index] for index in sorted(calls))
+    # Arguments that belong to no call are those of a tool that the provider runs itself.
+    return tuple(calls[index] for index in sorted(calls) if calls[index].name)
 
 
 class Provider(Protocol):

@@ -19,7 +19,10 @@ from openai_shapes import (
     create,
     observed,
     respond,
+    respond_helper,
     stream,
+    stream_helper,
+    stream_tools,
 )
 from resay.testing import (
     CutConnection,
@@ -111,6 +114,14 @@ def test_a_call(shape: Callable[[OpenAI], Any]) -> None:
 @pytest.mark.parametrize("shape", ASYNC_SHAPES, ids=lambda shape: shape.__name__)
 async def test_an_async_call(shape: Callable[[AsyncOpenAI], Awaitable[Any]]) -> None:
     assert_same(await arun(shape, [], POLICY), await arun(shape, [], None))
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+@pytest.mark.parametrize("shape", [stream_helper, stream_tools, respond_helper])
+def test_what_a_stream_that_is_held_adds_up_to(shape: Callable[[OpenAI], Any], mode: str) -> None:
+    ours, plain = run(shape, [], POLICY | {"stream": mode}), run(shape, [], None)
+    assert ours.outcome[-1] == plain.outcome[-1]
+    assert ours.asked == plain.asked
 
 
 FAULTS = {

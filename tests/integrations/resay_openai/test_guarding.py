@@ -161,6 +161,19 @@ async def test_no_flagged_word_is_streamed(make, done, mode, ask) -> None:
     assert verdict_of(events[-1]).flagged
 
 
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+async def test_no_flagged_argument_is_streamed(make, done, mode) -> None:
+    client = make(NGRAM | {"action": {"do": "block", "message": MESSAGE}, "stream": mode})
+    visitors = {"type": "object", "properties": {"visitors": {"type": "integer"}}}
+    tools = [{"type": "function", "function": {"name": "count", "parameters": visitors}}]
+    asked = {"tools": tools, "tool_choice": "required", "stream": True}
+    events = await done(chat(client, MADE_UP, **asked))
+    assert verdict_of(events[-1]).flagged
+    assert text_of(events) == MESSAGE
+    assert not [event for event in events if event.choices[0].delta.tool_calls]
+    assert "visitors" not in "".join(event.choices[0].delta.to_json() for event in events)
+
+
 async def test_a_stream_that_was_passed_on_ends_as_filtered(make, done) -> None:
     events = await done(chat(make(REPLACE | {"stream": "after"}), MADE_UP, stream=True))
     assert "Zorblatt" in text_of(events)

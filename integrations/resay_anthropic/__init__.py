@@ -1,0 +1,28 @@
+"""Resay for Anthropic's SDK: a middleware for its clients.
+
+```python
+from anthropic import Anthropic
+from resay_anthropic import guard_client, verdict_of
+
+client = guard_client(Anthropic(), "policy.yaml")
+message = client.messages.create(
+    model="claude-sonnet-5",
+    max_tokens=300,
+    messages=[{"role": "user", "content": "Who designed the Sydney Harbour Bridge?"}],
+)
+verdict_of(message).decision  # consistent, flagged, inconclusive or skipped
+```
+"""
+
+from __future__ import annotations
+
+from resay.adapting import VERDICT_KEY
+from resay.optional import require_optional
+
+require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
+
+from resay_anthropic._clients import guard_client  # noqa: E402 - what they need is there now
+from resay_anthropic._middleware import HallucinationMiddleware  # noqa: E402 - see above
+from resay_anthropic._responses import verdict_of  # noqa: E402 - see above
+
+__all__ = ["VERDICT_KEY", "HallucinationMiddleware", "guard_client", "verdict_of"]
