@@ -6,12 +6,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix lint format bench clean
+.PHONY: help demo test test-matrix test-proxy lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
 	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
+	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
 	@echo "make lint    ruff and the strict type checker"
 	@echo "make bench   published benchmarks and speed, where the data is (RESAY_DATA=DIR)"
 
@@ -34,24 +35,40 @@ test: $(VENV)/.dev
 
 # The newest row has no constraints: it is there to learn what came out since.
 MATRIX := .venv-matrix
-MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest)
-MATRIX_NEEDS := --editable '.[demo,langchain,litellm,llamaindex]' \
+MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
+MATRIX_TESTED = tests/integrations
+MATRIX_TOOLS := hypothesis jsonschema opentelemetry-sdk pytest pytest-asyncio pytest-timeout pytest-xdist
+MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
-	llama-index-llms-openai-like hypothesis jsonschema \
-	pytest pytest-asyncio pytest-timeout pytest-xdist
+	llama-index-llms-openai-like
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
+# litellm and LlamaIndex still want version 2.
+$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,openai,server]' 'openai>=3,<4'
+$(MATRIX)/openai3: MATRIX_TESTED := tests/integrations/resay_anthropic tests/integrations/resay_openai
 $(MATRIX_ROWS):
 	@$(PYTHON) -m venv $@
 	@$@/bin/python -m pip install --quiet --disable-pip-version-check \
-		--upgrade --upgrade-strategy eager $(MATRIX_PINS) $(MATRIX_NEEDS)
+		--upgrade --upgrade-strategy eager $(MATRIX_PINS) $(MATRIX_NEEDS) $(MATRIX_TOOLS)
 	@echo "$(@F):"
 	@$@/bin/python -m pip list --disable-pip-version-check --format freeze | \
-		grep -E '^(langchain|langchain-core|langgraph|langchain-openai|llama-index-core|litellm|openai)='
-	$@/bin/python -m pytest --numprocesses 2 --dist loadfile tests/integrations
+		grep -E '^(anthropic|langchain|langchain-core|langgraph|langchain-openai|llama-index-core|litellm|openai)='
+	$@/bin/python -m pytest --numprocesses 2 --dist loadfile $(MATRIX_TESTED)
 
 test-matrix: $(MATRIX_ROWS)
+
+# The proxy wants older versions of two packages than everything else has.
+PROXY := .venv-proxy
+PROXY_NEEDS := --editable '.[anthropic,litellm,openai,server]' 'litellm[proxy]' \
+	hypothesis pytest pytest-asyncio pytest-timeout
+
+test-proxy:
+	@$(PYTHON) -m venv $(PROXY)
+	@grep -vE '^(rich|websockets)=' constraints.txt > $(PROXY)/constraints.txt
+	@$(PROXY)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(PROXY)/constraints.txt $(PROXY_NEEDS)
+	RESAY_TEST_PROXY=1 $(PROXY)/bin/python -m pytest tests/proxy
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)
@@ -81,4 +98,4 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench chaos
 
 clean:
-	rm -rf $(VENV) $(MATRIX) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MATRIX) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis

@@ -30,7 +30,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert len(ADAPTERS) >= 4
+    assert len(ADAPTERS) >= 5
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "resay",
         *ADAPTERS,

@@ -1,0 +1,25 @@
+"""Resay for LiteLLM: a guardrail for the proxy, a callback for the SDK.
+
+```yaml
+guardrails:
+  - guardrail_name: hallucination
+    litellm_params:
+      guardrail: resay_litellm.ResayGuardrail
+      mode: post_call
+      default_on: true
+      policy: policy.yaml
+```
+"""
+
+from __future__ import annotations
+
+from resay.adapting import VERDICT_KEY
+from resay.optional import require_optional
+
+require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
+
+from resay_litellm._callback import HallucinationCallback  # noqa: E402 - see the line above
+from resay_litellm._guardrail import ResayGuardrail  # noqa: E402
+from resay_litellm._outcome import verdict_of  # noqa: E402
+
+__all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]

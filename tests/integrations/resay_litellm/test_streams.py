@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import anyio.to_thread
+import httpx
+import pytest
+
+pytest.importorskip("litellm")
+
+from litellm.exceptions import GuardrailRaisedException
+from litellm.types.utils import ChoiceLogprobs, Delta, ModelResponseStream, StreamingChoices
+
+from known_world import KNOWN, MADE_UP
+from litellm_kit import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
+from resay import HallucinationBlocked
+from resay.testing import CutConnection, Stall
+from resay_litellm import verdict_of
+
+pytestmark = pytest.mark.anyio
+
+STREAM = {"stream": True}
+MODES = ["hold", "after", "buffer"]
+
+
+class Recording:
+    """A stream that remembers what was read of it, as JSON, because pieces are sent on."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._hidden_params = getattr(stream, "_hidden_params", {})
+        self.pieces: list[Any] = []
+
+    async def __aiter__(self) -> Any:
+        async for piece in self._stream:
+            self.pieces.append(as_json(piece))
+            yield piece
+
+
+def as_json(piece: Any) -> Any:
+    return piece if isinstance(piece, bytes) else json.loads(piece.model_dump_json())
+
+
+async def guarded(guardrail: Any, router: Any, body: dict[str, Any]) -> tuple[list[Any], Recording]:
+    stream = Recording(await router.acompletion(**body))
+    return await read(guardrail, stream, body), stream
+
+
+async def read(guardrail: Any, stream: Any, body: dict[str, Any]) -> list[Any]:
+    hook = guardrail.async_post_call_streaming_iterator_hook
+    return [piece async for piece in hook(None, stream, as_sent(body))]
+
+
+def text_of(pieces: list[Any]) -> str:
+    return "".join(p.choices[0].delta.content or "" for p in pieces if p.choices)
+
+
+def verdict_in(pieces: list[Any]) -> Any:
+    (verdict,) = [v for v in map(verdict_of, pieces) if v is not None]
+    return verdict
+
+
+def without_verdict(piece: Any) -> Any:
+    data = as_json(piece)
+    for choice in data["choices"]:
+        choice["delta"]["provider_specific_fields"] = None
+    return data
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("question", [KNOWN, MADE_UP])
+async def test_every_piece_arrives_and_the_last_has_the_verdict(
+    make_guardrail, router, mode, question
+):
+    body = ask(question, **STREAM, stream_options={"include_usage": True})
+    pieces, stream = await guarded(make_guardrail({**JUDGED, "stream": mode}), router, body)
+
+    verdict = verdict_in(pieces)
+    assert verdict.flagged is (question == MADE_UP)
+    assert (verdict.samples, verdict.via) == (N, "litellm")
+    assert text_of(pieces) == "".join(
+        c["delta"]["content"] or "" for p in stream.pieces for c in p["choices"]
+    )
+    (marked,) = [piece for piece in pieces if verdict_of(piece) is not None]
+    assert marked.choices[0].finish_reason == "stop"
+    assert pieces[-1].usage.completion_tokens > 10
+    if mode != "hold":
+        assert list(map(without_verdict, pieces)) == [
+            {**p, "choices": [_unmarked(c) for c in p["choices"]]} for p in stream.pieces
+        ]
+
+
+def _unmarked(choice: dict[str, Any]) -> dict[str, Any]:
+    return {**choice, "delta": {**choice["delta"], "provider_specific_fields": None}}
+
+
+async def test_only_the_pieces_pass_whose_sentences_are_settled(make_guardrail, router, provider):
+    # The second half never comes; what was released before must have come out by itself.
+    guardrail = make_guardrail({**JUDGED, "stream": "hold"})
+    provider.set_faults(Stall(first=1))
+    body = ask(KNOWN, **STREAM)
+    stream = Recording(await router.acompletion(**body))
+    hook = guardrail.async_post_call_streaming_iterator_hook(None, stream, as_sent(body))
+    text = ""
+    while not text.strip().endswith("."):
+        piece = await anext(hook)
+        text += piece.choices[0].delta.content or ""
+    await hook.aclose()
+
+    said = "".join(c["delta"]["content"] or "" for p in stream.pieces for c in p["choices"])
+    assert said.startswith(text)
+    assert len(text) < len(said)
+
+
+async def test_a_reader_who_leaves_stops_everything(make_guardrail, router, provider):
+    provider.set_faults(Stall(first=1))
+    body = ask(KNOWN, **STREAM)
+    stream = await router.acompletion(**body)
+    guardrail = make_guardrail({**JUDGED, "stream": "after"})
+    hook = guardrail.async_post_call_streaming_iterator_hook(None, stream, as_sent(body))
+    await anext(hook)
+    # litellm does not like to be cancelled before it has sent something.
+    await anyio.to_thread.run_sync(provider.wait_calls, 2)
+    await hook.aclose()
+    await stream.aclose()
+    await anyio.to_thread.run_sync(provider.wait_idle)
+
+    assert provider.requests[0].disconnected
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_withheld_stream_leaves_no_word_behind(make_guardrail, router, mode):
+    policy = {**STRICT, **BLOCK, "stream": mode}
+    pieces, stream = await guarded(
+        make_guardrail(policy), router, ask(MADE_UP, **STREAM, logprobs=True)
+    )
+
+    verdict = verdict_in(pieces)
+    assert verdict.flagged
+    assert text_of(pieces).endswith("Withheld.")
+    assert [p.choices[0].finish_reason for p in pieces if p.choices][-1] == "content_filter"
+    assert {piece.id for piece in pieces} == {stream.pieces[0]["id"]}
+    if mode != "after":
+        assert text_of(pieces) == "Withheld."
+        assert "Zorblatt" not in "".join(piece.model_dump_json() for piece in pieces)
+        assert next(p.choices[0].delta.role for p in pieces if p.choices) == "assistant"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_exit_raise_ends_a_stream_with_an_exception(
+    make_guardrail, router, mode, monkeypatch
+):
+    monkeypatch.setattr("resay_litellm._guardrail.find_spec", lambda name: None)
+    policy = {**STRICT, **RAISE, "stream": mode}
+    with pytest.raises((HallucinationBlocked, GuardrailRaisedException)) as caught:
+        await guarded(make_guardrail(policy), router, ask(MADE_UP, **STREAM))
+
+    # Once something was sent, the proxy would hang up on an HTTP exception.
+    begun = isinstance(caught.value, GuardrailRaisedException)
+    assert begun is (mode == "after")
+    assert "Zorblatt" not in str(caught.value)
+
+
+async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provider):
+    tool = {"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}
+    policy = {**STRICT, **BLOCK, "stream": "hold"}
+    body = ask("[[lookup]] it", **STREAM, tools=[tool])
+    pieces, stream = await guarded(make_guardrail(policy), router, body)
+
+    assert verdict_in(pieces).skipped
+    assert len(pieces) == len(stream.pieces)
+    assert any(piece.choices[0].delta.tool_calls for piece in pieces)
+    assert len(provider.requests) == 1
+
+
+async def test_what_breaks_the_stream_comes_as_it_is(make_guardrail, router, provider):
+    provider.set_faults(CutConnection(first=1))
+    body = ask(KNOWN, **STREAM)
+    broken = None
+    try:
+        async for _ in await router.acompletion(**body):
+            pass
+    except Exception as error:
+        broken = type(error)
+    provider.set_faults(CutConnection(first=1))
+    assert broken is not None
+    for mode in MODES:
+        provider.set_faults(CutConnection(first=1))
+        guardrail = make_guardrail({**STRICT, **BLOCK, "stream": mode})
+        hook = guardrail.async_post_call_streaming_iterator_hook
+        pieces: list[Any] = []
+        with pytest.raises(broken):
+            await _gather(hook(None, await router.acompletion(**body), as_sent(body)), pieces)
+        # What nobody has checked does not come out of it.
+        text = text_of(pieces).strip()
+        whole = text == "" or text.endswith(".")
+        assert {"hold": whole, "after": text != "", "buffer": text == ""}[mode]
+
+
+async def _gather(stream: Any, pieces: list[Any]) -> None:
+    """Note what came, though the stream breaks."""
+    async for each in stream:
+        pieces.append(each)  # noqa: PERF401 - a comprehension would lose it
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("on_error", ["annotate", "block"])
+async def test_a_deadline_is_no_end_of_an_answer(make_guardrail, router, provider, mode, on_error):
+    policy = {
+        **JUDGED,
+        **BLOCK,
+        "stream": mode,
+        "on_error": on_error,
+        "limits": {"deadline_s": 0.3},
+    }
+    provider.set_faults(Stall(first=1))
+    body = ask(KNOWN, **STREAM)
+    stream = Recording(_releasing(await router.acompletion(**body), provider))
+    pieces = await read(make_guardrail(policy), stream, body)
+
+    said = "".join(c["delta"]["content"] or "" for p in stream.pieces for c in p["choices"])
+    assert verdict_in(pieces).inconclusive
+    assert "deadline_s" in verdict_in(pieces).reason
+    if on_error == "annotate":
+        assert text_of(pieces) == said
+    else:
+        assert text_of(pieces).endswith("Withheld.")
+
+
+async def _releasing(stream: Any, provider: Any) -> Any:
+    """Yield a stream whose second half comes after the deadline."""
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.6, provider.release)
+    async for piece in stream:
+        yield piece
+
+
+async def test_of_several_choices_the_first_is_checked(make_guardrail, router):
+    pieces, stream = await guarded(make_guardrail(STRICT), router, ask(MADE_UP, **STREAM, n=2))
+    held, _ = await guarded(make_guardrail({**JUDGED, **BLOCK}), router, ask(KNOWN, **STREAM, n=2))
+
+    assert len(pieces) == len(stream.pieces)
+    assert "the first of 2 choices" in verdict_in(pieces).reason
+    assert {c.index for piece in held for c in piece.choices} == {0}
+    assert "Canberra" in text_of(held)
+
+
+def piece(reason: str | None = None, **delta: Any) -> Any:
+    choice = StreamingChoices(index=0, delta=Delta(**delta), finish_reason=reason)
+    return ModelResponseStream(id="c-1", model="m", created=1, choices=[choice])
+
+
+async def _given(pieces: list[Any]) -> Any:
+    for each in pieces:
+        yield each
+
+
+async def test_thoughts_do_not_say_what_is_withheld_later(make_guardrail, router):
+    made_up = "It was built by Fenella Marwick in 1612."
+    stream = [
+        piece(role="assistant", content=None, reasoning_content=made_up),
+        piece(content="Canberra is the capital of Australia. "),
+        piece(content=made_up),
+        piece("stop", content=None),
+    ]
+    hold = {**JUDGED, "stream": "hold"}
+    held = await read(make_guardrail({**hold, **BLOCK}), _given(stream), ask(KNOWN, **STREAM))
+    passed = await read(make_guardrail(hold), _given(stream), ask(KNOWN, **STREAM))
+
+    assert text_of(held) == "Withheld."
+    assert "Fenella" not in "".join(each.model_dump_json() for each in held)
+    assert passed[0].choices[0].delta.reasoning_content == made_up
+    assert text_of(passed) == text_of(stream)
+
+
+async def test_a_piece_of_two_sentences_is_cut(make_guardrail, router):
+    stream = [
+        piece(role="assistant", content="Canberra is the capital of Australia. The city"),
+        piece(content=" was founded in 1913."),
+        piece("stop", content=None),
+    ]
+    stream[0].choices[0].logprobs = ChoiceLogprobs(content=[])
+    pieces = await read(
+        make_guardrail({**JUDGED, "stream": "hold"}), _given(stream), ask(KNOWN, **STREAM)
+    )
+
+    assert text_of(pieces) == text_of(stream)
+    assert pieces[0].choices[0].delta.content.strip() == "Canberra is the capital of Australia."
+    # They are about all of its words.
+    assert not any(each.choices[0].logprobs for each in pieces)
+    assert not verdict_in(pieces).flagged
+
+
+async def test_an_unfinished_stream_has_its_verdict_too(make_guardrail, router):
+    stream = [piece(role="assistant", content="Canberra is the capital of Australia.")]
+    pieces = await read(make_guardrail(JUDGED), _given(stream), ask(KNOWN, **STREAM))
+
+    assert verdict_in(pieces).decision == "consistent"
+
+
+async def test_other_streams_pass_untouched(make_guardrail, router):
+    guardrail = make_guardrail({**STRICT, **BLOCK})
+    for stream in ([], [b"\x00\x01", b"\x02"], [{"candidates": []}, {"candidates": []}]):
+        assert await read(guardrail, _given(stream), {"model": "chat", "input": "x"}) == stream
+
+
+def claude(question: str) -> dict[str, Any]:
+    return {**ask(question, **STREAM), "model": "claude", "max_tokens": 300}
+
+
+async def events(guardrail: Any, provider: Any, size: int | None) -> tuple[bytes, bytes]:
+    """Return a stream of Anthropic's, cut anywhere, and what becomes of it."""
+    body = claude(MADE_UP)
+    # litellm itself passes the provider's bytes on, and needs the proxy's packages to do so.
+    async with httpx.AsyncClient() as client:
+        answer = await client.post(f"{provider.base_url}/messages", json=body)
+    raw = answer.content
+    cut = [raw[i : i + size] for i in range(0, len(raw), size)] if size else [raw]
+    return raw, b"".join(await read(guardrail, _given(cut), body))
+
+
+def parsed(raw: bytes) -> list[dict[str, Any]]:
+    lines = [line for line in raw.decode().splitlines() if line.startswith("data:")]
+    return [json.loads(line.removeprefix("data:")) for line in lines]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [None, 7, 100])
+async def test_a_stream_of_anthropics_ends_with_its_verdict(make_guardrail, provider, mode, size):
+    raw, given = await events(make_guardrail({**STRICT, "stream": mode}), provider, size)
+
+    *_, ending, last = parsed(given)
+    assert (ending["type"], last["type"]) == ("message_delta", "message_stop")
+    assert verdict_of(ending).flagged
+    assert _said(given) == _said(raw)
+    if mode != "hold":
+        unmarked = [{k: v for k, v in e.items() if k != "hallucination"} for e in parsed(given)]
+        assert unmarked == parsed(raw)
+
+
+def _said(raw: bytes) -> str:
+    deltas = [e["delta"] for e in parsed(raw) if e["type"] == "content_block_delta"]
+    return "".join(delta["text"] for delta in deltas)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_stream_of_anthropics_is_withheld(make_guardrail, provider, mode):
+    raw, given = await events(make_guardrail({**STRICT, **BLOCK, "stream": mode}), provider, 50)
+
+    kinds = [event["type"] for event in parsed(given)]
+    assert kinds[0] == "message_start"
+    assert kinds[-3:] == ["content_block_stop", "message_delta", "message_stop"]
+    assert kinds.count("content_block_start") == kinds.count("content_block_stop")
+    ending = parsed(given)[-2]
+    assert ending["delta"]["stop_reason"] == "refusal"
+    assert ending["usage"] == parsed(raw)[-2]["usage"]
+    assert verdict_of(ending).flagged
+    assert _said(given).endswith("Withheld.")
+    if mode != "after":
+        assert b"Zorblatt" not in given
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_stream_of_responses(make_guardrail, router, mode):
+    body = {"model": "chat", "input": MADE_UP, "stream": True}
+    stream = Recording(await router.aresponses(**body))
+    given = await read(make_guardrail({**STRICT, "stream": mode}), stream, body)
+
+    assert verdict_of(given[-1]).flagged
+    kinds = [str(getattr(each.type, "value", each.type)) for each in given]
+    assert kinds[-1] == "response.completed"
+    if mode != "hold":
+        assert len(given) == len(stream.pieces)
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+async def test_a_stream_of_responses_is_withheld(make_guardrail, router, mode):
+    body = {"model": "chat", "input": MADE_UP, "stream": True}
+    stream = await router.aresponses(**body)
+    given = await read(make_guardrail({**STRICT, **BLOCK, "stream": mode}), stream, body)
+
+    kinds = [str(getattr(each.type, "value", each.type)) for each in given]
+    assert kinds[0] == "response.created"
+    assert kinds[-1] == "response.incomplete"
+    assert kinds.count("response.output_item.added") == 1
+    assert "Zorblatt" not in "".join(each.model_dump_json() for each in given)
+    assert given[-1].response.output[0]["content"][0]["text"] == "Withheld."
+
+
+async def test_litellms_logs_hear_of_a_stream(make_guardrail, router):
+    body = ask(MADE_UP, **STREAM)
+    data = as_sent(body)
+    hook = make_guardrail({**STRICT, **BLOCK}).async_post_call_streaming_iterator_hook
+    async for _ in hook(None, await router.acompletion(**body), data):
+        pass
+
+    (entry,) = data["metadata"]["standard_logging_guardrail_information"]
+    assert entry["guardrail_status"] == "guardrail_intervened"
+    assert "Zorblatt" not in json.dumps(entry, default=str)

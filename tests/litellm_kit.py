@@ -1,0 +1,35 @@
+"""What the tests of the LiteLLM adapter share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["BLOCK", "JUDGED", "RAISE", "STRICT", "N", "as_sent", "ask"]
+
+N = 3
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
+STRICT = {
+    "chain": [{"method": "ngram"}],
+    "sampling": {"max": N, "min": N},
+    "threshold": {"passage": 0.0, "sentence": 0.0},
+}
+"""Flags whatever is said."""
+BLOCK = {"action": {"do": "block", "message": "Withheld."}}
+RAISE = {"action": {"do": "block", "exit": "raise"}}
+
+
+def ask(question: str, **params: Any) -> dict[str, Any]:
+    """Return a request for chat completions."""
+    return {"model": "chat", "messages": [{"role": "user", "content": question}], **params}
+
+
+def as_sent(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request as the proxy's hooks see it."""
+    return {
+        **body,
+        "metadata": {"user_api_key_hash": "hash", "headers": {"authorization": "secret"}},
+        "proxy_server_request": {"url": "http://proxy", "body": dict(body)},
+        "litellm_call_id": "call-1",
+        "secret_fields": {"raw_headers": {}},
+        "_litellm_strip_stream_usage": True,
+    }

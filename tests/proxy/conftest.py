@@ -1,0 +1,145 @@
+"""LiteLLM's own proxy on loopback, with our guardrail under one name for each policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from known_world import WORLD
+from resay.testing import SimulatedProvider
+
+KEY = "sk-0123456789abcdef0123456789abcdef-resay"
+NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 3, "min": 3}}
+STRICT = {**NGRAM, "threshold": {"passage": 0.0, "sentence": 0.0}}
+BLOCK = {**STRICT, "action": {"do": "block", "message": "Withheld."}}
+POLICIES = {
+    "annotate": {**NGRAM, "stream": "after"},
+    "hold": {**NGRAM, "stream": "hold"},
+    "block": {**BLOCK, "stream": "buffer"},
+    "block-hold": {**BLOCK, "stream": "hold"},
+    "block-after": {**BLOCK, "stream": "after"},
+    "raise": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream": "buffer"},
+    "raise-after": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream": "after"},
+    "judge": {"chain": [{"method": "prompt", "judge": "judge-group"}], "sampling": {"max": 2}},
+    "own-judge": {"chain": [{"method": "prompt"}], "sampling": {"max": 2}},
+    "elsewhere": {**NGRAM, "sampling": {"max": 2, "min": 2, "model": "judge-group"}},
+}
+
+
+@pytest.fixture(scope="session")
+def upstream() -> Iterator[SimulatedProvider]:
+    with SimulatedProvider(seed=5, world=WORLD) as provider:
+        yield provider
+
+
+@pytest.fixture(scope="session")
+def proxy(upstream: SimulatedProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("proxy")
+    (folder / "config.yaml").write_text(json.dumps(_config(upstream, folder)))  # YAML it is
+    port = _free_port()
+    command = [Path(sys.executable).parent / "litellm", "--config", "config.yaml"]
+    with (folder / "log.txt").open("w") as log:
+        process = subprocess.Popen(
+            [*map(str, command), "--host", "127.0.0.1", "--port", str(port)],
+            cwd=folder,
+            env={
+                **os.environ,
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+                "LITELLM_LOG": "ERROR",
+                "LITELLM_MASTER_KEY": KEY,
+            },
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            _wait_until_up(f"http://127.0.0.1:{port}", process, folder / "log.txt")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _config(upstream: SimulatedProvider, folder: Path) -> dict[str, Any]:
+    (folder / "policy.yaml").write_text(json.dumps(POLICIES["annotate"]))
+    root = upstream.base_url.removesuffix("/v1")
+    models = {
+        "dep-a": ("chat", "openai/sim-a", upstream.base_url),
+        "dep-b": ("chat", "openai/sim-b", upstream.base_url),
+        "dep-judge": ("judge-group", "openai/sim-judge", upstream.base_url),
+        "dep-claude": ("claude", "anthropic/claude-sim", root),
+    }
+    return {
+        "model_list": [
+            {
+                "model_name": group,
+                "litellm_params": {"model": model, "api_base": base, "api_key": "simulated"},
+                "model_info": {"id": deployment},
+            }
+            for deployment, (group, model, base) in models.items()
+        ],
+        "guardrails": [
+            {
+                "guardrail_name": name,
+                "litellm_params": {
+                    "guardrail": "resay_litellm.ResayGuardrail",
+                    "mode": "post_call",
+                    "default_on": False,
+                    # By its path once, inline otherwise.
+                    "policy": "policy.yaml" if name == "annotate" else policy,
+                },
+            }
+            for name, policy in POLICIES.items()
+        ],
+        "router_settings": {"disable_cooldowns": True, "num_retries": 0},
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/health/liveliness").status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.2)
+    pytest.fail(f"the proxy did not start: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture
+def client(proxy: str) -> Iterator[Any]:
+    import openai
+
+    with openai.OpenAI(base_url=f"{proxy}/v1", api_key=KEY, max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def claude(proxy: str) -> Iterator[Any]:
+    import anthropic
+
+    with anthropic.Anthropic(base_url=proxy, api_key=KEY, max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def sent(upstream: SimulatedProvider) -> Callable[[], list[dict[str, Any]]]:
+    """Return what has been sent to the provider since the test began."""
+    before = len(upstream.requests)
+    return lambda: [record.body or {} for record in upstream.requests[before:]]
