@@ -30,7 +30,7 @@ FLOORS = (
     {"query", "verdict", "growing", "logprobs"},
     {"passage"},
     {"segmentation", "tokens", "stopping"},
-    {"loops", "one_of", "optional", "strict", "sync", "tasks"},
+    {"loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
     {"errors", "_version"},
 )
 HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -9,13 +9,13 @@ from resay.adapting.mapping import (
     check_chat_completions,
     litellm_provider,
 )
-from resay.adapting.nesting import inside_guard, marked
 from resay.adapting.parts import aparts_of, parts_of
 from resay.adapting.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapting.relaying import Relay
 from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
 from resay.adapting.upstream import Upstream, is_about_parameters
 from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
+from resay.nesting import inside_guard, marked
 
 __all__ = [
     "LEFT_OUT",

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from resay.adapting.mapping import litellm_provider
-from resay.adapting.nesting import marked
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.nesting import marked
 from resay.providers.base import Chunk, Completion, Completions, Gathered
 from resay.query import CONNECTION_PARAMS, Query
 from resay.verdict import Usage

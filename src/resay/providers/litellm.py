@@ -20,6 +20,7 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.logprobs import read_logprobs
+from resay.nesting import marked
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.query import Query
 from resay.verdict import Usage
@@ -163,7 +164,9 @@ def _model_of(query: Query) -> str:
 async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
     litellm = await _import_litellm()
     try:
-        return await litellm.acompletion(model=model, **kwargs)
+        # Should a callback of litellm's be a guard too.
+        with marked():
+            return await litellm.acompletion(model=model, **kwargs)
     # litellm maps errors to some twenty types of its own, and lets others slip through.
     except Exception as error:
         raise _translate(error, model) from error

@@ -43,6 +43,17 @@ async def test_a_response_gets_its_verdict(guarded, provider, question):
     assert verdict_of(response.model_dump()) == verdict
 
 
+async def test_a_guard_s_own_calls_are_not_guarded_again(guarded, provider):
+    guard = Guard(STRICT | {"cache": {"store": "none"}}, model="openai/simulated")
+    answer = await guard.aask(MADE_UP, **provider.params)
+    alone = len(provider.requests)
+    guarded.callbacks = []
+    await guard.aask(MADE_UP, **provider.params)
+
+    assert answer.flagged
+    assert len(provider.requests) == 2 * alone
+
+
 async def test_what_is_given_by_position_is_found(guarded, provider):
     messages = [{"role": "user", "content": MADE_UP}]
     response = await guarded.acompletion("openai/simulated", messages, **provider.params)
