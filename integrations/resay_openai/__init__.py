@@ -12,16 +12,22 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 ```
 """
 
+from __future__ import annotations
+
 from resay.adapting import VERDICT_KEY
 from resay.adapting import verdict_in as verdict_of
-from resay_openai._clients import (
+from resay.optional import require_optional
+
+require_optional("openai", package="openai", extra="openai", purpose="resay_openai")
+
+from resay_openai._clients import (  # noqa: E402 - what they need is there now
     GuardedAsyncAzureOpenAI,
     GuardedAsyncOpenAI,
     GuardedAzureOpenAI,
     GuardedOpenAI,
     guard_client,
 )
-from resay_openai._http import guard_http_client
+from resay_openai._http import guard_http_client  # noqa: E402 - see above
 
 __all__ = [
     "VERDICT_KEY",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from contextvars import copy_context
 
@@ -88,3 +90,21 @@ def test_a_withheld_answers_verdict_has_none_of_its_words() -> None:
     assert (shown["action"], shown["sentences"][0]["text"]) == ("annotate", "It is made up.")
     assert (hidden["action"], hidden["sentences"][0]["text"]) == ("block", "")
     assert Verdict.from_dict(shown) == verdict
+
+
+@pytest.mark.parametrize("sdk", ["anthropic", "litellm", "openai"])
+def test_without_its_sdk_an_adapter_says_what_to_install(sdk: str) -> None:
+    code = f"""
+import importlib.util
+known = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a: None if name == "{sdk}" else known(name, *a)
+from resay import optional, MissingDependencyError
+optional.find_spec = importlib.util.find_spec
+try:
+    import resay_{sdk}
+except MissingDependencyError as error:
+    print(error)
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert f"pip install 'resay[{sdk}]'" in done.stdout

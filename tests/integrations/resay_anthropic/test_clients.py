@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import anthropic
@@ -74,14 +72,3 @@ def test_copies_are_guarded_and_ask_where_they_should(sync_client: Anthropic, li
 def test_only_clients_are_clients(thing: Any) -> None:
     with pytest.raises(ConfigurationError, match="Anthropic's SDK"):
         guard_client(thing, POLICY)
-
-
-def test_without_the_sdk_it_says_what_is_missing() -> None:
-    code = (
-        "import sys; sys.modules['anthropic'] = None\n"
-        "from resay.errors import MissingDependencyError\n"
-        "try:\n    import resay_anthropic\n"
-        "except MissingDependencyError as error:\n    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "resay[anthropic]" in done.stdout
