@@ -14,12 +14,12 @@ guardrails:
 from __future__ import annotations
 
 from resay.adapting import VERDICT_KEY
+from resay.adapting import verdict_in as verdict_of
 from resay.optional import require_optional
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 
 from resay_litellm._callback import HallucinationCallback  # noqa: E402 - see the line above
 from resay_litellm._guardrail import ResayGuardrail  # noqa: E402
-from resay_litellm._outcome import verdict_of  # noqa: E402
 
 __all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]

@@ -7,22 +7,14 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
-from resay.adapting import (
-    VERDICT_KEY,
-    PolicyLike,
-    guard_of,
-    inside_guard,
-    litellm_provider,
-    marked,
-    verdict_data,
-)
+from resay.adapting import PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.query import Query
-from resay.sources import Sources
+from resay_litellm._asking import upstream_of
 from resay_litellm._chat import CHAT
-from resay_litellm._outcome import failed, field, of_several, told
-from resay_litellm._providers import Answered
+from resay_litellm._params import user_params
+from resay_litellm._pieces import field
+from resay_litellm._router import Target
 
 __all__ = ["HallucinationCallback"]
 
@@ -64,41 +56,31 @@ class HallucinationCallback(CustomLogger):
         """
         if inside_guard() or not isinstance(response, ModelResponse) or not response.choices:
             return None
-        if field(call_type, "value") != "acompletion" or told(response) is not None:
+        if field(call_type, "value") != "acompletion" or verdict_in(response) is not None:
             return None
-        completions = CHAT.completions(response)
-        query = _query(request_data, response, self.resay_guard)
-        provider = litellm_provider()
-        sources = Sources(
-            Answered(completions[0], CHAT.usage(response)), provider, provider, "litellm"
-        )
-        try:
-            with marked():
-                answer = await self.resay_guard.arun(query, sources)
-        # litellm would pass over it, and nobody would hear that nothing was checked.
-        except Exception as error:
-            answer = self.resay_guard.apply(completions[0].text, failed(error))
-        answer = of_several(answer, len(completions))
-        setattr(response, VERDICT_KEY, verdict_data(answer.verdict, answer.action))
-        return response
+        relay = Relay(self.resay_guard, CHAT.api)
+        request = relay.read(_asked(request_data, response))
+        target = Target(None, request.body["model"])
+        body = CHAT.body(response)
+        with marked():
+            checked = await relay.acheck(request, body, upstream_of(CHAT, target, request.body))
+        return None if checked is body else CHAT.given(response, checked)
 
 
-def _query(data: dict[str, Any], response: ModelResponse, guard: Guard) -> Query:
+def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
     log = data.get("litellm_logging_obj")
     # What was given by position is only there, and the model without its provider.
     model, messages = data.get("model"), data.get("messages") or field(log, "messages")
+    asked = {**user_params(data), "messages": [_plain(message) for message in messages]}
     if model is None:
         provider = field(field(response, "_hidden_params"), "custom_llm_provider")
-        model, data = field(log, "model"), {**data, "custom_llm_provider": provider}
-    query = CHAT.read({**data, "messages": messages})
-    unchecked = query.unchecked if guard.needing("samples") else None
-    return Query(
-        query.messages,
-        model,
-        query.params,
-        object_tools=query.object_tools,
-        unchecked=unchecked,
-    )
+        return {**asked, "model": field(log, "model"), "custom_llm_provider": provider}
+    return {**asked, "model": model}
+
+
+def _plain(message: Any) -> Any:
+    # litellm takes its own objects too.
+    return message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else message
 
 
 def _check(guard: Guard) -> None:

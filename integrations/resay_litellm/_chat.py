@@ -2,219 +2,121 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from litellm.types.utils import (
-    Choices,
-    Delta,
-    Message,
-    ModelResponse,
-    ModelResponseStream,
-    StreamingChoices,
-)
+from litellm.types.utils import Choices, Message, ModelResponse, ModelResponseStream
 
 from resay.adapting import VERDICT_KEY
-from resay.logprobs import read_logprobs
-from resay.providers.base import Chunk, Completion, ToolCall
-from resay.query import Query
-from resay.verdict import Usage
-from resay_litellm._outcome import field
-from resay_litellm._params import forced_tool, hosted, user_params
-from resay_litellm._shape import Data, Shape, Wire
+from resay.apis import CHAT_COMPLETIONS, Body, Event
+from resay_litellm._pieces import Piece, field, hidden_of, pieces_in
 
 __all__ = ["CHAT"]
 
-_NOT_PARAMS = ("messages", "model", "n", "stream", "stream_options")
-# Of a piece of the answer: what has no words, and the text itself.
-_PLAIN = ("content", "provider_specific_fields", "role")
-
 
 class _Chat:
+    api = CHAT_COMPLETIONS
     method = "acompletion"
     function = "acompletion"
-    takes_n = True
 
-    def fits(self, data: Data, response: object) -> bool:
-        return bool(data.get("messages")) and isinstance(
-            response, (ModelResponse, ModelResponseStream)
-        )
+    def fits(self, data: Body, response: object) -> bool:
+        kinds = (ModelResponse, ModelResponseStream)
+        return bool(data.get("messages")) and isinstance(response, kinds)
 
-    def read(self, data: Data) -> Query:
-        params = user_params(data, but=_NOT_PARAMS)
-        names = [field(field(tool, "function"), "name") for tool in params.get("tools") or ()]
-        return Query(
-            tuple(data["messages"]),
-            None,
-            params,
-            object_tools=forced_tool(params, names, ("required", "function")),
-            unchecked=hosted(params, ("", "function", "custom")),
-        )
+    def body(self, response: Any) -> Body:
+        return response.model_dump(exclude_none=True, warnings=False)
 
-    def asked_again(self, data: Data, query: Query) -> dict[str, Any]:
-        return {**query.params, "messages": [dict(m) for m in query.messages]}
+    def given(self, response: Any, body: Body) -> Any:
+        before = self.body(response)["choices"]
+        pairs = zip(response.choices, before, body["choices"], strict=True)
+        choices = [_choice(choice, was, now) for choice, was, now in pairs]
+        withheld = any(map(_is_replaced, before, body["choices"]))
+        given: Any = _anew(response) if withheld else response.model_copy()
+        given.choices = choices
+        setattr(given, VERDICT_KEY, body[VERDICT_KEY])
+        return given
 
-    def completions(self, response: Any) -> tuple[Completion, ...]:
-        return tuple(
-            Completion(
-                _text(choice.message),
-                choice.finish_reason,
-                read_logprobs(field(choice, "logprobs")),
-                response,
-                _calls(choice.message),
-            )
-            for choice in response.choices
-        )
+    async def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
+        ends = _Ends()
+        async for event in pieces_in(pieces, mode="python"):
+            ends.note(event.body)
+            yield _counting(event)
+        for event in ends.missing():
+            yield event
 
-    def usage(self, response: Any) -> Usage:
-        cost = field(field(response, "_hidden_params"), "response_cost")
-        return _usage(field(response, "usage"), cost) or Usage(1, cost_usd=None)
-
-    def annotated(self, response: Any, verdict: Data, *, first_only: bool) -> Any:
-        copy = response.model_copy()
-        if first_only:
-            copy.choices = response.choices[:1]
-        setattr(copy, VERDICT_KEY, verdict)
-        return copy
-
-    def withheld(self, response: Any, message: str, verdict: Data) -> Any:
-        # A new response, because words can be anywhere in the old one: in calls, in thoughts, in
-        # log-probabilities, in what the provider says beside.
-        said = Choices(
-            finish_reason="content_filter",
-            index=0,
-            message=Message(content=message, role="assistant"),
-        )
-        kept = {k: field(response, k) for k in ("id", "created", "model", "system_fingerprint")}
-        copy: Any = ModelResponse(choices=[said], usage=field(response, "usage"), **kept)
-        hidden: Mapping[str, Any] = field(response, "_hidden_params") or {}
-        copy._hidden_params = {k: v for k, v in hidden.items() if k != "original_response"}  # noqa: SLF001 - what the proxy's headers are made of
-        setattr(copy, VERDICT_KEY, verdict)
-        return copy
-
-    def wire(self, *, first_only: bool) -> Wire:
-        return _ChatWire(first_only)
+    def piece(self, event: Event) -> Any:
+        if isinstance(event, Piece):
+            return event.piece
+        told = {k: v for k, v in event.body.items() if v is not None and k != VERDICT_KEY}
+        piece: Any = ModelResponseStream(**told)
+        for choice in piece.choices if VERDICT_KEY in event.body else ():
+            _mark(choice, event.body[VERDICT_KEY])
+        return piece
 
 
-CHAT: Shape = _Chat()
+CHAT = _Chat()
 """`/v1/chat/completions`."""
 
 
-class _ChatWire:
-    def __init__(self, first_only: bool) -> None:
-        self._first_only = first_only
+class _Ends:
+    """Which choices have not ended: of several, litellm says it of one at most."""
 
-    def feed(self, raw: Any) -> list[Any]:
-        choices = _choices(raw)
-        if not self._first_only or all(choice.index == 0 for choice in choices):
-            return [raw]
-        first = [choice for choice in choices if choice.index == 0]
-        return [raw.model_copy(update={"choices": first})] if first else []
+    def __init__(self) -> None:
+        self._begun: dict[int, Body] = {}
+        self._ended: set[int] = set()
 
-    def finish(self) -> list[Any]:
-        return []
+    def note(self, body: Body) -> None:
+        for choice in body["choices"]:
+            self._begun.setdefault(choice["index"], body)
+            if choice.get("finish_reason"):
+                self._ended.add(choice["index"])
 
-    def chunk(self, piece: Any) -> Chunk:
-        spent = _usage(field(piece, "usage"), None)
-        choice = _first(piece)
-        if choice is None:
-            return Chunk(usage=spent, raw=piece)
-        return Chunk(
-            _text(choice.delta),
-            choice.finish_reason,
-            read_logprobs(field(choice, "logprobs")),
-            spent,
-            piece,
-            _calls(choice.delta),
-        )
-
-    def ends(self, piece: Any) -> bool:
-        choice = _first(piece)
-        return choice is not None and bool(choice.finish_reason)
-
-    def tells_more(self, piece: Any) -> bool:
-        choice = _first(piece)
-        if choice is None:
-            # Of another choice, which is not checked.
-            return bool(_choices(piece))
-        said = choice.delta.model_dump(exclude_none=True)
-        return any(value for name, value in said.items() if name not in _PLAIN)
-
-    def cut(self, piece: Any, text: str) -> Any:
-        copy = piece.model_copy(deep=True)
-        choice = _first(copy)
-        choice.delta.content = text
-        choice.logprobs = None
-        return copy
-
-    def concluded(self, seen: Sequence[Any], held: Sequence[Any], verdict: Data) -> list[Any]:
-        if not held:
-            return [_made(seen, Delta(content=None), None, verdict)]
-        # A copy, because litellm puts together what it logs from the pieces.
-        last = held[0].model_copy(deep=True)
-        _mark(_first(last).delta, verdict)
-        return [last, *held[1:]]
-
-    def notice(self, seen: Sequence[Any], sent: Sequence[Any], text: str) -> list[Any]:
-        return [_made(seen, Delta(content=text, role=None if sent else "assistant"), None, None)]
-
-    def stopping(self, seen: Sequence[Any], sent: Sequence[Any], verdict: Data) -> list[Any]:
-        counted = [piece for piece in seen if field(piece, "usage") and _is_silent(piece)]
-        return [_made(seen, Delta(content=None), "content_filter", verdict), *counted]
+    def missing(self) -> list[Event]:
+        return [
+            Event({**body, "choices": [{"index": place, "delta": {}, "finish_reason": "stop"}]})
+            for place, body in sorted(self._begun.items())
+            if place not in self._ended
+        ]
 
 
-def _choices(piece: Any) -> Sequence[Any]:
-    return field(piece, "choices") or ()
+def _counting(event: Piece) -> Piece:
+    """Return what only says what the answer cost as OpenAI does, without a choice."""
+    choices = event.body["choices"]
+    if not event.body.get("usage") or any(c["delta"] or c.get("finish_reason") for c in choices):
+        return event
+    return Piece({**event.body, "choices": list[Any]()}, piece=event.piece)
 
 
-def _first(piece: Any) -> Any:
-    return next((choice for choice in _choices(piece) if choice.index == 0), None)
+def _is_replaced(before: Body, after: Body) -> bool:
+    return {k: v for k, v in after.items() if k != VERDICT_KEY} != before
 
 
-def _is_silent(piece: Any) -> bool:
-    said = [choice.delta.model_dump(exclude_none=True) for choice in _choices(piece)]
-    return not any(value for delta in said for name, value in delta.items() if name != "role")
-
-
-def _made(seen: Sequence[Any], delta: Delta, reason: str | None, verdict: Data | None) -> Any:
-    """Return a piece like those of the stream."""
+def _choice(choice: Any, before: Body, after: Body) -> Any:
+    verdict = after.get(VERDICT_KEY)
+    if _is_replaced(before, after):
+        said = {k: v for k, v in after["message"].items() if v is not None}
+        kept = {k: after[k] for k in ("finish_reason", "index")}
+        given: Any = Choices(message=Message(**said), **kept)
+    elif verdict is None:
+        return choice
+    else:
+        given = choice.model_copy()
     if verdict is not None:
-        _mark(delta, verdict)
-    like: Any = next(iter(seen), None)
-    kept = {k: field(like, k) for k in ("id", "created", "model", "system_fingerprint")}
-    choice = StreamingChoices(index=0, delta=delta, finish_reason=reason)
-    return ModelResponseStream(choices=[choice], **kept)
+        setattr(given, VERDICT_KEY, verdict)
+    return given
 
 
-def _mark(delta: Any, verdict: Data) -> None:
-    # The one place that LiteLLM's own serialisation of a stream lets through.
-    known: dict[str, Any] = field(delta, "provider_specific_fields") or {}
-    delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}
+def _anew(response: Any) -> Any:
+    # Words can be anywhere in the old one, in what the provider says beside the choices too.
+    kept = {k: field(response, k) for k in ("id", "created", "model", "system_fingerprint")}
+    given: Any = ModelResponse(choices=[], usage=field(response, "usage"), **kept)
+    given._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - what the proxy's headers are made of
+    return given
 
 
-def _text(said: Any) -> str:
-    content = field(said, "content")
-    return content if isinstance(content, str) else ""
-
-
-def _calls(said: Any) -> tuple[ToolCall, ...]:
-    found: list[ToolCall] = []
-    for place, call in enumerate(field(said, "tool_calls") or ()):
-        function, index = field(call, "function"), field(call, "index")
-        name, arguments = field(function, "name") or "", field(function, "arguments") or ""
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments)
-        found.append(ToolCall(name, arguments, place if index is None else index))
-    return tuple(found)
-
-
-def _usage(usage: Any, cost: Any) -> Usage | None:
-    if usage is None:
-        return None
-    return Usage(
-        1,
-        field(usage, "prompt_tokens") or 0,
-        field(usage, "completion_tokens") or 0,
-        cost if isinstance(cost, (int, float)) else None,
-    )
+def _mark(choice: Any, worst: Body) -> None:
+    # Of several answers each has its own. This is the one place that LiteLLM's own serialisation of
+    # a stream lets through.
+    verdict = field(choice, VERDICT_KEY) or worst
+    known: dict[str, Any] = field(choice.delta, "provider_specific_fields") or {}
+    choice.delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}

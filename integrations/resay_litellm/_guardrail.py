@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,21 +13,27 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
-from resay.actions import Answer
-from resay.adapting import PolicyLike, guard_of, inside_guard, verdict_data
+from resay.adapting import (
+    VERDICT_KEY,
+    PolicyLike,
+    Relay,
+    Upstream,
+    guard_of,
+    inside_guard,
+    verdict_data,
+    verdict_in,
+)
+from resay.apis import Body, Event, Request
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
-from resay_litellm._answering import Request, checked, guarded
-from resay_litellm._chat import CHAT
-from resay_litellm._messages import MESSAGES
-from resay_litellm._outcome import can_block, told
-from resay_litellm._responses import RESPONSES
+from resay.verdict import Verdict
+from resay_litellm._asking import upstream_of
+from resay_litellm._formats import FORMATS, Format
+from resay_litellm._params import user_params
+from resay_litellm._pieces import field
 from resay_litellm._router import Target
-from resay_litellm._shape import Shape
 
 __all__ = ["ResayGuardrail"]
-
-_SHAPES: tuple[Shape, ...] = (CHAT, MESSAGES, RESPONSES)
 
 
 class ResayGuardrail(CustomGuardrail):
@@ -75,22 +81,20 @@ class ResayGuardrail(CustomGuardrail):
         Raises:
             HTTPException: It is withheld and the policy says `exit: raise`; the status is 422.
         """
-        shape = self._shape_of(data, response)
-        if shape is None or not shape.completions(response) or told(response) is not None:
+        form = self._format_of(data, response)
+        if form is None or verdict_in(response) is not None:
             return response
-        request = Request(self.resay_guard, shape, data, Target.of(data, response))
-        since = time.time()
+        relay, request, upstream = self._reading(form, data, response)
+        body, since = form.body(response), time.time()
         try:
-            answer = await checked(request, response)
+            checked = await relay.acheck(request, body, upstream)
         except HallucinationBlocked as error:
             self._record(data, verdict_data(error.verdict, "block"), since)
             raise _refused(error) from None
-        verdict = verdict_data(answer.verdict, answer.action)
-        self._record(data, _bare(answer), since)
-        if answer.blocked:
-            return shape.withheld(response, answer.text, verdict)
-        only = can_block(self.resay_guard.policy)
-        return shape.annotated(response, verdict, first_only=only)
+        if checked is body:
+            return response
+        self._record(data, checked[VERDICT_KEY], since)
+        return form.given(response, checked)
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
@@ -110,22 +114,21 @@ class ResayGuardrail(CustomGuardrail):
             first = await anext(pieces)
         except StopAsyncIteration:
             return
-        shape = self._shape_of(request_data, first)
-        if shape is None:
-            yield first
-            async for piece in pieces:
+        whole = _put_back(first, pieces)
+        form = self._format_of(request_data, first)
+        if form is None:
+            async for piece in whole:
                 yield piece
             return
-        request = Request(self.resay_guard, shape, request_data, Target.of(request_data, response))
+        relay, request, upstream = self._reading(form, request_data, response)
         since, begun = time.time(), False
         try:
-            async with aclosing(guarded(request, first, pieces)) as parts:
-                async for part in parts:
-                    if isinstance(part, Answer):
-                        self._record(request_data, _bare(part), since)
-                    else:
-                        begun = True
-                        yield part
+            async with aclosing(relay.aevents(request, form.events(whole), upstream)) as events:
+                async for event in events:
+                    if (verdict := _told(event)) is not None:
+                        self._record(request_data, verdict, since)
+                    begun = True
+                    yield form.piece(event)
         except HallucinationBlocked as error:
             self._record(request_data, verdict_data(error.verdict, "block"), since)
             raise (self._broken_off(error) if begun else _refused(error)) from None
@@ -140,19 +143,29 @@ class ResayGuardrail(CustomGuardrail):
             blocked_content=True,
         )
 
-    def _shape_of(self, data: Mapping[str, Any], response: object) -> Shape | None:
+    def _format_of(self, data: Body, response: object) -> Format | None:
         if inside_guard():
             return None
-        return next((shape for shape in _SHAPES if shape.fits(data, response)), None)
+        return next((form for form in FORMATS if form.fits(data, response)), None)
 
-    def _record(self, data: dict[str, Any], verdict: dict[str, Any], since: float) -> None:
+    def _reading(
+        self, form: Format, data: Body, response: object
+    ) -> tuple[Relay, Request, Upstream]:
+        target = Target.of(data, response)
+        # LiteLLM counts what a stream cost when it is read.
+        relay = Relay(self.resay_guard, form.api, to_the_end=True)
+        request = relay.read({**user_params(data), "model": target.model})
+        return relay, request, upstream_of(form, target, request.body)
+
+    def _record(self, data: dict[str, Any], told: Body, since: float) -> None:
         """Note for LiteLLM's own logs what was found, without a word of the answer."""
         now = time.time()
+        verdict = Verdict.from_dict(told).to_dict(content=False)
         guardrail: Any = self
         guardrail.add_standard_logging_guardrail_information_to_request_data(
-            guardrail_json_response=verdict,
+            guardrail_json_response={**verdict, "action": told["action"]},
             request_data=data,
-            guardrail_status="guardrail_intervened" if verdict["action"] == "block" else "success",
+            guardrail_status="guardrail_intervened" if told["action"] == "block" else "success",
             start_time=since,
             end_time=now,
             duration=now - since,
@@ -160,8 +173,14 @@ class ResayGuardrail(CustomGuardrail):
         )
 
 
-def _bare(answer: Answer) -> dict[str, Any]:
-    return {**answer.verdict.to_dict(content=False), "action": answer.action}
+async def _put_back(first: Any, others: AsyncIterator[Any]) -> AsyncGenerator[Any]:
+    yield first
+    async for piece in others:
+        yield piece
+
+
+def _told(event: Event) -> Body | None:
+    return event.body.get(VERDICT_KEY) or field(event.body.get("response"), VERDICT_KEY)
 
 
 def _check(guard: Guard) -> None:

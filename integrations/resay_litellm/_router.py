@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from resay_litellm._outcome import field
+from resay_litellm._pieces import field
 
 __all__ = ["Target", "proxy_router"]
 
@@ -58,7 +58,9 @@ class Target:
     @property
     def litellm_model(self) -> str | None:
         """What litellm calls the deployment's model; None where one cannot tell."""
-        deployment = self.router.get_deployment(self.model) if self.router is not None else None
+        if self.router is None:
+            return self.model
+        deployment = self.router.get_deployment(self.model)
         return field(field(deployment, "litellm_params"), "model")
 
 

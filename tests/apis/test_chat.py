@@ -125,3 +125,27 @@ def test_a_stream_of_which_nothing_was_seen_can_be_spoken_in():
     (said,) = given[0].body["choices"]
     assert said["delta"] == {"role": "assistant", "content": "Withheld."}
     assert given[0].body["object"] == "chat.completion.chunk"
+
+
+@pytest.mark.parametrize("extra", [{}, {"reasoning_content": ""}, {"refusal": None}])
+def test_text_is_no_word_beside_the_text(extra: dict[str, Any]):
+    delta = {"role": "assistant", "content": "A", **extra}
+    event = Event({"id": "c", "choices": [{"index": 0, "delta": delta}]})
+
+    assert not CHAT_COMPLETIONS.tells_more(event)
+    assert CHAT_COMPLETIONS.framed(event) is event
+
+
+def test_a_thought_is_and_leaves_no_word_in_the_frame():
+    delta = {"role": "assistant", "reasoning_content": "Zorblatt"}
+    event = Event({"id": "c", "choices": [{"index": 0, "delta": delta}]})
+    frame = CHAT_COMPLETIONS.framed(event)
+
+    assert CHAT_COMPLETIONS.tells_more(event)
+    assert frame.body["id"] == "c"
+    assert frame.body["choices"][0]["delta"] == {"role": "assistant"}
+
+
+@pytest.mark.parametrize("name", ["conversation", "previous_response_id", "thread_id"])
+def test_what_a_gateway_keeps_is_not_asked_again(name: str):
+    assert CHAT_COMPLETIONS.read(request_of(**{name: "x"})).unrepeatable

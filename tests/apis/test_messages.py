@@ -314,3 +314,19 @@ def test_what_is_withheld_in_one_piece_says_nothing_of_why_it_stopped():
 
     assert answered["stop_sequence"] is None
     assert answered["stop_reason"] == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"type": "message_start", "message": {}}, False),
+        ({"type": "content_block_start", "content_block": {"type": "text"}}, False),
+        ({"type": "content_block_start", "content_block": {"type": "redacted_thinking"}}, False),
+        ({"type": "content_block_start", "content_block": {"type": "tool_use"}}, True),
+        ({"type": "content_block_delta", "delta": {"type": "text_delta"}}, False),
+        ({"type": "content_block_delta", "delta": {"type": "signature_delta"}}, False),
+        ({"type": "content_block_delta", "delta": {"type": "thinking_delta"}}, True),
+    ],
+)
+def test_words_that_are_no_text_are_told_apart(data: dict[str, Any], words: bool):
+    assert MESSAGES.tells_more(Event(data)) is words

@@ -363,3 +363,29 @@ def test_a_text_that_a_part_begins_with_counts():
     quiet = RESPONSES.silent(events[place])
     assert quiet is not None
     assert quiet.body["part"] == part("", [])
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"type": "response.created", "response": {}}, False),
+        ({"type": "response.output_item.added", "item": {"type": "message"}}, False),
+        ({"type": "response.output_item.added", "item": {"type": "reasoning"}}, False),
+        (
+            {"type": "response.output_item.done", "item": {"type": "reasoning", "summary": [1]}},
+            True,
+        ),
+        ({"type": "response.output_item.added", "item": {"type": "function_call"}}, True),
+        ({"type": "response.content_part.added", "part": {"type": "output_text"}}, False),
+        ({"type": "response.output_text.delta", "delta": "A"}, False),
+        ({"type": "response.reasoning_summary_text.delta", "delta": "A"}, True),
+    ],
+)
+def test_words_that_are_no_text_are_told_apart(data: dict[str, Any], words: bool):
+    assert RESPONSES.tells_more(Event(data)) is words
+
+
+def test_events_without_numbers_are_given_none():
+    event = Event({"type": "response.created"})
+
+    assert RESPONSES.placed(event, 4) is event

@@ -93,12 +93,17 @@ def test_a_withheld_answer_can_be_an_error(client: Any) -> None:
     assert "Zorblatt" not in said
 
 
-def test_of_several_choices_the_first_is_checked(client: Any) -> None:
+def test_each_of_several_choices_is_checked(client: Any) -> None:
     response = chat(client, "annotate", n=2)
+    withheld = chat(client, "block", n=2)
+    chunks = list(chat(client, "annotate", n=2, stream=True))
 
-    assert len(response.choices) == 2
-    assert "the first of 2 choices" in response.hallucination["reason"]
-    assert len(chat(client, "block", n=2).choices) == 1
+    verdicts = [choice.hallucination["decision"] for choice in response.choices]
+    assert len(verdicts) == 2
+    assert set(verdicts) <= {"consistent", "flagged"}
+    assert [choice.message.content for choice in withheld.choices] == ["Withheld."] * 2
+    told = [chunk for chunk in chunks if verdict_of(chunk) is not None]
+    assert {chunk.choices[0].index for chunk in told} == {0, 1}
 
 
 def test_answers_that_call_tools_pass(client: Any, sent: Any) -> None:
@@ -290,14 +295,17 @@ def test_responses_have_their_verdict(client: Any, sent: Any) -> None:
     assert len({body["model"] for body in sent()}) == 1
 
 
-def test_a_stored_conversation_is_not_asked_again(client: Any, sent: Any) -> None:
+def test_samples_branch_off_a_stored_conversation(client: Any, sent: Any) -> None:
     first = client.responses.create(model="chat", input=MADE_UP)
     before = len(sent())
     response = respond(client, "annotate", previous_response_id=first.id)
 
-    assert response.hallucination["decision"] == "skipped"
-    assert "previous_response_id" in response.hallucination["reason"]
-    assert len(sent()) == before + 1
+    assert response.hallucination["samples"] == 3
+    main, *samples = sent()[before:]
+    assert len(samples) == 3
+    for body in samples:
+        assert body["previous_response_id"] == main["previous_response_id"]
+        assert body["store"] is False
 
 
 def test_a_withheld_response_is_incomplete(client: Any) -> None:

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from resay.actions import Answer
+from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
 from resay.adapting.shaping import OneOfSeveral, PassedOn, Shaping, left_alone, outcome_of
-from resay.adapting.threads import in_thread, read_in_threads
+from resay.adapting.threads import given_in_sync, in_thread, read_in_threads
 from resay.adapting.upstream import (
     JudgeProvider,
     KnownProvider,
@@ -24,15 +25,17 @@ from resay.adapting.upstream import (
     Upstream,
     is_about_parameters,
 )
+from resay.adapting.verdicts import failed_check
 from resay.apis import Api, Body, Event, Request
+from resay.errors import HallucinationBlocked
 from resay.guard import Guard
+from resay.holding import Part
 from resay.objects import object_in
 from resay.policy import StreamMode
 from resay.providers.base import Completion, Provider
 from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.streaming import AnswerStream
 from resay.sync import run_sync
 from resay.verdict import Usage
 
@@ -47,11 +50,16 @@ class Relay:
     Args:
         guard: Who checks and acts.
         api: What is spoken.
+        to_the_end: Whether streams are read to their end also when their answer is withheld or the
+            check breaks off, for clients that count what a stream cost as it is read. What the
+            deadline or a bug of the check cuts short then passes unchecked, unless the policy says
+            `on_error: block`.
     """
 
-    def __init__(self, guard: Guard, api: Api) -> None:
+    def __init__(self, guard: Guard, api: Api, *, to_the_end: bool = False) -> None:
         self._guard = guard
         self._api = api
+        self._to_the_end = to_the_end
 
     def read(self, body: Body) -> Request:
         """Return a request as the guard understands it."""
@@ -73,7 +81,7 @@ class Relay:
         judge = JudgeProvider(self._api, request.body.get("model"), upstream)
         samples = SampleProvider(self._api, request, upstream)
         via = "native" if self._guard.policy.sampling.model is None else "litellm"
-        return Sources(main, samples, judge, via)
+        return Sources(main, samples, judge, upstream.via or via)
 
     def asked(self, request: Request) -> Body:
         """Return what to send where the main call is sent before the guard is at work."""
@@ -129,7 +137,8 @@ class Relay:
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
         """Check a response that is there already, and act.
 
-        Of several answers each is checked, and the others are samples for it.
+        Of several answers each is checked, and the others are samples for it. Whatever breaks, the
+        answer is there: the verdict is inconclusive then.
 
         Args:
             request: The request.
@@ -169,12 +178,17 @@ class Relay:
             spent = usage if place == 0 else Usage()
             main = KnownProvider(items[place], spent)
             others = [*items[:place], *items[place + 1 :]]
-            return await self._guard.arun(
-                query,
-                self._sources(request, main, upstream),
-                # At a temperature of 0 they are all the same.
-                samples=[] if cold else [_sample(other, query) for other in others],
-            )
+            try:
+                return await self._guard.arun(
+                    query,
+                    self._sources(request, main, upstream),
+                    # At a temperature of 0 they are all the same.
+                    samples=[] if cold else [_sample(other, query) for other in others],
+                )
+            except HallucinationBlocked:
+                raise
+            except Exception as error:
+                return self._guard.apply(items[place].text, failed_check(error))
 
         return await _together([check(place) for place in range(len(items))])
 
@@ -202,7 +216,8 @@ class Relay:
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was no whole answer within `limits.deadline_s`.
+            DeadlineExceededError: There was no whole answer within `limits.deadline_s`; not of a
+                stream that is read to its end.
             Exception: What `events` raises.
         """
         reason = self._guard.skips(request.query)
@@ -210,6 +225,8 @@ class Relay:
             return self._passed_on(request, events, reason)
         if request.n > 1:
             return self._several(request, events, upstream)
+        if self._to_the_end:
+            return self._one_to_the_end(request, events, upstream)
         return self._one(request, events, upstream)
 
     async def _passed_on(
@@ -226,11 +243,57 @@ class Relay:
     async def _one(
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
     ) -> AsyncGenerator[Event]:
-        stream, shaping = self._open(request, events, upstream)
-        async with aclosing(aparts_of(stream)) as parts:
+        seen: list[Event] = []
+        shaping = self._shaping(seen)
+        main = OpenedProvider(self._api, events, seen)
+        async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
                 for event in shaping.of(part):
                     yield self._stripped(request, event)
+
+    async def _one_to_the_end(
+        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
+    ) -> AsyncGenerator[Event]:
+        async with Incoming(events) as incoming:
+            shaping = self._shaping(incoming.seen)
+            main = OpenedProvider(self._api, incoming.events(), [])
+            broken: Exception
+            try:
+                async with aclosing(self._parts(request, main, upstream)) as parts:
+                    async for part in parts:
+                        if isinstance(part, Answer) and part.blocked:
+                            await incoming.drain()
+                        for event in shaping.of(part):
+                            yield self._stripped(request, event)
+                return
+            except HallucinationBlocked:
+                await incoming.drain()
+                raise
+            # Whatever breaks in here and is not the stream's own is the check's.
+            except Exception as error:
+                if error is incoming.failure:
+                    raise
+                broken = error
+            async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
+                async for event in rest:
+                    yield self._stripped(request, event)
+
+    async def _unchecked_rest(
+        self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
+    ) -> AsyncGenerator[Event]:
+        """Give what is left of a stream whose check broke off, as the policy says."""
+        withheld = self._guard.policy.on_error == "block"
+        if withheld and self._mode(request.query) != "after":
+            await incoming.drain()
+        else:
+            async with aclosing(incoming.events()) as events:
+                async for event in events:
+                    for given in shaping.unchecked(event):
+                        yield given
+        answer = self._guard.apply("", failed_check(broken))
+        notice = shaping.of(Part(answer.text, notice=True)) if answer.blocked else []
+        for event in [*notice, *shaping.of(answer)]:
+            yield event
 
     async def _several(
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
@@ -263,7 +326,7 @@ class Relay:
         """Do what `aevents` does, for callers that are not async."""
         reason = self._guard.skips(request.query)
         if reason is None:
-            return _in_sync(self.aevents(request, read_in_threads(events), upstream))
+            return given_in_sync(self.aevents(request, read_in_threads(events), upstream))
         return self._passed_on_in_sync(request, events, reason)
 
     def _passed_on_in_sync(
@@ -275,18 +338,23 @@ class Relay:
                 yield from ending.of(event)
         yield from ending.last()
 
-    def _open(
-        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
-    ) -> tuple[AnswerStream, Shaping]:
-        seen: list[Event] = []
-        main = OpenedProvider(self._api, events, seen)
+    def _shaping(self, seen: list[Event]) -> Shaping:
+        policy = self._guard.policy
+        can_block = policy.action.do == "block" or policy.on_error == "block"
+        return Shaping(self._api, seen, can_block=can_block)
+
+    async def _parts(
+        self, request: Request, main: OpenedProvider, upstream: Upstream
+    ) -> AsyncGenerator[Part | Answer]:
         stream = self._guard.arun_stream(
             request.query,
             self._sources(request, main, upstream),
             mode=self._mode(request.query),
             every_chunk=True,
         )
-        return stream, Shaping(self._api, seen)
+        async with aclosing(aparts_of(stream)) as parts:
+            async for part in parts:
+                yield part
 
     def _mode(self, query: Query) -> StreamMode:
         mode = self._guard.policy.stream
@@ -296,19 +364,8 @@ class Relay:
     def _stripped(self, request: Request, event: Event) -> Event:
         if self.asked(request) is request.body or not event.body:
             return event
-        return Event(self._api.without_logprobs(event.body), event.name)
-
-
-def _in_sync(events: AsyncGenerator[Event]) -> Generator[Event, None, None]:
-    try:
-        while True:
-            try:
-                event = run_sync(events.__anext__)
-            except StopAsyncIteration:
-                return
-            yield event
-    finally:
-        run_sync(events.aclose)
+        stripped = self._api.without_logprobs(event.body)
+        return event if stripped == event.body else Event(stripped, event.name)
 
 
 def _usage(api: Api, events: Sequence[Event]) -> Usage:

@@ -8,7 +8,7 @@ from resay.actions import Answer
 from resay.adapting.verdicts import verdict_data
 from resay.apis import Api, Event, Outcome
 from resay.holding import Part
-from resay.providers.base import Gathered
+from resay.providers.base import Chunk, Gathered
 from resay.verdict import Verdict
 
 __all__ = ["OneOfSeveral", "PassedOn", "Shaping", "left_alone", "outcome_of"]
@@ -35,13 +35,19 @@ class Shaping:
     Args:
         api: What is spoken.
         seen: The provider's events so far, kept up to date by whoever reads them.
+        can_block: Whether the rest may be withheld of an answer that was begun.
     """
 
-    def __init__(self, api: Api, seen: list[Event]) -> None:
+    def __init__(self, api: Api, seen: list[Event], *, can_block: bool = False) -> None:
         self._api = api
-        self._seen = seen
+        self._all = seen
+        self._forgotten = False
+        self._can_block = can_block
         self._held: list[Event] = []
         self._passes_on = False
+        self._passed_on = 0
+        self._met = 0
+        self._met_text = 0
         self._given = 0
         self._shown = ""
         self._opening = 0
@@ -54,6 +60,21 @@ class Shaping:
         self._given += len(placed)
         return placed
 
+    def unchecked(self, event: Event) -> list[Event]:
+        """Return what is given for an event once the check has broken off.
+
+        Args:
+            event: The next of the stream's events, all of them from the first on.
+        """
+        before, said = self._met_text, _text(self._api, [event])
+        self._met += 1
+        self._met_text += len(said)
+        if self._shown:
+            return self.of(Part(said[max(len(self._shown) - before, 0) :]))
+        if self._met <= self._passed_on:
+            return []
+        return self.of(Part(said, chunk=Chunk(said, raw=event)))
+
     def _part(self, part: Part) -> list[Event]:
         if part.chunk is not None:
             self._passes_on = True
@@ -65,43 +86,65 @@ class Shaping:
             self._whole = True
             self._shown = part.text
             return self._seen[: self._end]
+        if not (part.notice or self._shown) and self._waits():
+            return []
         opening: list[Event] = []
         if not (self._shown or self._passes_on):
-            if part.notice:
-                self._forget()
+            self._forgotten = part.notice
             opening = self._open()
         self._shown += part.text
         return [*opening, *self._api.saying(self._seen, part.text, whole=self._passes_on)]
 
     def _passed(self, event: Event) -> list[Event]:
+        self._passed_on += 1
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []
         return [event]
 
     @property
+    def _seen(self) -> list[Event]:
+        """The events so far; of an answer of which nothing is shown, its frame.
+
+        What it called, or thought, may be what is withheld.
+        """
+        if not self._forgotten:
+            return self._all
+        frame = [self._api.framed(event) for event in self._all[:1]]
+        return [*frame, *self._all[max(self._end_in(self._all), 1) :]]
+
+    @property
     def _end(self) -> int:
         """Where the answer ends among the events so far."""
-        ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
-        return next(ends, len(self._seen))
+        return self._end_in(self._seen)
+
+    def _end_in(self, events: list[Event]) -> int:
+        ends = (place for place, event in enumerate(events) if self._api.ends(event))
+        return next(ends, len(events))
 
     def _is_all(self, text: str) -> bool:
         """Return whether a text is the whole answer, so that its own events can be given."""
         return self._end < len(self._seen) and text == _text(self._api, self._seen)
 
-    def _forget(self) -> None:
-        """Leave nothing but the frame of an answer of which nothing is shown.
+    def _waits(self) -> bool:
+        """Return whether the answer is given as a whole, because of what comes before its text.
 
-        What it called, or thought, may be what is withheld.
+        Thoughts may hold the words that are withheld from the text later.
         """
-        self._seen = [*self._seen[:1], *self._seen[max(self._end, 1) :]]
+        return self._can_block and any(
+            self._api.tells_more(event) for event in self._seen[: self._first]
+        )
+
+    @property
+    def _first(self) -> int:
+        """Where the events end that come with the first word, or before."""
+        said = (place for place, event in enumerate(self._seen) if self._says(event))
+        # The event that brings the first word may open the answer too.
+        return min(next(said, len(self._seen)) + 1, self._end)
 
     def _open(self) -> list[Event]:
         """Return what the model said before its first word."""
-        said = (place for place, event in enumerate(self._seen) if self._says(event))
-        # The event that brings the first word may open the answer too.
-        first = next(said, len(self._seen)) + 1
-        self._opening = min(first, self._end)
+        self._opening = self._first
         return self._quiet(self._seen[: self._opening])
 
     def _says(self, event: Event) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -11,7 +11,9 @@ from typing import Any, TypeVar, cast
 import anyio
 import anyio.to_thread
 
-__all__ = ["cancelled_once", "in_thread", "read_in_threads"]
+from resay.sync import run_sync
+
+__all__ = ["cancelled_once", "given_in_sync", "in_thread", "read_in_threads"]
 
 T = TypeVar("T")
 
@@ -90,3 +92,16 @@ class _Reading:
         # What still runs in a thread that was left behind is closed when that ends.
         if close is not None and not self._running:
             await in_thread(partial(self._context.run, close))
+
+
+def given_in_sync(items: AsyncGenerator[T]) -> Generator[T, None, None]:
+    """Read an asynchronous generator in code that is not, and close it in the end."""
+    try:
+        while True:
+            try:
+                item = run_sync(items.__anext__)
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        run_sync(items.aclose)

@@ -6,16 +6,16 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from resay.adapting.mapping import litellm_provider
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.nesting import marked
-from resay.providers.base import Chunk, Completion, Completions, Gathered
+from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider
 from resay.query import CONNECTION_PARAMS, Query
-from resay.verdict import Usage
+from resay.verdict import Usage, Via
 
 __all__ = [
     "JudgeProvider",
@@ -45,10 +45,24 @@ class Upstream:
         ask: Sends a request, once.
         source: What tells its answers from those of clients that ask elsewhere or pay otherwise;
             None where that is not known, so that none of them is given to another request.
+        elsewhere: Who answers for the models that a policy names; None for litellm.
+        via: What verdicts say about the way of samples; None where that depends on the policy.
+        takes_n: Whether one request may ask for several answers, for clients of which that is not
+            known as soon as the API is.
+        cost_usd: What a response cost in US dollars, where the client knows.
     """
 
     ask: Send
     source: str | None = None
+    elsewhere: Provider | None = None
+    via: Via | None = None
+    takes_n: Callable[[], Awaitable[bool]] | None = None
+    cost_usd: Callable[[Body], float | None] | None = None
+
+    @property
+    def others(self) -> Provider:
+        """Who answers for the models that a policy names."""
+        return self.elsewhere or litellm_provider()
 
 
 class MainProvider:
@@ -151,7 +165,7 @@ class OpenedProvider:
 
 
 class SampleProvider:
-    """Asks for samples: the client, or litellm where the policy names another model.
+    """Asks for samples: the client, or who answers for the model that the policy names.
 
     Args:
         api: What is spoken.
@@ -173,8 +187,9 @@ class SampleProvider:
     async def takes_n(self, query: Query) -> bool:
         """Return whether the API does."""
         if query.model is not None:
-            return await litellm_provider().takes_n(query)
-        return self._api.takes_n
+            return await self._upstream.others.takes_n(query)
+        asks = self._upstream.takes_n
+        return self._api.takes_n and (asks is None or await asks())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask for n samples.
@@ -183,7 +198,7 @@ class SampleProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await litellm_provider().complete(query, n=n)
+            return await self._upstream.others.complete(query, n=n)
         return await _asked(self._api, self._upstream, self._api.sample(self._request, query, n))
 
 
@@ -217,7 +232,7 @@ class JudgeProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await litellm_provider().complete(query)
+            return await self._upstream.others.complete(query)
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         asked = Query(query.messages, None, params)
         return await _asked(self._api, self._upstream, self._api.fresh(self._model, asked))
@@ -241,7 +256,10 @@ async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
     items = api.completions(response)
     if not items:
         raise ProviderError("the model answered without an answer in it", retryable=True)
-    return Completions(items, api.usage(response))
+    usage = api.usage(response)
+    if upstream.cost_usd is not None:
+        usage = replace(usage, cost_usd=upstream.cost_usd(response))
+    return Completions(items, usage)
 
 
 def is_about_parameters(error: Exception) -> bool:

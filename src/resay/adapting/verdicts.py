@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.verdict import Verdict
 
-__all__ = ["VERDICT_KEY", "verdict_data", "verdict_in"]
+__all__ = ["VERDICT_KEY", "failed_check", "verdict_data", "verdict_in"]
 
 VERDICT_KEY = "hallucination"
 """Where the verdict stands in what a framework says of an answer beside its words."""
@@ -25,6 +25,14 @@ def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
         The verdict as JSON-ready values, with `action`.
     """
     return {**verdict.to_dict(content=action != "block"), "action": action}
+
+
+def failed_check(error: Exception) -> Verdict:
+    """Return what is known of an answer whose check broke."""
+    why = f"the check failed with {type(error).__name__}"
+    if isinstance(error, DeadlineExceededError):
+        why = "the answer was not complete within `limits.deadline_s`"
+    return Verdict("inconclusive", None, why)
 
 
 def verdict_in(response: object) -> Verdict | None:
@@ -54,7 +62,10 @@ def _holders(response: object) -> Iterator[object]:
     yield from (_get(response, name) for name in ("response", "chunk", "message", "delta"))
     choices = _get(response, "choices")
     for choice in cast("list[object]", choices) if isinstance(choices, list) else []:
-        yield from (choice, _get(choice, "message"), _get(choice, "delta"))
+        delta = _get(choice, "delta")
+        yield from (choice, _get(choice, "message"), delta)
+        # The one place that litellm sends on of what it does not know.
+        yield _get(delta, "provider_specific_fields")
 
 
 def _get(holder: object, name: str) -> object:

@@ -146,6 +146,14 @@ class Api(Protocol):
         """Return whether an event ends an answer, and so has to wait for the verdict."""
         ...
 
+    def tells_more(self, event: Event) -> bool:
+        """Return whether an event has words that are no text of the answer: thoughts, say."""
+        ...
+
+    def framed(self, event: Event) -> Event:
+        """Return the event that opens a stream without any word of the answer."""
+        ...
+
     def silent(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None where nothing is left of it."""
         ...

@@ -19,6 +19,11 @@ __all__ = ["CHAT_COMPLETIONS"]
 _KEY = "hallucination"
 _DONE = "[DONE]"
 _NOT_PARAMS = frozenset({"messages", "model", "n", "stream"})
+# Of a piece of an answer: who says it, and its text.
+_PLAIN = frozenset({"content", "role"})
+# Nothing of OpenAI's, but gateways know it.
+_KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
+_CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
 _HOSTED = "the provider would run its tools once more for every sample"
 
 
@@ -80,6 +85,16 @@ class _ChatCompletions:
     def ends(self, event: Event) -> bool:
         return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
 
+    def tells_more(self, event: Event) -> bool:
+        deltas = [mapping(choice.get("delta")) for choice in _choices(event.body)]
+        return any(v for delta in deltas for k, v in delta.items() if k not in _PLAIN)
+
+    def framed(self, event: Event) -> Event:
+        if not self.tells_more(event):
+            return event
+        frames = [_framed(choice) for choice in _choices(event.body)]
+        return Event({**event.body, "choices": frames}, event.name)
+
     def silent(self, event: Event) -> Event | None:
         choices = _choices(event.body)
         if not any(_said(choice) for choice in choices):
@@ -130,7 +145,7 @@ def _unrepeatable(body: Body) -> str | None:
     kinds = {text(tool.get("type")) or "function" for tool in mappings(body.get("tools"))}
     if kinds - {"function", "custom"} or body.get("web_search_options"):
         return _HOSTED
-    return None
+    return _CONVERSATION if any(body.get(name) for name in _KEPT_ELSEWHERE) else None
 
 
 def _object_tools(body: Body) -> tuple[str, ...]:
@@ -233,6 +248,11 @@ def _with_choice(event: Event, choice: Mapping[str, Any]) -> Event:
 
 def _said(choice: Mapping[str, Any]) -> str:
     return text(mapping(choice.get("delta")).get("content"))
+
+
+def _framed(choice: Mapping[str, Any]) -> dict[str, Any]:
+    role = mapping(choice.get("delta")).get("role")
+    return {"index": number(choice.get("index")), "delta": {"role": role}, "finish_reason": None}
 
 
 def _quiet(choice: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from resay.apis.messages_stream import (
     prompt_tokens,
     saying_events,
     silent_event,
+    tells_more,
     withholding_events,
 )
 from resay.apis.reading import as_json, mapping, mappings, number, text
@@ -75,6 +76,12 @@ class _Messages:
 
     def ends(self, event: Event) -> bool:
         return ends_answer(event)
+
+    def tells_more(self, event: Event) -> bool:
+        return tells_more(event)
+
+    def framed(self, event: Event) -> Event:
+        return event
 
     def silent(self, event: Event) -> Event | None:
         return silent_event(event)

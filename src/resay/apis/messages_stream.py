@@ -24,6 +24,7 @@ __all__ = [
     "prompt_tokens",
     "saying_events",
     "silent_event",
+    "tells_more",
     "withholding_events",
 ]
 
@@ -58,6 +59,16 @@ def chunk_of(event: Event) -> Chunk:
 def ends_answer(event: Event) -> bool:
     """Return whether an event ends the answer."""
     return _kind(event) in _LAST
+
+
+def tells_more(event: Event) -> bool:
+    """Return whether an event has words that are no text of the answer."""
+    delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
+    if _kind(event) == _DELTA:
+        return delta.get("type") not in ("signature_delta", "text_delta")
+    if block.get("type") in ("redacted_thinking", "thinking"):
+        return bool(block.get("thinking"))
+    return _kind(event) == _START and block.get("type") != "text"
 
 
 def silent_event(event: Event) -> Event | None:

@@ -31,6 +31,7 @@ from resay.apis.responses_stream import (
     placed_event,
     saying_events,
     silent_event,
+    tells_more,
     withholding_events,
 )
 from resay.providers.base import Chunk, Completion
@@ -91,6 +92,12 @@ class _Responses:
 
     def ends(self, event: Event) -> bool:
         return ends_answer(event)
+
+    def tells_more(self, event: Event) -> bool:
+        return tells_more(event)
+
+    def framed(self, event: Event) -> Event:
+        return event
 
     def silent(self, event: Event) -> Event | None:
         return silent_event(event)

@@ -33,6 +33,7 @@ __all__ = [
     "placed_event",
     "saying_events",
     "silent_event",
+    "tells_more",
     "withholding_events",
 ]
 
@@ -41,6 +42,7 @@ _PART = "response.content_part.added"
 _ITEM = "response.output_item.added"
 _ANSWERED = ("response.completed", "response.incomplete")
 _LAST = frozenset({*_ANSWERED, "response.failed", "error"})
+_WORDLESS = frozenset({"response.created", "response.in_progress", "response.queued", _TEXT})
 _ARGUMENTS = frozenset(
     {"response.custom_tool_call_input.delta", "response.function_call_arguments.delta"}
 )
@@ -77,6 +79,17 @@ def chunk_of(event: Event) -> Chunk:
 def ends_answer(event: Event) -> bool:
     """Return whether an event ends the answer."""
     return _kind(event) in _LAST
+
+
+def tells_more(event: Event) -> bool:
+    """Return whether an event has words that are no text of the answer."""
+    item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
+    if item.get("type") == "reasoning":
+        # Most models keep their thoughts to themselves.
+        return bool(item.get("summary") or item.get("content"))
+    if item or part:
+        return item.get("type") != "message" and not is_text(part)
+    return _kind(event) not in _WORDLESS
 
 
 def silent_event(event: Event) -> Event | None:
@@ -149,7 +162,8 @@ def placed_event(event: Event, position: int) -> Event:
     """Return an event with its number in its stream."""
     if isinstance(event.data, str) or not _kind(event):
         return event
-    if event.data.get("sequence_number") == position:
+    # Not all who speak this API number their events.
+    if event.data.get("sequence_number", position) == position:
         return event
     return Event({**event.data, "sequence_number": position}, event.name)
 

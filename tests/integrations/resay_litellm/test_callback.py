@@ -109,11 +109,12 @@ async def test_a_stored_conversation_is_not_asked_again(guarded, provider):
     assert not provider.requests
 
 
-async def test_of_several_choices_the_first_is_checked(guarded, provider):
+async def test_each_of_several_choices_is_checked(guarded, provider):
     response = await guarded.acompletion(**asked(provider, MADE_UP, n=2))
 
     assert len(response.choices) == 2
-    assert "the first of 2 choices" in verdict_of(response).reason
+    assert all(verdict_of(choice).flagged for choice in response.choices)
+    assert verdict_of(response).flagged
 
 
 async def test_what_goes_wrong_is_an_inconclusive_verdict(guarded, provider, monkeypatch):

@@ -172,16 +172,29 @@ async def test_exit_raise_raises_where_there_is_no_web_server(make_guardrail, ro
         await checked(make_guardrail({**STRICT, **RAISE}), router, ask(MADE_UP))
 
 
-async def test_of_several_choices_the_first_is_checked(make_guardrail, router):
+async def test_each_of_several_choices_is_checked(make_guardrail, router):
     body = ask(MADE_UP, n=3)
     annotated = await checked(make_guardrail(STRICT), router, body)
-    unable = await checked(make_guardrail({**JUDGED, **BLOCK}), router, ask(KNOWN, n=3))
+    withheld = await checked(make_guardrail({**STRICT, **BLOCK}), router, body)
 
-    assert len(annotated.choices) == 3
-    assert "the first of 3 choices" in verdict_of(annotated).reason
-    # What nobody has checked does not pass a policy that withholds.
-    assert not verdict_of(unable).flagged
-    assert len(unable.choices) == 1
+    assert [verdict_of(choice).flagged for choice in annotated.choices] == [True] * 3
+    assert verdict_of(annotated).flagged
+    assert [choice.message.content for choice in withheld.choices] == ["Withheld."] * 3
+    assert [choice.index for choice in withheld.choices] == [0, 1, 2]
+    assert "Zorblatt" not in withheld.model_dump_json()
+
+
+async def test_one_of_several_choices_is_withheld(make_guardrail, router):
+    body = ask(KNOWN, n=2)
+    response = await router.acompletion(**body)
+    response.choices[1].message.content = "It was built by Fenella Marwick in 1612."
+    guardrail = make_guardrail({**JUDGED, **BLOCK})
+    given = await guardrail.async_post_call_success_hook(as_sent(body), None, response)
+
+    assert given.choices[0].message == response.choices[0].message
+    assert given.choices[1].message.content == "Withheld."
+    assert given.hallucination["action"] == "block"
+    assert "Fenella" not in given.model_dump_json()
 
 
 async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provider):
@@ -212,7 +225,7 @@ async def test_what_the_provider_runs_or_keeps_is_not_asked_again(
 
     verdict = verdict_of(given)
     assert verdict.skipped
-    assert "not asked again" in verdict.reason
+    assert "every sample" in verdict.reason
     assert given.choices == response.choices
     assert len(provider.requests) == 1
 
@@ -270,6 +283,29 @@ async def test_a_guard_that_breaks_does_not_lose_the_answer(
     assert (text == "Withheld.") is (on_error == "block")
 
 
+async def test_what_samples_cost_is_counted(make_guardrail, router):
+    for deployment in router.model_list:
+        price = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.001}
+        deployment["litellm_params"] |= price
+    response = await checked(make_guardrail(STRICT), router, ask(MADE_UP))
+
+    usage = verdict_of(response).usage
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    assert usage.cost_usd == pytest.approx(tokens * 0.001)
+
+
+async def test_what_the_provider_says_beside_is_withheld_too(make_guardrail, router):
+    body = ask(MADE_UP)
+    response = await router.acompletion(**body)
+    response.citations = ["Zorblatt, as was said"]
+    response._hidden_params["original_response"] = "Zorblatt"
+    guardrail = make_guardrail({**STRICT, **BLOCK})
+    given = await guardrail.async_post_call_success_hook(as_sent(body), None, response)
+
+    assert "Zorblatt" not in given.model_dump_json()
+    assert "Zorblatt" not in json.dumps(given._hidden_params, default=str)
+
+
 async def test_litellms_logs_hear_of_it_without_a_word(make_guardrail, router):
     body, data = ask(MADE_UP), as_sent(ask(MADE_UP))
     response = await router.acompletion(**body)
@@ -295,7 +331,8 @@ async def test_messages_of_anthropic(make_guardrail, router, provider):
 
     assert verdict_of(annotated).samples == N
     assert annotated["content"] == response["content"]
-    assert withheld["content"] == [{"type": "text", "text": "Withheld."}]
+    assert [block["text"] for block in withheld["content"]] == ["Withheld."]
+    assert withheld["_hidden_params"]["model_id"] == "dep-claude"
     assert withheld["stop_reason"] == "refusal"
     assert "Zorblatt" not in json.dumps({**withheld, "_hidden_params": None})
     main, *samples = sent(provider)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import anyio.to_thread
@@ -62,11 +63,14 @@ def verdict_in(pieces: list[Any]) -> Any:
     return verdict
 
 
-def without_verdict(piece: Any) -> Any:
-    data = as_json(piece)
-    for choice in data["choices"]:
-        choice["delta"]["provider_specific_fields"] = None
-    return data
+def without_verdict(data: dict[str, Any]) -> Any:
+    """Return a piece without its verdict, and without nulls, which the proxy does not send."""
+    choices = [_told({**c, "delta": _told(c["delta"])}) for c in data["choices"]]
+    return {**_told(data), "choices": choices}
+
+
+def _told(data: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in data.items() if v is not None and k != "provider_specific_fields"}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -87,13 +91,8 @@ async def test_every_piece_arrives_and_the_last_has_the_verdict(
     assert marked.choices[0].finish_reason == "stop"
     assert pieces[-1].usage.completion_tokens > 10
     if mode != "hold":
-        assert list(map(without_verdict, pieces)) == [
-            {**p, "choices": [_unmarked(c) for c in p["choices"]]} for p in stream.pieces
-        ]
-
-
-def _unmarked(choice: dict[str, Any]) -> dict[str, Any]:
-    return {**choice, "delta": {**choice["delta"], "provider_specific_fields": None}}
+        given = [without_verdict(as_json(piece)) for piece in pieces]
+        assert given == [without_verdict(piece) for piece in stream.pieces]
 
 
 async def test_only_the_pieces_pass_whose_sentences_are_settled(make_guardrail, router, provider):
@@ -161,6 +160,59 @@ async def test_exit_raise_ends_a_stream_with_an_exception(
     begun = isinstance(caught.value, GuardrailRaisedException)
     assert begun is (mode == "after")
     assert "Zorblatt" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("on_error", ["annotate", "block"])
+async def test_a_check_that_breaks_does_not_lose_the_stream(
+    make_guardrail, router, monkeypatch, mode, on_error
+):
+    async def broken(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("words of the answer")
+
+    monkeypatch.setattr("resay.chain.Chain.run", broken)
+    monkeypatch.setattr("resay.chain.Chain.finish", broken)
+    policy = {**JUDGED, **BLOCK, "stream": mode, "on_error": on_error}
+    pieces, stream = await guarded(make_guardrail(policy), router, ask(KNOWN, **STREAM))
+
+    said = "".join(c["delta"]["content"] or "" for p in stream.pieces for c in p["choices"])
+    verdict = verdict_in(pieces)
+    assert verdict.reason == "the check failed with RuntimeError"
+    assert pieces[-1].choices[0].finish_reason
+    if on_error == "annotate":
+        assert text_of(pieces) == said
+    else:
+        assert text_of(pieces).endswith("Withheld.")
+        assert (text_of(pieces) == "Withheld.") is (mode == "buffer")
+
+
+async def test_a_withheld_stream_is_read_to_its_end(make_guardrail, router):
+    told, ended = asyncio.Event(), asyncio.Event()
+
+    async def coming() -> Any:
+        yield piece(role="assistant", content="It was built by Fenella Marwick. It stands")
+        await told.wait()
+        yield piece("stop", content=" in Oslo.")
+        ended.set()
+
+    guardrail = make_guardrail({**STRICT, **BLOCK, "stream": "hold"})
+    hook = guardrail.async_post_call_streaming_iterator_hook(None, coming(), as_sent(ask(KNOWN)))
+    pieces: list[Any] = []
+    async for each in hook:
+        pieces.append(each)
+        if text_of(pieces) == "Withheld.":
+            told.set()
+
+    assert ended.is_set()
+    assert verdict_in(pieces).flagged
+
+
+async def test_a_stream_that_ends_with_an_error_is_read_to_its_end_first(make_guardrail, router):
+    stream = Recording(await router.acompletion(**ask(MADE_UP, **STREAM)))
+    with suppress(Exception):
+        await read(make_guardrail({**STRICT, **RAISE, "stream": "hold"}), stream, ask(MADE_UP))
+
+    assert stream.pieces[-1]["choices"][0]["finish_reason"] == "stop"
 
 
 async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provider):
@@ -237,14 +289,18 @@ async def _releasing(stream: Any, provider: Any) -> Any:
         yield piece
 
 
-async def test_of_several_choices_the_first_is_checked(make_guardrail, router):
-    pieces, stream = await guarded(make_guardrail(STRICT), router, ask(MADE_UP, **STREAM, n=2))
-    held, _ = await guarded(make_guardrail({**JUDGED, **BLOCK}), router, ask(KNOWN, **STREAM, n=2))
+async def test_each_of_several_choices_is_checked(make_guardrail, router):
+    body = ask(MADE_UP, **STREAM, n=2)
+    pieces, stream = await guarded(make_guardrail({**STRICT, "stream": "after"}), router, body)
+    held, _ = await guarded(make_guardrail({**STRICT, **BLOCK, "stream": "hold"}), router, body)
 
-    assert len(pieces) == len(stream.pieces)
-    assert "the first of 2 choices" in verdict_in(pieces).reason
-    assert {c.index for piece in held for c in piece.choices} == {0}
-    assert "Canberra" in text_of(held)
+    # litellm says of one only that it has ended.
+    assert len(pieces) == len(stream.pieces) + 1
+    for given in (pieces, held):
+        assert [verdict_of(piece).flagged for piece in given if verdict_of(piece)] == [True] * 2
+        assert {c.index for piece in given for c in piece.choices} == {0, 1}
+    assert text_of(held) == "Withheld." * 2
+    assert "Zorblatt" not in "".join(piece.model_dump_json() for piece in held)
 
 
 def piece(reason: str | None = None, **delta: Any) -> Any:
@@ -287,7 +343,9 @@ async def test_a_piece_of_two_sentences_is_cut(make_guardrail, router):
     )
 
     assert text_of(pieces) == text_of(stream)
-    assert pieces[0].choices[0].delta.content.strip() == "Canberra is the capital of Australia."
+    texts = [text for each in pieces if (text := each.choices[0].delta.content)]
+    assert texts[0].strip() == "Canberra is the capital of Australia."
+    assert pieces[0].choices[0].delta.role == "assistant"
     # They are about all of its words.
     assert not any(each.choices[0].logprobs for each in pieces)
     assert not verdict_in(pieces).flagged
@@ -295,9 +353,32 @@ async def test_a_piece_of_two_sentences_is_cut(make_guardrail, router):
 
 async def test_an_unfinished_stream_has_its_verdict_too(make_guardrail, router):
     stream = [piece(role="assistant", content="Canberra is the capital of Australia.")]
-    pieces = await read(make_guardrail(JUDGED), _given(stream), ask(KNOWN, **STREAM))
+    body = ask(KNOWN, **STREAM)
+    passed = await read(make_guardrail(JUDGED), _given(stream), body)
+    made_up = [piece(role="assistant", content="It was built by Fenella Marwick in 1612.")]
+    withheld = await read(make_guardrail({**STRICT, **BLOCK}), _given(made_up), body)
 
-    assert verdict_in(pieces).decision == "consistent"
+    assert verdict_in(passed).decision == "consistent"
+    assert text_of(passed) == text_of(stream)
+    assert verdict_in(withheld).flagged
+    assert text_of(withheld) == "Withheld."
+
+
+async def test_what_a_withheld_stream_cost_is_told(make_guardrail, router):
+    body = ask(MADE_UP, **STREAM, stream_options={"include_usage": True})
+    pieces, stream = await guarded(make_guardrail({**STRICT, **BLOCK}), router, body)
+
+    assert text_of(pieces) == "Withheld."
+    assert as_json(pieces[-1])["usage"] == stream.pieces[-1]["usage"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_is_passed_on_is_the_very_same(make_guardrail, router, mode):
+    stream = [piece(role="assistant", content="Hi. "), piece(content="Ho."), piece("stop")]
+    pieces = await read(make_guardrail({**JUDGED, "stream": mode}), _given(stream), ask(KNOWN))
+
+    same = [given for given in pieces if any(given is each for each in stream)]
+    assert len(same) == 2
 
 
 async def test_other_streams_pass_untouched(make_guardrail, router):
@@ -355,7 +436,8 @@ async def test_a_stream_of_anthropics_is_withheld(make_guardrail, provider, mode
     assert kinds.count("content_block_start") == kinds.count("content_block_stop")
     ending = parsed(given)[-2]
     assert ending["delta"]["stop_reason"] == "refusal"
-    assert ending["usage"] == parsed(raw)[-2]["usage"]
+    # With what the stream's start says of it.
+    assert ending["usage"] == {**ending["usage"], **parsed(raw)[-2]["usage"]}
     assert verdict_of(ending).flagged
     assert _said(given).endswith("Withheld.")
     if mode != "after":
@@ -386,7 +468,7 @@ async def test_a_stream_of_responses_is_withheld(make_guardrail, router, mode):
     assert kinds[-1] == "response.incomplete"
     assert kinds.count("response.output_item.added") == 1
     assert "Zorblatt" not in "".join(each.model_dump_json() for each in given)
-    assert given[-1].response.output[0]["content"][0]["text"] == "Withheld."
+    assert given[-1].response.output[0].content[0].text == "Withheld."
 
 
 async def test_litellms_logs_hear_of_a_stream(make_guardrail, router):

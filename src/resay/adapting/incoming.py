@@ -1,44 +1,40 @@
-"""A stream of the proxy's, read once and kept for all who look at it."""
+"""The events of a stream, read once and kept for all who look at them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any
 
-from resay_litellm._shape import Wire
+from resay.apis import Event
 
-__all__ = ["Relay"]
+__all__ = ["Incoming"]
 
 
-class Relay:
+class Incoming:
     """Reads a stream in a task of its own.
 
     Whoever looks at it may be cancelled, at a deadline for example, and the stream goes on: an
     answer that is on its way is not lost with its check.
 
     Args:
-        first: The first thing that came.
-        stream: The rest of it.
-        wire: What reads it.
+        stream: The stream. It is closed in the end.
 
     Attributes:
-        seen: The pieces so far.
-        failure: What broke the stream, if anything did.
+        seen: Its events so far.
+        failure: What broke it, if anything did.
     """
 
-    def __init__(self, first: Any, stream: AsyncIterator[Any], wire: Wire) -> None:
-        self.wire = wire
-        self.seen: list[Any] = []
+    def __init__(self, stream: AsyncGenerator[Event]) -> None:
+        self.seen: list[Event] = []
         self.failure: Exception | None = None
-        self._first = first
         self._stream = stream
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._over = False
 
-    async def __aenter__(self) -> Relay:
+    async def __aenter__(self) -> Incoming:
         self._task = asyncio.create_task(self._read())
         return self
 
@@ -51,40 +47,39 @@ class Relay:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        await self._stream.aclose()
 
     async def _read(self) -> None:
         try:
-            self._take(self.wire.feed(self._first))
-            async for raw in self._stream:
-                self._take(self.wire.feed(raw))
-            self._take(self.wire.finish())
+            async with aclosing(self._stream):
+                async for event in self._stream:
+                    self.seen.append(event)
+                    self._tell()
         except Exception as error:
             self.failure = error
         finally:
             self._over = True
-            self._changed.set()
+            self._tell()
 
-    def _take(self, pieces: list[Any]) -> None:
-        self.seen.extend(pieces)
+    def _tell(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    @property
-    def text(self) -> str:
-        """The text so far."""
-        return "".join(self.wire.chunk(piece).text for piece in self.seen)
-
-    async def pieces(self, position: int = 0) -> AsyncGenerator[Any]:
-        """Yield the pieces from a position on, until the stream ends.
+    async def events(self) -> AsyncGenerator[Event]:
+        """Yield the events from the first on, until the stream ends.
 
         Raises:
             Exception: What broke the stream, as it is.
         """
+        position = 0
         while True:
             changed = self._changed
             while position < len(self.seen):
                 yield self.seen[position]
                 position += 1
+            # Read while this waited for its own reader.
+            if changed.is_set():
+                continue
             if self.failure is not None:
                 raise self.failure
             if self._over:
@@ -97,5 +92,5 @@ class Relay:
         Raises:
             Exception: What broke the stream, as it is.
         """
-        async for _ in self.pieces(len(self.seen)):
+        async for _ in self.events():
             pass
