@@ -95,6 +95,7 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
 	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
 	$(BIN)/resay bench latency
+	$(BIN)/resay bench clients
 	$(BIN)/resay bench chaos
 
 clean:
