@@ -11,7 +11,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 from resay.adapting import PolicyLike
 from resay.errors import ConfigurationError
 from resay_openai._async import Async
-from resay_openai._guarded import Guarded
+from resay_openai._guarded import Guarded, guarded_as
 from resay_openai._sync import Sync
 
 __all__ = [
@@ -112,12 +112,7 @@ def guard_client(client: C, policy: PolicyLike = None) -> C:
         raise ConfigurationError(
             f"guard_client takes a client of OpenAI's SDK, not {type(client).__name__!r}"
         )
-    kind = _guarded_class(type(client))
-    # Constructors of subclasses take what they like, so the client has to copy itself.
-    guarded: Any = object.__new__(kind)
-    guarded.__dict__ |= client.copy().__dict__
-    guarded._take(policy)  # noqa: SLF001 - it is one of ours
-    return guarded
+    return guarded_as(_guarded_class(type(client)), client.copy(), policy)
 
 
 @cache

@@ -12,7 +12,7 @@ from resay.apis import Api, Request
 from resay.guard import Guard
 from resay_openai._requests import Relays, body_of, relays_of
 
-__all__ = ["Guarded"]
+__all__ = ["Guarded", "guarded_as"]
 
 
 class Guarded:
@@ -46,7 +46,10 @@ class Guarded:
 
         def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
             further = {"policy": self._guard, **(_extra_kwargs or {})}
-            return super().copy(_extra_kwargs=further, **kwargs)
+            copied = super().copy(_extra_kwargs=further, **kwargs)
+            # A class of somebody's own may make a copy as it was without us.
+            known = isinstance(copied, Guarded)
+            return copied if known else guarded_as(type(self), copied, further["policy"])
 
         with_options = copy
 
@@ -57,3 +60,17 @@ class Guarded:
             return None
         body = body_of(options)
         return None if body is None else (*known, known[1].read(body))
+
+
+def guarded_as(kind: type[Any], client: Any, policy: PolicyLike) -> Any:
+    """Make a guarded client of what another has become.
+
+    Args:
+        kind: Its class. Constructors of subclasses take what they like, so none is called.
+        client: The other, which nobody uses from now on.
+        policy: The policy.
+    """
+    guarded: Any = object.__new__(kind)
+    guarded.__dict__ |= client.__dict__
+    guarded._take(policy)  # noqa: SLF001 - it is one of ours
+    return guarded

@@ -455,6 +455,9 @@ async def test_any_client_can_be_guarded(provider) -> None:
         assert isinstance(guarded, Mine)
         assert verdict_of(chat(guarded, MADE_UP)).flagged
         assert verdict_of(chat(client, MADE_UP)) is None
+        other = guarded.with_options()
+        assert (type(other), other.place) == (type(guarded), provider.base_url)
+        assert verdict_of(chat(other, MADE_UP)).flagged
 
 
 async def test_a_guarded_client_is_not_guarded_twice(make, done, provider) -> None:
