@@ -120,7 +120,7 @@ def test_expected_holds_on_average_and_is_tight(smooth, target, threshold):
 @pytest.mark.parametrize("kind", ["fpr", "recall"])
 def test_expected_holds_for_sentences_with_the_response_as_unit(smooth, kind):
     target = Target("sentence", kind, ALPHA if kind == "fpr" else 1 - ALPHA)
-    rates = simulate(smooth, target, Guarantee("expected"), Threshold(), count=200)
+    rates = simulate(smooth, target, Guarantee("expected"), Threshold(), count=200, draws=1000)
     assert rates.mean() <= ALPHA + 4 * deviation(rates)
     # At least 60 of 200 have such sentences.
     assert rates.mean() >= ALPHA - 2 / 61 - 4 * deviation(rates)
@@ -143,8 +143,8 @@ def test_probable_holds_in_the_stated_share_and_is_tight(smooth, target, thresho
 @pytest.mark.parametrize("kind", ["fpr", "recall"])
 def test_probable_holds_for_sentences_and_is_no_threshold_of_one(smooth, kind):
     target = Target("sentence", kind, ALPHA if kind == "fpr" else 1 - ALPHA)
-    rates = simulate(smooth, target, Guarantee(), Threshold(), count=400, draws=1000)
-    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / 1000)
+    rates = simulate(smooth, target, Guarantee(), Threshold(), count=400, draws=500)
+    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / 500)
     # The bound of Hoeffding and Bentkus is wide, but with so many responses not this wide.
     assert rates.mean() >= 0.35 * ALPHA
 
