@@ -37,7 +37,8 @@ test: $(VENV)/.dev
 MATRIX := .venv-matrix
 MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
 MATRIX_TESTED = tests/integrations
-MATRIX_TOOLS := hypothesis jsonschema opentelemetry-sdk pytest pytest-asyncio pytest-timeout pytest-xdist
+# litellm's responses and tool calls import mcp, which it does not ask for itself.
+MATRIX_TOOLS := hypothesis jsonschema mcp opentelemetry-sdk pytest pytest-asyncio pytest-timeout pytest-xdist
 MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
 	llama-index-llms-openai-like
