@@ -6,36 +6,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel
 
-__all__ = ["ASYNC_SHAPES", "SYNC_SHAPES", "Founding", "observed"]
+from conformance_kit import LOOK_UP, QUESTION, Founding
 
-QUESTION = "What is Canberra?"
+__all__ = ["ASYNC_SHAPES", "SYNC_SHAPES"]
+
 ASKED: Any = [{"role": "user", "content": QUESTION}]
 MODEL = "simulated"
-LOOK_UP = {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}
 TOOLS: Any = [{"type": "function", "function": {"name": "look_up", "parameters": LOOK_UP}}]
 FLAT_TOOLS: Any = [{"type": "function", "name": "look_up", "parameters": LOOK_UP, "strict": False}]
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
-
-# Numbers and times that the provider gives anew.
-_NEW = ("id", "created", "created_at", "completed_at", "item_id", "_request_id", "hallucination")
-
-
-class Founding(BaseModel):
-    name: str
-    year: int
-
-
-def observed(value: Any) -> Any:
-    """Return what a user can see of a value, without what differs from call to call."""
-    if isinstance(value, BaseModel):
-        return type(value).__qualname__, observed(value.model_dump())
-    if isinstance(value, dict):
-        return {key: observed(item) for key, item in value.items() if key not in _NEW}
-    if isinstance(value, (list, tuple)):
-        return [observed(item) for item in value]
-    return value
 
 
 def create(client: OpenAI) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
+from resay.apis import responses_stream
 from resay.apis.base import Api, Body, Event, Outcome, Request
+from resay.apis.one_answer import OneAnswerApi
 from resay.apis.reading import text
 from resay.apis.responses_output import (
     KEY,
@@ -22,19 +22,8 @@ from resay.apis.responses_request import (
     read_request,
     sample_request,
 )
-from resay.apis.responses_stream import (
-    chunk_of,
-    ending_events,
-    ends_answer,
-    event_without_logprobs,
-    noting_events,
-    placed_event,
-    saying_events,
-    silent_event,
-    tells_more,
-    withholding_events,
-)
-from resay.providers.base import Chunk, Completion
+from resay.apis.responses_stream import event_without_logprobs, placed_event
+from resay.providers.base import Completion
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -44,9 +33,10 @@ __all__ = ["RESPONSES"]
 _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 
-class _Responses:
+class _Responses(OneAnswerApi):
+    _events = responses_stream
+    _key = KEY
     path = "/responses"
-    takes_n = False
     gives_logprobs = True
 
     def read(self, body: Body) -> Request:
@@ -81,42 +71,8 @@ class _Responses:
     def usage(self, response: Body) -> Usage:
         return usage_in(response) or Usage(1, cost_usd=None)
 
-    def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        (outcome,) = outcomes
-        if outcome.message is None:
-            return {**response, KEY: outcome.data}
-        return withheld_response(response, outcome.message, outcome)
-
-    def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
-        return ((0, chunk_of(event)),)
-
-    def ends(self, event: Event) -> bool:
-        return ends_answer(event)
-
-    def tells_more(self, event: Event) -> bool:
-        return tells_more(event)
-
-    def framed(self, event: Event) -> Event:
-        return event
-
-    def silent(self, event: Event) -> Event | None:
-        return silent_event(event)
-
-    def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
-        return noting_events(seen, text) if whole else saying_events(seen, text)
-
-    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
-        return ending_events(held, outcomes.get(0))
-
-    def withholding(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        return withholding_events(seen, shown, outcome)
-
-    def apart(self, event: Event) -> list[tuple[int, Event]]:
-        return [(0, event)]
-
-    def together(self, event: Event, place: int) -> Event:
-        del place
-        return event
+    def _withheld(self, response: Body, message: str, outcome: Outcome) -> Body:
+        return withheld_response(response, message, outcome)
 
     def placed(self, event: Event, position: int) -> Event:
         return placed_event(event, position)

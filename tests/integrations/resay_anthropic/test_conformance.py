@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import Any
 
 import anthropic
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
-from pydantic import BaseModel
 
-from known_world import WORLD
+from conformance_kit import LOOK_UP, POLICY, QUESTION, Founding, Sdk, Seen
 from resay.testing import (
     CutConnection,
     Fault,
@@ -19,6 +19,7 @@ from resay.testing import (
     MalformedJson,
     RateLimited,
     Refused,
+    RequestRecord,
     ServerError,
     SimulatedProvider,
 )
@@ -26,42 +27,16 @@ from resay_anthropic import guard_client
 
 pytestmark = pytest.mark.anyio
 
-# The main call first, so that the provider answers it as it answers the plain client.
-POLICY = {
-    "chain": [{"method": "ngram"}],
-    "sampling": {"max": 2, "start": "after"},
-    "stream": "after",
-}
-QUESTION = "What is Canberra?"
 ASKED: Any = {
     "model": "simulated",
     "max_tokens": 300,
     "messages": [{"role": "user", "content": QUESTION}],
 }
-PLACE = {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}
-TOOL: Any = {"name": "look_up", "description": "Look a place up.", "input_schema": PLACE}
+TOOL: Any = {"name": "look_up", "description": "Look a place up.", "input_schema": LOOK_UP}
 IMAGE: Any = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
 }
-# What the provider gives anew each time.
-NEW = ("id", "_request_id", "request_id", "tool_use_id", "created_at", "hallucination")
-
-
-class Founding(BaseModel):
-    name: str
-    year: int
-
-
-def observed(value: Any) -> Any:
-    """Return what a user can see of a value, without what differs from call to call."""
-    if isinstance(value, BaseModel):
-        return type(value).__qualname__, observed(value.model_dump())
-    if isinstance(value, dict):
-        return {key: observed(item) for key, item in value.items() if key not in NEW}
-    if isinstance(value, (list, tuple)):
-        return [observed(item) for item in value]
-    return value
 
 
 def create(client: Any) -> Any:
@@ -266,20 +241,6 @@ ASYNC_SHAPES: list[Callable[[Any], Awaitable[Any]]] = [
 ]  # fmt: skip
 
 
-class Seen:
-    """What came of a call: what it gave or raised, and how often the main call was sent."""
-
-    def __init__(self, outcome: Any, provider: SimulatedProvider) -> None:
-        self.outcome = outcome
-        # Samples are sent without what says whose request it is, and never as a stream.
-        self.asked = [
-            (request.path, request.body, request.headers.get("x-stainless-retry-count"))
-            for request in provider.requests
-            if request.headers.get("x-main") or "messages" not in request.path
-        ]
-        self.requests = len(provider.requests)
-
-
 class Marking(anthropic.Middleware):
     """Marks what the SDK sends for its caller: what a guard sends besides has no key."""
 
@@ -296,62 +257,55 @@ def _marked(request: Any) -> Any:
     return request.copy(headers={**request.headers, "x-main": "yes"})
 
 
-def raised(error: Exception) -> Any:
-    body = getattr(error, "body", None)
-    return type(error).__qualname__, getattr(error, "status_code", None), observed(body)
-
-
-def settings(provider: SimulatedProvider, http: Any, **further: Any) -> dict[str, Any]:
+def arguments(provider: SimulatedProvider, http: Any, settings: dict[str, Any]) -> dict[str, Any]:
     # Certificates take long to load, and loopback has none.
     known = {"base_url": provider.root_url, "api_key": "simulated"}
-    return {**known, "http_client": http(verify=False), **further}
+    return {**known, "http_client": http(verify=False), "middleware": [Marking()], **settings}
 
 
-def run(shape: Callable[[Any], Any], faults: Iterable[Fault], policy: Any, **kwargs: Any) -> Seen:
-    with SimulatedProvider(seed=3, world=WORLD, faults=faults) as provider:
-        given = settings(provider, anthropic.DefaultHttpxClient, **kwargs)
-        with Anthropic(**given, middleware=[Marking()]) as bare:
-            client = bare if policy is None else guard_client(bare, policy)
-            try:
-                outcome = observed(shape(client))
-            except Exception as error:
-                outcome = raised(error)
-        return Seen(outcome, provider)
+@contextmanager
+def opened(provider: SimulatedProvider, policy: Any, **settings: Any) -> Generator[Anthropic]:
+    with Anthropic(**arguments(provider, anthropic.DefaultHttpxClient, settings)) as bare:
+        yield bare if policy is None else guard_client(bare, policy)
 
 
-async def arun(
-    shape: Callable[[Any], Awaitable[Any]], faults: Iterable[Fault], policy: Any, **kwargs: Any
-) -> Seen:
-    with SimulatedProvider(seed=3, world=WORLD, faults=faults) as provider:
-        given = settings(provider, anthropic.DefaultAsyncHttpxClient, **kwargs)
-        async with AsyncAnthropic(**given, middleware=[Marking()]) as bare:
-            client = bare if policy is None else guard_client(bare, policy)
-            try:
-                outcome = observed(await shape(client))
-            except Exception as error:
-                outcome = raised(error)
-        return Seen(outcome, provider)
+@asynccontextmanager
+async def opened_async(
+    provider: SimulatedProvider, policy: Any, **settings: Any
+) -> AsyncGenerator[AsyncAnthropic]:
+    http = anthropic.DefaultAsyncHttpxClient
+    async with AsyncAnthropic(**arguments(provider, http, settings)) as bare:
+        yield bare if policy is None else guard_client(bare, policy)
+
+
+def is_main(request: RequestRecord) -> bool:
+    # Samples are sent without what says whose request it is, and never as a stream.
+    return bool(request.headers.get("x-main")) or "messages" not in request.path
+
+
+SDK = Sdk(
+    opened,
+    opened_async,
+    is_main,
+    new=("id", "_request_id", "request_id", "tool_use_id", "created_at", "hallucination"),
+    repeats_messages=False,
+)
 
 
 @cache
 def plain(shape: Callable[[Any], Any]) -> Seen:
-    return run(shape, [], None)
-
-
-def assert_same(ours: Seen, theirs: Seen) -> None:
-    assert ours.outcome == theirs.outcome
-    assert ours.asked == theirs.asked
+    return SDK.run(shape, [], None)
 
 
 @pytest.mark.parametrize("mode", ["after", "buffer"])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_a_call(shape: Callable[[Any], Any], mode: str) -> None:
-    assert_same(run(shape, [], {**POLICY, "stream": mode}), plain(shape))
+    assert SDK.run(shape, [], {**POLICY, "stream": mode}) == plain(shape)
 
 
 @pytest.mark.parametrize("shape", ASYNC_SHAPES, ids=lambda shape: shape.__name__)
 async def test_an_async_call(shape: Callable[[Any], Awaitable[Any]]) -> None:
-    assert_same(await arun(shape, [], POLICY), await arun(shape, [], None))
+    assert await SDK.arun(shape, [], POLICY) == await SDK.arun(shape, [], None)
 
 
 FAULTS = {
@@ -372,25 +326,25 @@ LIMITS = {"timeout": 0.2, "max_retries": 2}
 @pytest.mark.parametrize("shape", [create, stream], ids=lambda s: s.__name__)
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 def test_trouble(faults: list[Fault], shape: Callable[[Any], Any]) -> None:
-    assert_same(run(shape, faults, POLICY, **LIMITS), run(shape, faults, None, **LIMITS))
+    assert SDK.run(shape, faults, POLICY, **LIMITS) == SDK.run(shape, faults, None, **LIMITS)
 
 
 @pytest.mark.parametrize("shape", [acreate, astream], ids=lambda s: s.__name__)
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 async def test_async_trouble(faults: list[Fault], shape: Callable[[Any], Awaitable[Any]]) -> None:
-    ours = await arun(shape, faults, POLICY, **LIMITS)
-    assert_same(ours, await arun(shape, faults, None, **LIMITS))
+    ours = await SDK.arun(shape, faults, POLICY, **LIMITS)
+    assert ours == await SDK.arun(shape, faults, None, **LIMITS)
 
 
 def test_too_slow() -> None:
     limits = {"timeout": 0.2, "max_retries": 0}
-    assert_same(run(create, [Hang()], POLICY, **limits), run(create, [Hang()], None, **limits))
+    assert SDK.run(create, [Hang()], POLICY, **limits) == SDK.run(create, [Hang()], None, **limits)
 
 
 def test_a_body_that_is_cut_off_while_it_is_read() -> None:
     faults = [CutConnection(first=1)]
-    assert_same(run(streaming_response, faults, POLICY), run(streaming_response, faults, None))
+    assert SDK.run(streaming_response, faults, POLICY) == SDK.run(streaming_response, faults, None)
 
 
 def test_the_guard_was_at_work() -> None:
-    assert run(create, [], POLICY).requests == plain(create).requests + 2
+    assert SDK.run(create, [], POLICY).requests == plain(create).requests + 2

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from known_world import WORLD
+from conformance_kit import POLICY, Sdk
 from openai_shapes import (
     ASYNC_SHAPES,
     SYNC_SHAPES,
@@ -17,7 +17,6 @@ from openai_shapes import (
     arespond,
     astream,
     create,
-    observed,
     respond,
     respond_helper,
     stream,
@@ -31,95 +30,58 @@ from resay.testing import (
     MalformedJson,
     RateLimited,
     Refused,
+    RequestRecord,
     ServerError,
     SimulatedProvider,
 )
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 
-# The main call first, so that the provider answers it as it answers the plain client.
-POLICY = {
-    "chain": [{"method": "ngram"}],
-    "sampling": {"max": 2, "start": "after"},
-    "stream": "after",
-}
-
 pytestmark = pytest.mark.anyio
 
 
-class Seen:
-    """What came of a call: what it gave or raised, and what was asked for it."""
-
-    def __init__(self, outcome: Any, provider: SimulatedProvider) -> None:
-        self.outcome = outcome
-        # Samples are asked for with `n` or without keeping them, and never as a stream.
-        self.asked = [
-            (request.path, request.body, request.headers.get("x-stainless-retry-count"))
-            for request in provider.requests
-            if (request.body or {}).get("n") != 2 and (request.body or {}).get("store", True)
-        ]
-        self.requests = len(provider.requests)
+def arguments(provider: SimulatedProvider, settings: dict[str, Any]) -> dict[str, Any]:
+    return {"base_url": provider.base_url, "api_key": "simulated", **settings}
 
 
-def raised(error: Exception) -> Any:
-    body = getattr(error, "body", None)
-    return type(error).__qualname__, getattr(error, "status_code", None), str(error), body
+def opened(provider: SimulatedProvider, policy: Any, **settings: Any) -> OpenAI:
+    given = arguments(provider, settings)
+    return OpenAI(**given) if policy is None else GuardedOpenAI(policy=policy, **given)
 
 
-def settings(provider: SimulatedProvider, **further: Any) -> dict[str, Any]:
-    return {"base_url": provider.base_url, "api_key": "simulated", **further}
+def opened_async(provider: SimulatedProvider, policy: Any, **settings: Any) -> AsyncOpenAI:
+    given = arguments(provider, settings)
+    return AsyncOpenAI(**given) if policy is None else GuardedAsyncOpenAI(policy=policy, **given)
 
 
-def run(
-    shape: Callable[[OpenAI], Any], faults: Iterable[Fault], policy: Any, **kwargs: Any
-) -> Seen:
-    with SimulatedProvider(seed=3, world=WORLD, faults=faults) as provider:
-        given = settings(provider, **kwargs)
-        client = OpenAI(**given) if policy is None else GuardedOpenAI(policy=policy, **given)
-        with client:
-            try:
-                outcome = observed(shape(client))
-            except Exception as error:
-                outcome = raised(error)
-        return Seen(outcome, provider)
+def is_main(request: RequestRecord) -> bool:
+    # Samples are asked for with `n` or without keeping them, and never as a stream.
+    body = request.body or {}
+    return body.get("n") != 2 and body.get("store", True)
 
 
-async def arun(
-    shape: Callable[[AsyncOpenAI], Awaitable[Any]],
-    faults: Iterable[Fault],
-    policy: Any,
-    **kwargs: Any,
-) -> Seen:
-    with SimulatedProvider(seed=3, world=WORLD, faults=faults) as provider:
-        given = settings(provider, **kwargs)
-        kind: Any = AsyncOpenAI if policy is None else GuardedAsyncOpenAI
-        async with kind(**given, **({} if policy is None else {"policy": policy})) as client:
-            try:
-                outcome = observed(await shape(client))
-            except Exception as error:
-                outcome = raised(error)
-        return Seen(outcome, provider)
-
-
-def assert_same(ours: Seen, plain: Seen) -> None:
-    assert ours.outcome == plain.outcome
-    # How large a body is depends on how its JSON is spaced, which nobody compares.
-    assert ours.asked == plain.asked
+SDK = Sdk(
+    opened,
+    opened_async,
+    is_main,
+    new=("id", "created", "created_at", "completed_at", "item_id", "_request_id", "hallucination"),
+    repeats_messages=True,
+)
 
 
 @pytest.mark.parametrize("shape", SYNC_SHAPES, ids=lambda shape: shape.__name__)
 def test_a_call(shape: Callable[[OpenAI], Any]) -> None:
-    assert_same(run(shape, [], POLICY), run(shape, [], None))
+    assert SDK.run(shape, [], POLICY) == SDK.run(shape, [], None)
 
 
 @pytest.mark.parametrize("shape", ASYNC_SHAPES, ids=lambda shape: shape.__name__)
 async def test_an_async_call(shape: Callable[[AsyncOpenAI], Awaitable[Any]]) -> None:
-    assert_same(await arun(shape, [], POLICY), await arun(shape, [], None))
+    assert await SDK.arun(shape, [], POLICY) == await SDK.arun(shape, [], None)
 
 
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 @pytest.mark.parametrize("shape", [stream_helper, stream_tools, respond_helper])
 def test_what_a_stream_that_is_held_adds_up_to(shape: Callable[[OpenAI], Any], mode: str) -> None:
-    ours, plain = run(shape, [], POLICY | {"stream": mode}), run(shape, [], None)
+    ours, plain = SDK.run(shape, [], POLICY | {"stream": mode}), SDK.run(shape, [], None)
     assert ours.outcome[-1] == plain.outcome[-1]
     assert ours.asked == plain.asked
 
@@ -158,7 +120,7 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 def test_trouble(faults: list[Fault], shape: Callable[[OpenAI], Any]) -> None:
     limits = limits_for(faults)
-    assert_same(run(shape, faults, POLICY, **limits), run(shape, faults, None, **limits))
+    assert SDK.run(shape, faults, POLICY, **limits) == SDK.run(shape, faults, None, **limits)
 
 
 @pytest.mark.parametrize("shape", ATROUBLED, ids=lambda shape: shape.__name__)
@@ -167,12 +129,12 @@ async def test_async_trouble(
     faults: list[Fault], shape: Callable[[AsyncOpenAI], Awaitable[Any]]
 ) -> None:
     limits = limits_for(faults)
-    ours = await arun(shape, faults, POLICY, **limits)
-    assert_same(ours, await arun(shape, faults, None, **limits))
+    ours = await SDK.arun(shape, faults, POLICY, **limits)
+    assert ours == await SDK.arun(shape, faults, None, **limits)
 
 
 def test_the_guarded_client_did_ask_for_samples() -> None:
-    ours, plain = run(create, [], POLICY), run(create, [], None)
+    ours, plain = SDK.run(create, [], POLICY), SDK.run(create, [], None)
     assert ours.requests > plain.requests
 
 
