@@ -15,10 +15,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from resay.importing import name_of
 from resay.passage import Passage
 from resay.query import Query
 from resay.strict import Strict
-from resay.when.calling import Decide, asks, name_of, resolve
+from resay.when.calling import Decide, asks, resolve
 from resay.when.gate import nothing_to_check
 
 __all__ = ["Role", "When"]

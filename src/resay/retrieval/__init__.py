@@ -1,0 +1,50 @@
+"""Where trusted text is found."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from resay.retrieval.base import PreparesRetrieval, Retriever
+from resay.retrieval.config import (
+    FolderConfig,
+    FunctionConfig,
+    QdrantConfig,
+    RetrieverConfig,
+    open_retriever,
+    retriever_configs,
+)
+from resay.retrieval.function import AdaptedRetriever, as_retriever
+
+if TYPE_CHECKING:
+    from resay.retrieval.folder import FolderRetriever
+    from resay.retrieval.folder_index import IndexReport, Skipped, index_folder
+
+__all__ = [
+    "AdaptedRetriever",
+    "FolderConfig",
+    "FolderRetriever",
+    "FunctionConfig",
+    "IndexReport",
+    "PreparesRetrieval",
+    "QdrantConfig",
+    "Retriever",
+    "RetrieverConfig",
+    "Skipped",
+    "as_retriever",
+    "index_folder",
+    "open_retriever",
+    "retriever_configs",
+]
+
+_HOMES = {
+    "FolderRetriever": "folder",
+    "IndexReport": "folder_index",
+    "Skipped": "folder_index",
+    "index_folder": "folder_index",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded on first use: policies are read by many who search no folder, and some have no SQLite.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,47 @@
+"""What a retriever is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from resay.documents import Document
+
+__all__ = ["PreparesRetrieval", "Retriever"]
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds trusted text. It may be used from any number of concurrent requests.
+
+    Where `retrieve` takes a keyword `tenant` too, it is given on whose behalf the request is, or
+    None: for collections with documents that not everybody may see.
+    """
+
+    async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
+        """Find documents.
+
+        Args:
+            query: What to search for, in words.
+            k: How many documents are wanted at the most, at least 1.
+
+        Returns:
+            The documents that fit best, best first; none where nothing fits.
+
+        Raises:
+            Exception: The search failed; whoever asked goes on without it.
+        """
+        ...
+
+
+@runtime_checkable
+class PreparesRetrieval(Protocol):
+    """A retriever that has something to open or to read before its first use."""
+
+    async def prepare(self) -> None:
+        """Do what the first search would otherwise wait for.
+
+        Raises:
+            ConfigurationError: It cannot be had as configured.
+        """
+        ...

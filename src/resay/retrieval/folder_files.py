@@ -1,0 +1,291 @@
+"""The files of a folder that can be searched, and the chunks in them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from resay.errors import ConfigurationError, MissingDependencyError
+from resay.optional import load_optional
+from resay.retrieval.chunks import Chunk, split_markdown, split_text
+
+__all__ = [
+    "Content",
+    "Excerpt",
+    "Found",
+    "Skipped",
+    "UnreadableError",
+    "excerpts",
+    "find_files",
+    "read",
+]
+
+_MARKDOWN = (".md", ".markdown")
+_TEXT = (".txt", ".rst")
+_PDF = ".pdf"
+_SUFFIXES = (*_MARKDOWN, *_TEXT, _PDF)
+# Fonts have one glyph for several letters, and PDF files then say which glyph.
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
+# Two changes within one tick of a file system's clock look the same; the coarsest ticks in 2 s.
+_TICK_NS = 2_000_000_000
+_UNSETTLED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is not searched.
+
+    Attributes:
+        path: Where it is, seen from the folder.
+        reason: Why.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that may be searched.
+
+    Attributes:
+        path: Where it is, seen from the folder, with forward slashes.
+        file: Where it is.
+        size: How many bytes it has.
+        mtime_ns: When it was changed, in nanoseconds since the epoch.
+    """
+
+    path: str
+    file: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A chunk with its text.
+
+    Attributes:
+        chunk: Where it is.
+        text: What it says.
+        page: The page of a PDF file it is on, from 1, in whose text the chunk's offsets count; None
+            for other files.
+    """
+
+    chunk: Chunk
+    text: str = field(repr=False)
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file.
+
+    Attributes:
+        data: They.
+        size: How many.
+        mtime_ns: When they were changed last; -1 where that is so short ago that a later change
+            could bear the same time.
+        digest: Their SHA-256.
+    """
+
+    data: bytes = field(repr=False)
+    size: int
+    mtime_ns: int
+    digest: bytes = field(repr=False)
+
+
+class UnreadableError(Exception):
+    """There is no text to be had from a file.
+
+    Attributes:
+        lasting: Whether it will be so until the file changes.
+    """
+
+    def __init__(self, reason: str, *, lasting: bool) -> None:
+        super().__init__(reason)
+        self.lasting = lasting
+
+
+def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped]]:
+    """Find the files of a folder and its subfolders.
+
+    Hidden ones are none of them. A link counts where it leads to something in the folder that is
+    not found under its own name.
+
+    Args:
+        folder: The folder.
+        leave_out: A file that is none of them.
+
+    Returns:
+        The files, by path, and what cannot be looked at.
+
+    Raises:
+        ConfigurationError: There is no such folder, or it cannot be read.
+    """
+    root = Path(os.path.realpath(folder))
+    search = _Search(root, seen={os.path.realpath(leave_out)})
+    try:
+        search.enter(root)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot search the folder {str(folder)!r}: {error.strerror}; name one that is there"
+            " and can be read"
+        ) from error
+    # Only then the links, so that what they lead to keeps its own name.
+    while search.links:
+        search.follow(search.links.pop(0))
+    return sorted(search.found, key=lambda found: found.path), search.skipped
+
+
+class _Search:
+    """One walk through a folder."""
+
+    def __init__(self, root: Path, seen: set[str]) -> None:
+        self._root = root
+        self._seen = seen
+        self.links: list[Path] = []
+        self.found: list[Found] = []
+        self.skipped: list[Skipped] = []
+
+    def enter(self, folder: Path) -> None:
+        """Look at what is in a folder, and in those below it."""
+        self._seen.add(os.path.realpath(folder))
+        with os.scandir(folder) as entries:
+            visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: e.name)
+        for entry in visible:
+            path = folder / entry.name
+            if entry.is_symlink():
+                self.links.append(path)
+            elif entry.is_dir():
+                self._try(self.enter, path)
+            else:
+                self._try(self._add, path)
+
+    def follow(self, link: Path) -> None:
+        """Look at what a link leads to, if that is in the folder and was not seen before."""
+        target = os.path.realpath(link)
+        if target in self._seen or not Path(target).is_relative_to(self._root):
+            return
+        self._try(self.enter if Path(target).is_dir() else self._add, link)
+
+    def _try(self, look: Any, path: Path) -> None:
+        try:
+            look(path)
+        except OSError as error:
+            self.skipped.append(Skipped(self._name(path), str(error.strerror)))
+
+    def _add(self, path: Path) -> None:
+        if path.suffix.lower() not in _SUFFIXES:
+            return
+        status = path.stat()
+        target = os.path.realpath(path)
+        if not stat.S_ISREG(status.st_mode) or target in self._seen:
+            return
+        self._seen.add(target)
+        name = self._name(path)
+        if name != path.relative_to(self._root).as_posix():
+            self.skipped.append(Skipped(name, "its name is not valid Unicode"))
+        else:
+            self.found.append(Found(name, path, status.st_size, status.st_mtime_ns))
+
+    def _name(self, path: Path) -> str:
+        return os.fsencode(path.relative_to(self._root).as_posix()).decode(errors="replace")
+
+
+def read(found: Found, now_ns: int) -> Content:
+    """Read a file.
+
+    Args:
+        found: The file.
+        now_ns: The time, in nanoseconds since the epoch.
+
+    Raises:
+        UnreadableError: It cannot be read.
+    """
+    try:
+        with found.file.open("rb") as file:
+            status = os.fstat(file.fileno())
+            data = file.read()
+    except OSError as error:
+        raise UnreadableError(str(error.strerror), lasting=False) from error
+    settled = status.st_mtime_ns < now_ns - _TICK_NS
+    return Content(
+        data,
+        len(data),
+        status.st_mtime_ns if settled else _UNSETTLED,
+        hashlib.sha256(data).digest(),
+    )
+
+
+def excerpts(path: str, data: bytes) -> Iterator[Excerpt]:
+    """Divide the bytes of a file into chunks.
+
+    Args:
+        path: What the file is called.
+        data: What is in it.
+
+    Raises:
+        UnreadableError: There is no text to be had from it.
+    """
+    name = PurePosixPath(path)
+    suffix = name.suffix.lower()
+    if suffix == _PDF:
+        yield from _pages(data, name.stem)
+        return
+    text = _decoded(data)
+    split = split_markdown if suffix in _MARKDOWN else split_text
+    for chunk in split(text, title=name.stem):
+        yield Excerpt(chunk, text[chunk.start : chunk.end])
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError("it is not UTF-8 text; save it as UTF-8", lasting=True) from error
+
+
+def _pages(data: bytes, title: str) -> Iterator[Excerpt]:
+    texts = _page_texts(data)
+    if not any(text.strip() for text in texts):
+        raise UnreadableError(
+            "there is no text in it; if it is a scan, run text recognition (OCR) over it",
+            lasting=True,
+        )
+    for number, text in enumerate(texts, 1):
+        for chunk in split_text(text, title=title):
+            yield Excerpt(chunk, text[chunk.start : chunk.end], number)
+
+
+def _page_texts(data: bytes) -> list[str]:
+    try:
+        pypdf = load_optional("pypdf", package="pypdf", extra="pdf", purpose="reading PDF files")
+    except MissingDependencyError as error:
+        raise UnreadableError(str(error), lasting=False) from error
+    try:
+        pages = pypdf.PdfReader(io.BytesIO(data)).pages
+        return [_tidied(page.extract_text()) for page in pages]
+    except pypdf.errors.DependencyError as error:
+        raise UnreadableError(
+            f"reading it needs another package: {error}", lasting=False
+        ) from error
+    except pypdf.errors.FileNotDecryptedError as error:
+        raise UnreadableError("it is protected by a password", lasting=True) from error
+    except Exception as error:
+        # A damaged file makes the reader fail in any way there is.
+        raise UnreadableError("it is damaged, or no PDF file", lasting=True) from error
+
+
+def _tidied(text: str) -> str:
+    # Halves of characters, which damaged fonts give, are not text that can be kept.
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.translate(_LIGATURES)

@@ -1,0 +1,212 @@
+"""Functions and objects of the application's that find documents."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from numbers import Real
+from typing import Any, cast
+
+import anyio.to_thread
+
+from resay.documents import Document
+from resay.errors import ConfigurationError
+from resay.importing import import_named, is_async, name_of
+from resay.nesting import marked
+from resay.retrieval.base import PreparesRetrieval
+from resay.retrieval.ids import id_of
+
+__all__ = ["AdaptedRetriever", "as_retriever", "find_retriever"]
+
+_Ask = Callable[[str, int, str | None], Awaitable[Any]]
+
+
+def as_retriever(found: object) -> AdaptedRetriever:
+    """Make a retriever of what can find documents.
+
+    Args:
+        found: An object with `retrieve(query, *, k)`, or a function that takes the query, and `k`
+            if it likes. Where it takes `tenant` it is told on whose behalf the request is, or None.
+            Either may be asynchronous; what is not runs in a thread. It returns texts,
+            `Document`s, or mappings with `text` and whichever of `id`, `score` and `metadata` there
+            are; other keys are metadata too.
+
+    Returns:
+        A retriever that gives at most k documents, none of them empty, each with an id: one without
+        gets one that is made of its text. Asking it raises what the function raises, and TypeError
+        where it returns something else; guards inside it do nothing.
+
+    Raises:
+        ConfigurationError: It is nothing of that kind.
+    """
+    return _made(found, name_of(found))
+
+
+def find_retriever(name: str) -> AdaptedRetriever:
+    """Import what finds documents, and make a retriever of it.
+
+    Args:
+        name: Where it is, `package.module:name`; see `as_retriever` for what it may be.
+
+    Raises:
+        ConfigurationError: It cannot be imported, or cannot be asked for documents.
+    """
+    return _made(import_named(name), name)
+
+
+def _made(found: object, name: str) -> AdaptedRetriever:
+    if isinstance(found, AdaptedRetriever):
+        return found
+    if isinstance(found, type):
+        raise ConfigurationError(f"{name!r} is a class; name an object of it, or a function")
+    retrieve = getattr(found, "retrieve", None)
+    if callable(retrieve):
+        return AdaptedRetriever(_asking_object(retrieve, name), name, found)
+    if not callable(found):
+        raise ConfigurationError(
+            f"{name!r} is of the type {type(found).__name__!r}; name a function, or an object with"
+            " `retrieve(query, *, k)`. What LangChain and LlamaIndex retrieve with goes through"
+            " `as_retriever` of resay_langchain or resay_llamaindex"
+        )
+    return AdaptedRetriever(_asking(found, name), name, found)
+
+
+def _asking_object(retrieve: Callable[..., Any], name: str) -> _Ask:
+    if not _can_be_called(retrieve, "", k=1):
+        raise ConfigurationError(
+            f"{name!r} has a `retrieve` that does not take `(query, *, k)`; for one of"
+            " LlamaIndex's, use `as_retriever` of resay_llamaindex"
+        )
+    return _calling(retrieve, retrieve, by_name=True)
+
+
+def _asking(function: Callable[..., Any], name: str) -> _Ask:
+    if _takes(function, "k") and _can_be_called(function, "", k=1):
+        return _calling(function, function, by_name=True)
+    if _can_be_called(function, ""):
+        return _calling(function, _without_k(function))
+    if _can_be_called(function, "", 1):
+        return _calling(function, function)
+    raise ConfigurationError(
+        f"{name!r} must take one argument, what to search for, and may take `k`, how many documents"
+        " are wanted, and `tenant`"
+    )
+
+
+def _calling(
+    function: Callable[..., Any], ask: Callable[..., Any], *, by_name: bool = False
+) -> _Ask:
+    separates = _takes(function, "tenant")
+
+    async def asking(query: str, k: int, tenant: str | None) -> Any:
+        further: dict[str, Any] = {"tenant": tenant} if separates else {}
+        call = partial(ask, query, k=k, **further) if by_name else partial(ask, query, k, **further)
+        if is_async(function):
+            found = call()
+        else:
+            # Abandoned, so that a function that hangs does not hold up a deadline.
+            found = await anyio.to_thread.run_sync(_listed, call, abandon_on_cancel=True)
+        return await found if inspect.isawaitable(found) else found
+
+    return asking
+
+
+def _without_k(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(query: str, _k: int, **further: Any) -> Any:
+        return function(query, **further)
+
+    return call
+
+
+def _listed(call: Callable[[], Any]) -> Any:
+    found = call()
+    # What is made one by one is made here, where it holds up nobody.
+    return list(cast("Iterator[Any]", found)) if inspect.isgenerator(found) else found
+
+
+def _can_be_called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+    further = {"tenant": None} if _takes(function, "tenant") else {}
+    try:
+        inspect.signature(function).bind(*args, **kwargs, **further)
+    except TypeError:
+        return False
+    except ValueError:
+        pass  # Some functions written in C do not say what they take.
+    return True
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except ValueError:
+        return False
+
+
+class AdaptedRetriever:
+    """A retriever that asks something of the application's; made by `as_retriever`."""
+
+    def __init__(self, ask: _Ask, name: str, found: object) -> None:
+        self._ask = ask
+        self._name = name
+        self._found = found
+
+    def __repr__(self) -> str:
+        return f"as_retriever({self._name!r})"
+
+    async def prepare(self) -> None:
+        """Prepare what is asked, where it can be prepared."""
+        if isinstance(self._found, PreparesRetrieval):
+            await self._found.prepare()
+
+    async def retrieve(
+        self, query: str, *, k: int, tenant: str | None = None
+    ) -> Sequence[Document]:
+        """Find documents; see `Retriever`."""
+        # It may ask models that are guarded, which would look for documents again.
+        with marked():
+            found: object = await self._ask(query, k, tenant)
+        if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+            raise TypeError(
+                f"{self._name!r} returned {_kind(cast('object', found))}; return a list of texts or"
+                " documents"
+            )
+        documents = [self._document(item) for item in cast("Iterable[object]", found)]
+        return [document for document in documents if document.text.strip()][:k]
+
+    def _document(self, item: object) -> Document:
+        if isinstance(item, str):
+            return Document(id_of(item), item)
+        if isinstance(item, Document):
+            found = {"id": item.id, "text": item.text, "score": item.score}
+            return self._read({**found, "metadata": item.metadata})
+        if isinstance(item, Mapping):
+            return self._read(dict(cast("Mapping[str, Any]", item)))
+        raise TypeError(
+            f"{self._name!r} returned {_kind(item)} among what it found; return texts, documents,"
+            " or mappings with `text`"
+        )
+
+    def _read(self, item: dict[str, Any]) -> Document:
+        text, made, score = item.pop("text", None), item.pop("id", None), item.pop("score", None)
+        metadata: Any = item.pop("metadata", None) or {}
+        if not isinstance(text, str):
+            raise self._wrong("text", text)
+        if score is not None and not isinstance(score, Real):
+            raise self._wrong("score", score)
+        if not isinstance(metadata, Mapping):
+            raise self._wrong("metadata", metadata)
+        return Document(
+            id_of(text) if made in (None, "") else str(made),
+            text,
+            float(score) if score is not None and math.isfinite(score) else None,
+            {**item, **cast("Mapping[str, Any]", metadata)},
+        )
+
+    def _wrong(self, key: str, value: object) -> TypeError:
+        return TypeError(f"{self._name!r} returned a document with {_kind(value)} as its {key!r}")
+
+
+def _kind(value: object) -> str:
+    return f"something of the type {type(value).__module__}.{type(value).__qualname__}"
