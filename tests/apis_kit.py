@@ -9,6 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from resay.actions import Answer
+from resay.adapting.shaping import Shaping
 from resay.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,
@@ -19,10 +21,13 @@ from resay.apis import (
     Outcome,
     encoded,
 )
+from resay.holding import Part
 from resay.providers.base import Completion, Gathered
+from resay.verdict import Attempt, Regeneration, Verdict
 
 PASSED = Outcome({"decision": "consistent"})
 BLOCKED = Outcome({"decision": "flagged"}, "Withheld.")
+REWRITTEN = Outcome({"decision": "consistent", "action": "regenerate"}, "Anew.", complete=True)
 CALL = {"place": "Oslo"}
 
 Blocks = Sequence[Sequence[str]]
@@ -186,19 +191,20 @@ def chat_stream(blocks: Blocks, thought: str = "", called: bool = False) -> list
 
 @dataclass(frozen=True)
 class Spoken:
-    """An API, and a stream of it."""
+    """An API, a stream of it, and how it says that a filter or its end stopped an answer."""
 
     api: Api
     stream: Callable[..., list[Event]]
     filtered: str
+    finished: str
 
     def __repr__(self) -> str:
         return self.api.path
 
 
-CHAT = Spoken(CHAT_COMPLETIONS, chat_stream, "content_filter")
-RESPONSE = Spoken(RESPONSES, responses_stream, "content_filter")
-MESSAGE = Spoken(MESSAGES, messages_stream, "refusal")
+CHAT = Spoken(CHAT_COMPLETIONS, chat_stream, "content_filter", "stop")
+RESPONSE = Spoken(RESPONSES, responses_stream, "content_filter", "completed")
+MESSAGE = Spoken(MESSAGES, messages_stream, "refusal", "end_turn")
 ALL = [CHAT, RESPONSE, MESSAGE]
 
 
@@ -226,7 +232,7 @@ def hold(api: Api, events: Sequence[Event], pieces: Sequence[str], outcome: Outc
     for piece in said:
         given += api.saying(events, piece)
     if outcome.message is not None:
-        given += api.withholding(events, "".join(said), outcome)
+        given += api.closing(events, "".join(said), outcome)
     else:
         given += _quiet(api, events[opening:end])
         given += api.ending(_quiet(api, events[end:]), {0: outcome})
@@ -239,6 +245,43 @@ def buffer(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
         return hold(api, events, [], outcome)
     end = _end(api, events)
     return _placed(api, [*events[:end], *api.ending(events[end:], {0: outcome})])
+
+
+def regenerated(text: str, draft: str, action: Any = "regenerate") -> Answer:
+    """Return an answer that was written again."""
+    found = Regeneration("repair", (Attempt("1 of 2 sentences > 0.50"),), 0, draft=draft)
+    verdict = Verdict("consistent", 0.1, "passage 0.10 <= 0.50", regeneration=found)
+    return Answer(text, text, action, verdict, completion=Completion(draft))
+
+
+def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Answer) -> list[Event]:
+    """Give some of an answer as it is written, and then another end, or another answer."""
+    seen: list[Event] = []
+    shaping = Shaping(api, seen, can_change=True)
+    coming = iter(events)
+    given: list[Event] = []
+    written = ""
+    for place, text in enumerate(shown):
+        while len(written) < len("".join(shown[: place + 1])):
+            seen.append(next(coming))
+            written += read(api, seen[-1:]).text
+        given += shaping.of(Part(text))
+    seen += coming
+    rest = answer.text.removeprefix("".join(shown))
+    return [*given, *shaping.of(Part(rest, rewritten=True)), *shaping.of(answer)]
+
+
+def without_verdicts(events: Sequence[Event]) -> list[Event]:
+    """Return events without what is said of the answer in them, which may quote the draft."""
+    return [Event(_unsaid(event.data), event.name) for event in events]
+
+
+def _unsaid(data: Any) -> Any:
+    if not isinstance(data, dict):
+        return data
+    told = {k: v for k, v in data.items() if k != "hallucination"}
+    response = told.get("response")
+    return told | ({"response": _unsaid(response)} if response else {})
 
 
 def sent(events: Sequence[Event]) -> bytes:

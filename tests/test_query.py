@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError, Query
+from resay.evidence import Judge
+from resay.providers import Completion, Completions
+from resay.providers.caching.keys import keys_of
 
 
 def test_a_question_becomes_a_user_message() -> None:
@@ -33,6 +36,37 @@ def test_a_sample_leaves_out_what_would_make_it_a_copy() -> None:
         "Who?", model="m", temperature=0, seed=1, store=True, metadata={}, max_tokens=9, api_key="k"
     )
     assert dict(query.for_sampling().params) == {"max_tokens": 9, "api_key": "k"}
+
+
+def test_a_sample_may_differ_each_time_whatever_is_made_of_its_query() -> None:
+    query = Query.of("Who?", model="m")
+    sample = query.for_sampling()
+    assert not query.varied
+    assert sample.varied
+    assert query.for_sampling(model="b/y").varied
+    assert Query.of(sample, temperature=1).varied
+    # What was asked for before is found still: the parameters say all that is sent.
+    assert keys_of(query, 2, version="1") == keys_of(sample, 2, version="1")
+
+
+@pytest.mark.anyio
+async def test_a_judge_asked_for_answers_that_differ_says_so_with_every_question() -> None:
+    asked: list[Query] = []
+
+    class Listening:
+        async def takes_n(self, query: Query) -> bool:
+            return False
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            asked.append(query)
+            return Completions((Completion("Yes."),))
+
+    judge = Judge(Listening(), Query((), "m"))
+
+    await judge.ask("Who?")
+    await judge.varied().at(1).with_params(top_p=0.5).ask("Who?")
+    await judge.varied(0.5).complete("Who?", n=2)
+    assert [query.varied for query in asked] == [False, True, True, True]
 
 
 def test_a_temperature_that_samples_is_kept() -> None:

@@ -13,7 +13,7 @@ __all__ = ["guard_client"]
 C = TypeVar("C")
 
 
-def guard_client(client: C, policy: PolicyLike = None) -> C:
+def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = None) -> C:
     """Return a client like the one given, guarded.
 
     It shares its connections with the one given, which stays as it is. Its other middleware stands
@@ -24,13 +24,15 @@ def guard_client(client: C, policy: PolicyLike = None) -> C:
             Vertex AI and Foundry, or one of a class of your own.
         policy: As for `HallucinationMiddleware`. It takes the place of the policy of a guarded
             client.
+        retriever: As for `HallucinationMiddleware`.
 
     Returns:
         A client of the same class, with a `HallucinationMiddleware`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, or the policy asks for what cannot be had of one.
+        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
+            it regenerates and there is no retriever.
     """
     guarded: Any = client
     # The classes share no public base, but all take middleware the same way.
@@ -41,4 +43,5 @@ def guard_client(client: C, policy: PolicyLike = None) -> C:
             f" {type(client).__name__!r}"
         )
     others = [m for m in guarded.middleware if not isinstance(m, HallucinationMiddleware)]
-    return guarded.with_options(middleware=[HallucinationMiddleware(policy), *others])
+    ours = HallucinationMiddleware(policy, retriever=retriever)
+    return guarded.with_options(middleware=[ours, *others])

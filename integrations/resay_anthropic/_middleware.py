@@ -55,10 +55,14 @@ class HallucinationMiddleware(Middleware):
     Args:
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
             the one that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
+            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
+            names.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of such a client.
+        ConfigurationError: The policy asks for what cannot be had of such a client, or it
+            regenerates and there is no retriever.
 
     Example:
         ```python
@@ -66,8 +70,8 @@ class HallucinationMiddleware(Middleware):
         ```
     """
 
-    def __init__(self, policy: PolicyLike = None) -> None:
-        guard = guard_of(policy)
+    def __init__(self, policy: PolicyLike = None, *, retriever: object = None) -> None:
+        guard = guard_of(policy, retriever)
         check_client_policy(guard, "a client of Anthropic's")
         if method := guard.needing("logprobs"):
             raise ConfigurationError(

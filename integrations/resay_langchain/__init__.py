@@ -19,6 +19,7 @@ from resay_langchain._callback import HallucinationCallback, VerdictCollector
 from resay_langchain._guard import GuardedRunnable, guard
 from resay_langchain._model import GuardedChatModel
 from resay_langchain._outcome import verdict_of
+from resay_langchain._retrieving import as_retriever
 from resay_langchain._runs import VERDICT_EVENT
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "HallucinationCallback",
     "HallucinationGuardMiddleware",
     "VerdictCollector",
+    "as_retriever",
     "guard",
     "verdict_of",
 ]

@@ -167,7 +167,8 @@ class Asking:
         if self._mapped is not None:
             return asked
         config = partial(self.runs.config, JUDGE)
-        return JudgeProvider(for_judging(self.model), self._run, config, asked)
+        own = for_judging(self.model, self.policy.sampling)
+        return JudgeProvider(own, self._run, config, asked)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:

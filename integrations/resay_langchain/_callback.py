@@ -20,10 +20,11 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from resay.adapting import VERDICT_KEY, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Block, Policy
+from resay.policy import Policy
 from resay.sync import run_sync
 from resay.verdict import Verdict
 from resay_langchain._outcome import completion_of
+from resay_langchain._policies import changes_answers
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 
 __all__ = ["HallucinationCallback", "VerdictCollector"]
@@ -149,10 +150,16 @@ class HallucinationCallback(BaseCallbackHandler):
         Raises:
             PolicyError: The policy is not valid.
             ConfigurationError: The policy asks for what cannot be had here: withholding answers,
-                or comparing with references. Or a number is less than 1.
+                regenerating them, or comparing with references. Or a number is less than 1.
         """
+        # A guard that regenerates would want a retriever first.
+        _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
-        _check_observable(guard)
+        if guard.needing("references"):
+            raise ConfigurationError(
+                "HallucinationCallback sees no documents, and the policy compares with references;"
+                " leave `evidence: references` out, or use guard() or HallucinationGuardMiddleware"
+            )
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
                 raise ConfigurationError(f"{name} is {value!r}; give at least 1")
@@ -307,19 +314,16 @@ class _Answered:
     context: contextvars.Context
 
 
-def _check_observable(guard: Guard) -> None:
-    policy = guard.policy
-    if isinstance(policy.action, Block) or policy.on_error == "block":
-        setting = "action: {do: block}" if isinstance(policy.action, Block) else "on_error: block"
-        raise ConfigurationError(
-            f"HallucinationCallback only observes, and the policy says `{setting}`; use guard(),"
-            " GuardedChatModel or HallucinationGuardMiddleware to withhold answers"
-        )
-    if guard.needing("references"):
-        raise ConfigurationError(
-            "HallucinationCallback sees no documents, and the policy compares with references;"
-            " leave `evidence: references` out, or use guard() or HallucinationGuardMiddleware"
-        )
+def _check_observing(policy: Policy) -> None:
+    if not changes_answers(policy):
+        return
+    acts = policy.action.do != "annotate"
+    setting = f"action: {{do: {policy.action.do}}}" if acts else "on_error: block"
+    raise ConfigurationError(
+        f"HallucinationCallback only observes, and the policy says `{setting}`; use guard(),"
+        " GuardedChatModel or HallucinationGuardMiddleware to withhold answers or have them"
+        " regenerated"
+    )
 
 
 def _answer_in(response: LLMResult) -> AIMessage | None:

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
+from resay.adapting import asking_writer
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Sampling
@@ -35,6 +36,12 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
         raise ConfigurationError(
             f"method {method!r} asks the model that wrote the response, which cannot be found in"
             f" this {type(runnable).__name__}; name a judge in the policy with `judge:`"
+        )
+    if speaker is None and (asked := asking_writer(guard.policy)):
+        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
+        raise ConfigurationError(
+            "the policy regenerates by the model that wrote the response, which cannot be found in"
+            f" this {type(runnable).__name__}; name {missing} in its `action`"
         )
     method = guard.needing("logprobs")
     if method and without_logprobs(runnable):

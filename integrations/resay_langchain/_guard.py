@@ -11,12 +11,13 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 from pydantic import PrivateAttr, model_validator
 
-from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard
+from resay.adapting import VERDICT_KEY, PolicyLike, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_langchain._fitness import check_opaque, check_runnable
 from resay_langchain._grafting import grafted
 from resay_langchain._model import GuardedChatModel
+from resay_langchain._policies import guarding, withholding
 from resay_langchain._rerun import Rerun
 from resay_langchain._watch import Watch
 from resay_langchain._wrapper import Wrapper
@@ -24,7 +25,9 @@ from resay_langchain._wrapper import Wrapper
 __all__ = ["GuardedRunnable", "guard"]
 
 
-def guard(runnable: Runnable[Any, Any], policy: PolicyLike = None) -> Runnable[Any, Any]:
+def guard(
+    runnable: Runnable[Any, Any], policy: PolicyLike = None, *, retriever: object = None
+) -> Runnable[Any, Any]:
     """Guard anything that a chat model writes the output of.
 
     In a chain, the model that writes the output is asked again, with what it was asked; the steps
@@ -36,6 +39,9 @@ def guard(runnable: Runnable[Any, Any], policy: PolicyLike = None) -> Runnable[A
         runnable: A chat model, or anything composed around one.
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for the
             one that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`, a
+            `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
+            policy names.
 
     Returns:
         A `GuardedChatModel` for a chat model, a `GuardedRunnable` for anything else: both take the
@@ -43,7 +49,8 @@ def guard(runnable: Runnable[Any, Any], policy: PolicyLike = None) -> Runnable[A
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had from this runnable.
+        ConfigurationError: The policy asks for what cannot be had from this runnable, or it
+            regenerates and there is no retriever.
 
     Example:
         ```python
@@ -57,8 +64,8 @@ def guard(runnable: Runnable[Any, Any], policy: PolicyLike = None) -> Runnable[A
             f"guard() takes a LangChain runnable, not {type(runnable).__name__!r}"
         )
     if isinstance(runnable, BaseChatModel):
-        return GuardedChatModel(runnable, policy)
-    return GuardedRunnable(runnable=runnable, guard=guard_of(policy))
+        return GuardedChatModel(runnable, policy, retriever=retriever)
+    return GuardedRunnable(runnable=runnable, guard=guarding(policy, retriever))
 
 
 class GuardedRunnable(Wrapper):
@@ -288,7 +295,8 @@ class _Watched:
 
     @property
     def _raises(self) -> bool:
-        return getattr(self._policy.action, "exit", None) == "raise"
+        block = withholding(self._policy)
+        return block is not None and block.exit == "raise"
 
     def _raise_withheld(self) -> None:
         blocked = self._watch.blocked

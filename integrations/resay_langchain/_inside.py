@@ -28,6 +28,7 @@ from resay.query import Query
 from resay_langchain._wrapper import Wrapper
 
 __all__ = [
+    "Judges",
     "Model",
     "Speaker",
     "for_judging",
@@ -76,6 +77,19 @@ class Speaker:
     model: Model
     tools: bool = False
     logprobs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Copies of a language model that judges ask.
+
+    Attributes:
+        plain: Gives one answer, in one piece.
+        varied: The same, but another answer each time.
+    """
+
+    plain: Model
+    varied: AnyRunnable
 
 
 def speaker_of(runnable: AnyRunnable) -> Speaker | None:
@@ -128,9 +142,19 @@ def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
     return _rebuilt(runnable, change)
 
 
-def for_judging(model: Model) -> Model:
-    """Return a copy of a model that gives one answer, in one piece."""
-    return _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER)
+def for_judging(model: Model, sampling: Sampling) -> Judges:
+    """Return copies of a model that give judges one answer, in one piece.
+
+    Args:
+        model: The model.
+        sampling: How the policy says to sample. Its parameters are left to what is asked: a limit
+            for samples, say, would cut a judge's answer off.
+
+    Returns:
+        The copies. They share the clients of the original.
+    """
+    plain = _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER)
+    return Judges(plain, for_sampling(model, sampling.model_copy(update={"params": {}})))
 
 
 def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:

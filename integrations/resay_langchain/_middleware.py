@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -28,15 +28,17 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay.actions import act
-from resay.adapting import VERDICT_KEY, PolicyLike, guard_of, inside_guard, verdict_data
+from resay.adapting import VERDICT_KEY, PolicyLike, inside_guard, verdict_data
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
-from resay.policy import Block, Policy
+from resay.policy import Policy
 from resay.verdict import Verdict
+from resay_langchain._exiting import ExitBehavior, exiting
 from resay_langchain._fitness import check_runnable
 from resay_langchain._grafting import grafted
 from resay_langchain._model import GuardedChatModel
-from resay_langchain._outcome import withheld
+from resay_langchain._outcome import in_place_of
+from resay_langchain._policies import guarding, withholding
 from resay_langchain._watch import Watch, documents_in
 
 if TYPE_CHECKING:
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 __all__ = ["HallucinationGuardMiddleware", "HallucinationState"]
-
-ExitBehavior = Literal["error", "end", "replace"]
 
 _ENDS = "hallucination_ends"
 
@@ -131,6 +131,7 @@ class HallucinationGuardMiddleware(
         self,
         policy: PolicyLike = None,
         *,
+        retriever: object = None,
         exit_behavior: ExitBehavior | None = None,
         violation_message: str | None = None,
     ) -> None:
@@ -139,7 +140,11 @@ class HallucinationGuardMiddleware(
         Args:
             policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None
                 for the one that `RESAY_POLICY` names, or the default.
-            exit_behavior: What a flagged answer leads to, whatever the policy's `action` is:
+            retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
+                a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
+                policy names.
+            exit_behavior: What a flagged answer leads to, whatever the policy's `action` is, or one
+                that is still flagged when it was regenerated:
                 `error` raises `HallucinationBlocked` out of the agent; `replace` puts a message in
                 its place and lets the agent go on; `end` does that and ends the run, without the
                 `after_model` hooks of middleware before this one (`after_agent` hooks run in
@@ -149,11 +154,12 @@ class HallucinationGuardMiddleware(
 
         Raises:
             PolicyError: The policy is not valid.
-            ConfigurationError: `exit_behavior` is unknown, or there is a `violation_message` but
-                nothing is ever withheld.
+            ConfigurationError: `exit_behavior` is unknown, there is a `violation_message` but
+                nothing is ever withheld, or the policy regenerates and there is no retriever.
         """
         super().__init__()
-        self._guard = _guard_for(guard_of(policy), exit_behavior, violation_message)
+        changed = exiting(policy, exit_behavior, violation_message)
+        self._guard = guarding(changed, retriever)
         self._ends = exit_behavior == "end"
 
     @property
@@ -247,8 +253,8 @@ class _Turn:
             answer = _unchecked(answer, self._policy, response.structured_response is not None)
             response = _with_answer(response, answer)
         data: dict[str, Any] = answer.response_metadata[VERDICT_KEY]
-        blocked = data["action"] == "block"
-        if blocked and getattr(self._policy.action, "exit", None) == "raise":
+        blocked, block = data["action"] == "block", withholding(self._policy)
+        if blocked and block is not None and block.exit == "raise":
             raise self._watch.blocked or HallucinationBlocked(Verdict.from_dict(data))
         wanted_object = self._watch.structured or self.request.response_format is not None
         update = self._update(answer, data, ends=blocked and (self._ends or wanted_object))
@@ -364,7 +370,7 @@ def _unchecked(answer: AIMessage, policy: Policy, structured: bool) -> AIMessage
     done = act(policy, words, verdict)
     data = verdict_data(verdict, done.action)
     if done.blocked:
-        return withheld(answer, done.text, data)
+        return in_place_of(answer, done.text, data)
     metadata = {**answer.response_metadata, VERDICT_KEY: data}
     return answer.model_copy(update={"response_metadata": metadata})
 
@@ -375,27 +381,3 @@ def _with_answer(response: ModelResponse[Any], answer: AIMessage) -> ModelRespon
         return ModelResponse(result=[answer])
     replaced = _answer_in(response)
     return replace(response, result=[answer if m is replaced else m for m in response.result])
-
-
-def _guard_for(
-    guard: Guard, exit_behavior: ExitBehavior | None, violation_message: str | None
-) -> Guard:
-    if exit_behavior not in (None, "error", "end", "replace"):
-        raise ConfigurationError(
-            f"exit_behavior must be 'error', 'end', 'replace' or None, not {exit_behavior!r}"
-        )
-    action = guard.policy.action
-    if exit_behavior is None and violation_message is None:
-        return guard
-    if violation_message == "":
-        raise ConfigurationError("violation_message is ''; give some words, or None")
-    if exit_behavior is None and not isinstance(action, Block):
-        raise ConfigurationError(
-            "violation_message stands in place of a withheld answer, and this policy withholds"
-            " none; pass exit_behavior too, or set `action: {do: block}`"
-        )
-    block = action if isinstance(action, Block) else Block()
-    leaving = {"error": "raise", None: block.exit}.get(exit_behavior, "replace")
-    message = block.message if violation_message is None else violation_message
-    changed = Block.model_validate({"exit": leaving, "message": message})
-    return Guard(guard.policy.model_copy(update={"action": changed}))

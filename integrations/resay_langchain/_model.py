@@ -19,14 +19,14 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from resay.adapting import PolicyLike, guard_of, inside_guard
-from resay.errors import ConfigurationError
+from resay.adapting import PolicyLike, inside_guard
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._asking import Asking, Reads
 from resay_langchain._fitness import check_runnable
 from resay_langchain._given import asked_for, with_standard
 from resay_langchain._grafting import grafted
+from resay_langchain._policies import guarding
 from resay_langchain._request import Request
 from resay_langchain._runs import RunManager, Runs
 from resay_langchain._watch import Watch, watch_among
@@ -87,34 +87,33 @@ class GuardedChatModel(BaseChatModel):
     _object_tools: tuple[str, ...] = PrivateAttr(default=())
     _watch: Watch | None = PrivateAttr(default=None)
 
-    def __init__(self, model: BaseChatModel, policy: PolicyLike = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        model: BaseChatModel,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+        **fields: Any,
+    ) -> None:
         """Wrap a chat model.
 
         Args:
             model: The chat model.
             policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None
                 for the one that `RESAY_POLICY` names, or the default.
+            retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
+                a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
+                policy names.
             **fields: Further fields of a chat model, such as `tags`; `temperature`, `max_tokens`,
                 `stop` and `streaming` are those of a copy of the model inside.
 
         Raises:
             PolicyError: The policy is not valid.
-            ConfigurationError: The model is none, a field is unknown, or the policy asks for what
-                cannot be had from this model.
+            ConfigurationError: The model is none, a field is unknown, the policy asks for what
+                cannot be had from this model, or it regenerates and there is no retriever.
         """
-        if not isinstance(model, BaseChatModel):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-            raise ConfigurationError(
-                f"GuardedChatModel takes a chat model, not {type(model).__name__!r}; guard() takes"
-                " other runnables"
-            )
-        model = with_standard(model, fields)
-        unknown = fields.keys() - type(self).model_fields.keys()
-        if unknown:
-            raise ConfigurationError(
-                f"{sorted(unknown)[0]!r} is no field of GuardedChatModel; set it on the model"
-                " inside"
-            )
-        guard = guard_of(policy)
+        model = with_standard(model, fields, type(self).model_fields)
+        guard = guarding(policy, retriever)
         check_runnable(model, guard)
         self._set_up(model, guard, fields)
 

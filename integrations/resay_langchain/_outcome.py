@@ -19,16 +19,24 @@ from resay.verdict import Usage, Verdict
 __all__ = [
     "chunk_of",
     "completion_of",
+    "in_place_of",
     "outcome_of",
     "text_of",
     "usage_of",
     "verdict_of",
-    "withheld",
     "without_text",
 ]
 
 # What says where an answer came from. All else may hold its words, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
+
+# Where providers say why an answer ended, and what they say of one that came to its own end.
+_ENDS = {
+    "done_reason": "stop",
+    "finish_reason": "stop",
+    "stopReason": "end_turn",
+    "stop_reason": "end_turn",
+}
 
 
 def verdict_of(output: object) -> Verdict | None:
@@ -116,32 +124,44 @@ def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
         kind = type(output).__name__
         verdict = replace(verdict, reason=f"the output is of type {kind!r}, not text")
     data = verdict_data(verdict, answer.action)
+    replaced = answer.blocked or answer.regenerated
     if not isinstance(output, BaseMessage):
-        return answer.text if answer.blocked else output, data
-    if answer.blocked:
-        return withheld(output, answer.text, data), data
+        return answer.text if replaced else output, data
+    if replaced:
+        return in_place_of(output, answer.text, data, complete=answer.regenerated), data
     metadata = {**output.response_metadata, VERDICT_KEY: data}
     return output.model_copy(update={"response_metadata": metadata}), data
 
 
-def withheld(output: BaseMessage, message: str, data: dict[str, Any]) -> AIMessage:
+def in_place_of(
+    output: BaseMessage, text: str, data: dict[str, Any], *, complete: bool = False
+) -> AIMessage:
     """Return a message in place of another that keeps none of its words.
 
     Args:
-        output: The message that is withheld.
-        message: What is said in its place.
+        output: The message that is withheld, or was written again.
+        text: What is said in its place.
         data: The verdict.
+        complete: Whether that is an answer itself, and ends as one does.
     """
-    # A new message, because words can be anywhere in the old one: in content blocks, tool calls,
-    # logprobs, `additional_kwargs`.
-    origin = {k: v for k, v in output.response_metadata.items() if k in _ORIGIN}
+    # A new message, because words can be anywhere in the old one: in content blocks, thoughts, tool
+    # calls, logprobs, `additional_kwargs`.
+    told = output.response_metadata
+    origin = {k: v for k, v in told.items() if k in _ORIGIN}
+    if complete:
+        origin |= {k: _ended(told[k], end) for k, end in _ENDS.items() if k in told}
     return AIMessage(
-        message,
+        text,
         id=output.id,
         name=output.name,
         usage_metadata=output.usage_metadata if isinstance(output, AIMessage) else None,
         response_metadata={**origin, VERDICT_KEY: data},
     )
+
+
+def _ended(reason: object, end: str) -> str:
+    # Some providers shout.
+    return reason if isinstance(reason, str) and reason.lower() == end else end
 
 
 def without_text(content: str | Sequence[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:

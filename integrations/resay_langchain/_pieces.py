@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, verdict_data
 from resay.holding import Part
-from resay_langchain._outcome import withheld, without_text
+from resay_langchain._outcome import in_place_of, without_text
 
 __all__ = ["Pieces"]
 
@@ -20,8 +20,9 @@ class Pieces:
     """The chunks of one answer.
 
     Where text is held, its sentences come as they are released, and everything else the model said
-    (calls of tools, thoughts, usage) with the last chunk. The chunks have no id of their own, so
-    that LangChain gives all of them that of the run.
+    (calls of tools, thoughts, usage) with the last chunk; of an answer that was written again, no
+    more than the usage. The chunks have no id of their own, so that LangChain gives all of them
+    that of the run.
     """
 
     def __init__(self) -> None:
@@ -46,8 +47,8 @@ class Pieces:
         if self._passed_on:
             return self._closing({VERDICT_KEY: data}), data
         whole = _whole(answer)
-        if answer.blocked:
-            empty = withheld(whole, "", data)
+        if answer.blocked or answer.regenerated:
+            empty = in_place_of(whole, "", data, complete=answer.regenerated)
             return self._closing(empty.response_metadata, empty.usage_metadata), data
         update = {
             "content": without_text(cast("Any", whole.content)),

@@ -31,7 +31,7 @@ from resay.providers.base import Chunk, Completions, Provider
 from resay.providers.caching import source_of
 from resay.query import Query
 from resay.verdict import Usage
-from resay_langchain._inside import Model
+from resay_langchain._inside import Judges
 from resay_langchain._outcome import chunk_of, completion_of, usage_of
 
 __all__ = [
@@ -221,21 +221,21 @@ class JudgeProvider:
     """Asks the response's own model, or the judge that a query names.
 
     Args:
-        model: The response's own model; None when the policy never asks it.
+        own: The response's own model; None when the policy never asks it.
         run: Where to run it.
         config: Makes the configuration of each run.
         named: Asks the judges that a policy names.
     """
 
-    def __init__(self, model: Model | None, run: Run, config: MakeConfig, named: Provider) -> None:
-        self._model = model
+    def __init__(self, own: Judges | None, run: Run, config: MakeConfig, named: Provider) -> None:
+        self._own = own
         self._run = run
         self._config = config
         self._named = named
         # Nobody's, where there is no model: no answer of another is found then.
         self.cache_source: str | None = None
-        if model is not None:
-            self.cache_source = f"langchain {source_of(model)}"
+        if own is not None:
+            self.cache_source = f"langchain {source_of(own.plain)}"
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""
@@ -247,10 +247,11 @@ class JudgeProvider:
         Raises:
             ProviderError: There was no answer.
         """
-        if query.model is not None or self._model is None:
+        if query.model is not None or self._own is None:
             return await self._named.complete(query)
         messages = [dict(message) for message in query.messages]
-        asked = RunnableProvider(self._model, messages, query.params, self._run, self._config)
+        model = self._own.varied if query.varied else self._own.plain
+        asked = RunnableProvider(model, messages, query.params, self._run, self._config)
         try:
             return await asked.complete(query)
         # Each provider's package has its own exceptions, and repeats what it likes in them.

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from resay.actions import Answer
-from resay.adapting import VERDICT_KEY, aparts_of, marked, parts_of, verdict_data
+from resay.adapting import VERDICT_KEY, aparts_of, parts_of, verdict_data
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
@@ -20,6 +20,7 @@ from resay.sync import run_sync
 from resay_langchain._asking import Asking
 from resay_langchain._outcome import outcome_of
 from resay_langchain._pieces import Pieces
+from resay_langchain._policies import withholding
 
 __all__ = ["Request"]
 
@@ -39,7 +40,7 @@ class Request:
     def generate(self) -> ChatResult:
         """Ask, check and act."""
         try:
-            with marked():
+            with self._asking.runs.around():
                 answer = run_sync(self._guard.arun, self._asking.query, self._asking.sources)
         except HallucinationBlocked as error:
             data = verdict_data(error.verdict, "block")
@@ -54,7 +55,7 @@ class Request:
     async def agenerate(self) -> ChatResult:
         """Ask, check and act, on the caller's event loop."""
         try:
-            with marked():
+            with self._asking.runs.around():
                 answer = await self._guard.arun(self._asking.query, self._asking.sources)
         except HallucinationBlocked as error:
             data = verdict_data(error.verdict, "block")
@@ -70,7 +71,7 @@ class Request:
         """Ask, check and act, handing over the answer as the policy says."""
         pieces = Pieces()
         try:
-            with closing(parts_of(self._opened(), marked())) as parts:
+            with closing(parts_of(self._opened(), self._asking.runs.around())) as parts:
                 for part in parts:
                     if isinstance(part, Answer):
                         chunk, data = pieces.last(part)
@@ -89,7 +90,7 @@ class Request:
         """Do what `stream` does, on the caller's event loop."""
         pieces = Pieces()
         try:
-            async with aclosing(aparts_of(self._opened(), marked())) as parts:
+            async with aclosing(aparts_of(self._opened(), self._asking.runs.around())) as parts:
                 async for part in parts:
                     if isinstance(part, Answer):
                         chunk, data = pieces.last(part)
@@ -113,8 +114,7 @@ class Request:
 
     @property
     def _instead(self) -> str:
-        action = self._guard.policy.action
-        return action.message if isinstance(action, Block) else Block().message
+        return (withholding(self._guard.policy) or Block()).message
 
     def _leave_raising(self, error: HallucinationBlocked, data: dict[str, Any]) -> None:
         """Leave it to whoever watches the whole chain; where nobody does, raise."""

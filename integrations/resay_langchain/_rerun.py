@@ -12,12 +12,14 @@ from langchain_core.callbacks import (
 from langchain_core.runnables import RunnableConfig
 from pydantic import model_validator
 
-from resay.adapting import litellm_provider, marked, verdict_data
+from resay.adapting import litellm_provider, verdict_data
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
+from resay.policy import Regenerate
 from resay.query import Query
 from resay.sources import Sources
 from resay.sync import run_sync
+from resay_langchain._given import question_in
 from resay_langchain._inside import (
     for_judging,
     for_sampling,
@@ -27,6 +29,7 @@ from resay_langchain._inside import (
     unstreamed,
 )
 from resay_langchain._outcome import outcome_of
+from resay_langchain._policies import changes_answers
 from resay_langchain._providers import (
     JudgeProvider,
     Run,
@@ -79,8 +82,8 @@ class Rerun(Wrapper):
         runs = Runs(run_manager, config)
         sources = self._sources(value, kwargs, runs, in_thread)
         try:
-            with marked():
-                answer = run_sync(self.guard.arun, _query(kwargs), sources)
+            with runs.around():
+                answer = run_sync(self.guard.arun, self._query(value, kwargs), sources)
         except HallucinationBlocked as error:
             runs.tell(verdict_data(error.verdict, "block"))
             raise
@@ -99,8 +102,8 @@ class Rerun(Wrapper):
         runs = Runs(run_manager, config)
         sources = self._sources(value, kwargs, runs, in_loop)
         try:
-            with marked():
-                answer = await self.guard.arun(_query(kwargs), sources)
+            with runs.around():
+                answer = await self.guard.arun(self._query(value, kwargs), sources)
         except HallucinationBlocked as error:
             await runs.atell(verdict_data(error.verdict, "block"))
             raise
@@ -109,9 +112,17 @@ class Rerun(Wrapper):
         _note(runs, data)
         return output
 
+    def _query(self, value: Any, kwargs: dict[str, Any]) -> Query:
+        """Return what the guard needs to know: the runnable holds the rest."""
+        tools = kwargs.get("tools")
+        # Whoever writes the answer again has nothing else to go by.
+        wanted = isinstance(self.guard.policy.action, Regenerate)
+        messages = question_in(value) if wanted else ()
+        return Query(messages, None, {"tools": tools} if tools else {})
+
     def _sources(self, value: Any, kwargs: dict[str, Any], runs: Runs, run: Run) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
-        hidden = "block" in (policy.action.do, policy.on_error)
+        hidden = changes_answers(policy)
         speaker = speaker_of(runnable)
         main = RunnableProvider(
             unstreamed(runnable) if hidden else runnable,
@@ -128,7 +139,7 @@ class Rerun(Wrapper):
             partial(runs.config, SAMPLE),
         )
         judge = JudgeProvider(
-            for_judging(speaker.model) if speaker else None,
+            for_judging(speaker.model, policy.sampling) if speaker else None,
             run,
             partial(runs.config, JUDGE),
             Traced(litellm_provider(), runs.manager, JUDGE),
@@ -142,21 +153,18 @@ def _note(runs: Runs, data: dict[str, Any]) -> None:
         watch.note(data, None, structured=False)
 
 
-def _query(kwargs: dict[str, Any]) -> Query:
-    """Return what the guard needs to know: the runnable holds the rest."""
-    tools = kwargs.get("tools")
-    return Query((), None, {"tools": tools} if tools else {})
-
-
 def _patient(rerun: Rerun) -> Guard:
     """Return a guard that pays for no samples before it is sure to need them.
 
     A call of a tool or an object has no words to check, and that is only known when it is there.
     """
-    sampling = rerun.guard.policy.sampling
+    policy, sampling = rerun.guard.policy, rerun.guard.policy.sampling
     speaker = speaker_of(rerun.runnable)
     tools = speaker is not None and speaker.tools
     if sampling.start == "after" or (surely_text(rerun.runnable) and not tools):
         return rerun.guard
+    # Another guard would not have its retriever.
+    if isinstance(policy.action, Regenerate):
+        return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
-    return Guard(rerun.guard.policy.model_copy(update={"sampling": patient}))
+    return Guard(policy.model_copy(update={"sampling": patient}))

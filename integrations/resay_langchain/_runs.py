@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from langchain_core.callbacks import (
@@ -17,14 +18,18 @@ from langchain_core.callbacks import (
     dispatch_custom_event,
 )
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
+from langchain_core.runnables.config import var_child_runnable_config
 
-__all__ = ["JUDGE", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
+from resay.adapting import marked
+
+__all__ = ["JUDGE", "RETRIEVAL", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
 
 VERDICT_EVENT = "resay_verdict"
 """The name of the custom event that carries the verdict on every answer."""
 
 SAMPLE = "resay:sample"
 JUDGE = "resay:judge"
+RETRIEVAL = "resay:retrieval"
 
 # LangGraph leaves runs with this tag out of its streams of messages.
 _UNSEEN = "nostream"
@@ -42,7 +47,7 @@ class Runs:
     """Makes the child runs of one guarded call.
 
     What feeds a stream (`astream_events`, `astream_log`, LangGraph's stream modes) hears nothing of
-    samples and judges; tracers and other callbacks do.
+    samples, judges and searches; tracers and other callbacks do.
 
     Args:
         run_manager: The guarded call's own run.
@@ -55,6 +60,21 @@ class Runs:
         self.handlers: Sequence[BaseCallbackHandler] = (
             run_manager.inheritable_handlers if run_manager else ()
         )
+
+    @contextmanager
+    def around(self) -> Generator[None]:
+        """Let a guard work meanwhile: guards inside do nothing.
+
+        What runs in there without a configuration of its own is a search, for words of the draft:
+        no stream shows it.
+        """
+        config = patch_config(self._config, callbacks=self.manager(RETRIEVAL))
+        token = var_child_runnable_config.set(config)
+        try:
+            with marked():
+                yield
+        finally:
+            var_child_runnable_config.reset(token)
 
     def plain(self) -> RunnableConfig:
         """Return a configuration without callbacks, for what must not be heard of."""

@@ -75,7 +75,7 @@ class _Named:
             with marked():
                 return await litellm_provider().complete(query, n=n)
         upstream = upstream_of(CHAT, self._target, {})
-        judge = JudgeProvider(CHAT.api, query.model, upstream)
+        judge = JudgeProvider(CHAT.api, {"model": query.model}, upstream)
         return await judge.complete(replace(query, model=None))
 
 

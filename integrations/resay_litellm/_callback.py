@@ -10,6 +10,7 @@ from litellm.types.utils import ModelResponse
 from resay.adapting import PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
 from resay.errors import ConfigurationError
 from resay.guard import Guard
+from resay.policy import Block, Regenerate
 from resay_litellm._asking import upstream_of
 from resay_litellm._chat import CHAT
 from resay_litellm._params import user_params
@@ -28,22 +29,27 @@ class HallucinationCallback(CustomLogger):
     response.hallucination["decision"]
     ```
 
-    It cannot withhold a response, because litellm passes over what a callback raises. It sees
-    neither streams nor the blocking `litellm.completion`.
+    It cannot withhold a response, because litellm passes over what a callback raises, but it can
+    give another that was regenerated. It sees neither streams nor the blocking
+    `litellm.completion`.
 
     Args:
         policy: What to check, and how: a `Policy`, a path, a mapping or a `Guard`; None for the
             file that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
+            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
+            names.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It asks for what a callback cannot do.
+        ConfigurationError: It asks for what a callback cannot do, or it regenerates and there is no
+            retriever.
     """
 
-    def __init__(self, policy: PolicyLike = None) -> None:
+    def __init__(self, policy: PolicyLike = None, *, retriever: object = None) -> None:
         logger: Any = super()
         logger.__init__()
-        self.resay_guard = guard_of(policy)
+        self.resay_guard = guard_of(policy, retriever)
         _check(self.resay_guard)
 
     async def async_post_call_success_deployment_hook(
@@ -85,10 +91,15 @@ def _plain(message: Any) -> Any:
 
 def _check(guard: Guard) -> None:
     policy = guard.policy
-    if policy.action.do == "block":
+    if isinstance(policy.action, Block):
         raise ConfigurationError(
             "`action: block` cannot be done by a callback, because litellm passes over what it"
             " raises; use `action: annotate`, or guard the proxy with ResayGuardrail"
+        )
+    if isinstance(policy.action, Regenerate) and isinstance(policy.action.otherwise, Block):
+        raise ConfigurationError(
+            "`otherwise: block` cannot be done by a callback, because litellm passes over what it"
+            " raises; use `otherwise: annotate`, or guard the proxy with ResayGuardrail"
         )
     if policy.on_error == "block":
         raise ConfigurationError(

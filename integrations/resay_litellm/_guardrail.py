@@ -75,8 +75,8 @@ class ResayGuardrail(CustomGuardrail):
         """Check a response.
 
         Returns:
-            The response with its verdict, or the policy's message in its place; what is no text of
-            a model comes back as it is.
+            The response with its verdict, also where another answer or the policy's message is in
+            its place; what is no text of a model comes back as it is.
 
         Raises:
             HTTPException: It is withheld and the policy says `exit: raise`; the status is 422.
@@ -160,12 +160,13 @@ class ResayGuardrail(CustomGuardrail):
     def _record(self, data: dict[str, Any], told: Body, since: float) -> None:
         """Note for LiteLLM's own logs what was found, without a word of the answer."""
         now = time.time()
-        verdict = Verdict.from_dict(told).to_dict(content=False)
+        verdict = Verdict.from_dict(told)
+        intervened = told["action"] == "block" or verdict.regenerated
         guardrail: Any = self
         guardrail.add_standard_logging_guardrail_information_to_request_data(
-            guardrail_json_response={**verdict, "action": told["action"]},
+            guardrail_json_response={**verdict.to_dict(content=False), "action": told["action"]},
             request_data=data,
-            guardrail_status="guardrail_intervened" if told["action"] == "block" else "success",
+            guardrail_status="guardrail_intervened" if intervened else "success",
             start_time=since,
             end_time=now,
             duration=now - since,

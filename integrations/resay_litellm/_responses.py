@@ -41,7 +41,8 @@ class _Responses:
         # Words can be anywhere in the old one.
         kept = {k: getattr(response, k) for k in body if hasattr(response, k)}
         told = {k: body[k] for k in ("output", "status", VERDICT_KEY)}
-        details = IncompleteDetails.model_validate(body["incomplete_details"])
+        why = body["incomplete_details"]
+        details = None if why is None else IncompleteDetails.model_validate(why)
         # Not parsed, because not all that a provider says of itself would be.
         kind: Any = ResponsesAPIResponse
         made = kind.model_construct(**{**kept, **told, "incomplete_details": details})

@@ -15,6 +15,7 @@ from resay_llamaindex._chat_engine import GuardedChatEngine
 from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._outcome import HallucinationVerdictEvent, verdict_of
 from resay_llamaindex._query_engine import GuardedQueryEngine
+from resay_llamaindex._retrieving import as_retriever
 
 __all__ = [
     "VERDICT_KEY",
@@ -22,5 +23,6 @@ __all__ = [
     "GuardedLLM",
     "GuardedQueryEngine",
     "HallucinationVerdictEvent",
+    "as_retriever",
     "verdict_of",
 ]

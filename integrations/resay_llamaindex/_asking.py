@@ -12,12 +12,13 @@ from llama_index.core.llms.structured_llm import StructuredLLM
 from resay.adapting import UnmappedError, litellm_provider
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
+from resay.policy import Regenerate
 from resay.providers.base import Provider
 from resay.query import Query
 from resay.sources import Sources
 from resay_llamaindex._fresh import for_judging, for_sampling, sampling_kwargs
 from resay_llamaindex._litellm import check_mapped, is_openai, mapped_query
-from resay_llamaindex._messages import readable_messages
+from resay_llamaindex._messages import asked_messages, readable_messages
 from resay_llamaindex._providers import (
     JudgeProvider,
     LLMProvider,
@@ -50,7 +51,7 @@ class Asking:
         self._policy = guard.policy
         # Made once, so that their clients keep their connections.
         self._sampler = for_sampling(llm, guard.policy.sampling)
-        self._judge = for_judging(llm)
+        self._judge = for_judging(llm, guard.policy.sampling)
         self._reason = self._check_way()
         _check_chain(guard, llm)
 
@@ -78,7 +79,7 @@ class Asking:
     def query(self, request: Request) -> Query:
         """Return what the guard needs to know of a request."""
         return replace(
-            self._mapped(request) or Query(_messages(request), None, self._params(request)),
+            self._mapped(request) or Query(self._messages(request), None, self._params(request)),
             structured=isinstance(request, Predicting) or isinstance(self._llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
@@ -96,7 +97,22 @@ class Asking:
         further: object = getattr(self._llm, "additional_kwargs", None)
         own = cast("Mapping[str, Any] | None", further) or {}
         asked: dict[str, Any] = {**own, **request.kwargs}
-        return {k: asked[k] for k in ("response_format", "tools") if asked.get(k)}
+        decisive = {k: asked[k] for k in ("response_format", "tools") if asked.get(k)}
+        # Whoever writes the answer again is asked in the same way.
+        return {**request.kwargs, **decisive} if self._regenerates else decisive
+
+    @property
+    def _regenerates(self) -> bool:
+        return isinstance(self._policy.action, Regenerate)
+
+    def _messages(self, request: Request) -> tuple[Mapping[str, Any], ...]:
+        if isinstance(request, Completing):
+            return ({"role": "user", "content": request.prompt},)
+        if isinstance(request, Predicting):
+            return readable_messages(request.template.format_messages(**request.values))
+        # Read by rules and judges, and asked again in full where the answer may be written again.
+        read = asked_messages if self._regenerates else readable_messages
+        return read(request.messages)
 
     def sources(self, request: Request, query: Query, way: Way) -> Sources:
         """Return who answers what.
@@ -132,14 +148,6 @@ class Asking:
                 "an object is asked for as the LLM itself sees fit, which `sampling.model` is not"
             )
         return LLMProvider(with_kwargs(request, kwargs), self._sampler, way, "sample")
-
-
-def _messages(request: Request) -> tuple[Mapping[str, Any], ...]:
-    if isinstance(request, Chat):
-        return readable_messages(request.messages)
-    if isinstance(request, Completing):
-        return ({"role": "user", "content": request.prompt},)
-    return readable_messages(request.template.format_messages(**request.values))
 
 
 def _object_tools(request: Request) -> tuple[str, ...]:

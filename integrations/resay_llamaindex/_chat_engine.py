@@ -18,7 +18,9 @@ from llama_index.core.llms import LLM
 from resay.adapting import VERDICT_KEY, PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
+from resay_llamaindex._engines import retriever_of
 from resay_llamaindex._llm import GuardedLLM
+from resay_llamaindex._policies import guarding
 from resay_llamaindex._query_engine import GuardedQueryEngine
 
 __all__ = ["GuardedChatEngine"]
@@ -42,10 +44,14 @@ class GuardedChatEngine(BaseChatEngine):
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
             that of a guarded LLM or query engine inside, the one that
             `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
+            of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
+            names, or else the engine's own, without its postprocessors.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this engine.
+        ConfigurationError: The policy asks for what cannot be had of this engine, or it regenerates
+            and there is no retriever.
 
     Example:
         ```python
@@ -55,14 +61,20 @@ class GuardedChatEngine(BaseChatEngine):
         ```
     """
 
-    def __init__(self, chat_engine: BaseChatEngine, policy: PolicyLike = None) -> None:
+    def __init__(
+        self,
+        chat_engine: BaseChatEngine,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+    ) -> None:
         if not isinstance(chat_engine, BaseChatEngine):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
                 "GuardedChatEngine takes a chat engine of LlamaIndex, not"
                 f" {type(chat_engine).__name__!r}"
             )
         self._inner = chat_engine
-        self._writer = _writer_of(chat_engine, policy)
+        self._writer = _writer_of(chat_engine, policy, retriever)
 
     @property
     def guard(self) -> Guard:
@@ -129,13 +141,17 @@ class GuardedChatEngine(BaseChatEngine):
         return engine
 
 
-def _writer_of(chat_engine: BaseChatEngine, policy: PolicyLike) -> GuardedLLM | GuardedQueryEngine:
+def _writer_of(
+    chat_engine: BaseChatEngine, policy: PolicyLike, retriever: object
+) -> GuardedLLM | GuardedQueryEngine:
     parts = vars(chat_engine)
     engine: object = parts.get(_ENGINE)
     if isinstance(engine, GuardedQueryEngine) and policy is None:
-        return engine
+        if retriever is None:
+            return engine
+        policy = engine.guard.policy
     if isinstance(engine, BaseQueryEngine):
-        return GuardedQueryEngine(engine, policy)
+        return GuardedQueryEngine(engine, policy, retriever=retriever)
     llm: object = parts.get(_LLM)
     if not isinstance(llm, LLM):
         raise ConfigurationError(
@@ -143,8 +159,10 @@ def _writer_of(chat_engine: BaseChatEngine, policy: PolicyLike) -> GuardedLLM | 
             " with a GuardedLLM instead"
         )
     if isinstance(llm, GuardedLLM):
-        return llm if policy is None else GuardedLLM(llm.llm, policy)
-    return GuardedLLM(llm, policy)
+        if policy is None and retriever is None:
+            return llm
+        policy, llm = policy or llm.policy, llm.llm
+    return GuardedLLM(llm, guarding(policy, retriever, own=retriever_of(chat_engine)))
 
 
 def _with(response: AGENT_CHAT_RESPONSE_TYPE, found: dict[str, Any]) -> AGENT_CHAT_RESPONSE_TYPE:

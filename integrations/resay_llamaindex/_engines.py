@@ -7,7 +7,9 @@ from types import MethodType
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 from llama_index.core.response_synthesizers import BaseSynthesizer
@@ -17,6 +19,7 @@ __all__ = [
     "copy_for_samples",
     "gives_objects",
     "llm_of",
+    "retriever_of",
     "streams",
     "synthesizer_of",
 ]
@@ -25,6 +28,7 @@ __all__ = [
 _SYNTHESIZER = "_response_synthesizer"
 _ENGINE = "_query_engine"
 _LLM = "_llm"
+_RETRIEVER = "_retriever"
 
 
 def synthesizer_of(engine: BaseQueryEngine) -> BaseSynthesizer | None:
@@ -41,6 +45,20 @@ def llm_of(engine: BaseQueryEngine) -> LLM | None:
     synthesizer = synthesizer_of(engine)
     found: object = vars(synthesizer).get(_LLM) if synthesizer else None
     return found if isinstance(found, LLM) else None
+
+
+def retriever_of(engine: BaseQueryEngine | BaseChatEngine) -> BaseRetriever | None:
+    """Return what finds an engine's nodes, None where that cannot be seen.
+
+    It is a copy that tells no callbacks: they would take words of a draft for the user's question.
+    """
+    found: object = vars(engine).get(_RETRIEVER)
+    if isinstance(found, BaseRetriever):
+        copied = copy(found)
+        copied.callback_manager = CallbackManager([])
+        return copied
+    inner: object = vars(engine).get(_ENGINE)
+    return retriever_of(inner) if isinstance(inner, BaseQueryEngine) else None
 
 
 def can_retrieve(engine: BaseQueryEngine) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.callbacks import CallbackManager
@@ -11,10 +12,10 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay.policy import Sampling
-from resay.query import Query
+from resay.query import CONNECTION_PARAMS, Query
 from resay_llamaindex._counting import counted
 
-__all__ = ["for_judging", "for_sampling", "sampling_kwargs", "too_cold"]
+__all__ = ["Judges", "for_judging", "for_sampling", "sampling_kwargs", "too_cold"]
 
 # What providers themselves take where nothing is said, and the only one that some models allow.
 _PLAIN_TEMPERATURE = 1.0
@@ -34,11 +35,40 @@ def too_cold(temperature: object) -> bool:
     return isinstance(temperature, (int, float)) and temperature <= DEFAULT_TEMPERATURE
 
 
-def for_judging(llm: LLM) -> LLM:
-    """Return a copy of an LLM that gives one plain answer, and tells no callbacks of it."""
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Copies of an LLM that judges ask.
+
+    Attributes:
+        plain: Gives one plain answer.
+        varied: The same, but another answer each time.
+    """
+
+    plain: LLM
+    varied: LLM
+
+    def asked(self, query: Query) -> tuple[LLM, dict[str, Any]]:
+        """Return which of them a query goes to, and the keyword arguments of the call."""
+        kwargs = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
+        if not query.varied:
+            return self.plain, kwargs
+        return self.varied, _varied_kwargs(kwargs, self.varied)
+
+
+def for_judging(llm: LLM, sampling: Sampling) -> Judges:
+    """Return copies of an LLM that give judges plain answers, and tell no callbacks of them.
+
+    Args:
+        llm: The LLM; not changed.
+        sampling: How the policy says to sample.
+
+    Returns:
+        The copies. They share the clients that the original has made already.
+    """
     if isinstance(llm, StructuredLLM):
-        return for_judging(llm.llm)
-    return _with_fields(_with_defaults(llm, _ONE_PLAIN_ANSWER), counted())
+        return for_judging(llm.llm, sampling)
+    plain = _with_fields(_with_defaults(llm, _ONE_PLAIN_ANSWER), counted())
+    return Judges(plain, for_sampling(llm, sampling))
 
 
 def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
@@ -89,6 +119,16 @@ def _fresh_kwargs(kwargs: Mapping[str, Any], sampling: Sampling) -> dict[str, An
     if "temperature" in fresh and sampling.temperature is not None:
         fresh["temperature"] = sampling.temperature
     return {k: v for k, v in fresh.items() if k not in _CACHES}
+
+
+def _varied_kwargs(kwargs: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
+    fresh = {k: v for k, v in kwargs.items() if k not in _CACHES}
+    temperature = fresh.pop("temperature", None)
+    # Some LLMs refuse in a call what is a field of theirs.
+    own = "temperature" in type(llm).model_fields and getattr(llm, "temperature", None)
+    if temperature is None or temperature == own or too_cold(temperature):
+        return fresh
+    return {**fresh, "temperature": temperature}
 
 
 def _with_defaults(llm: LLM, names: tuple[str, ...]) -> LLM:

@@ -26,13 +26,14 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay.adapting import PolicyLike, guard_of, inside_guard
+from resay.adapting import PolicyLike, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_llamaindex._answering import Answering, Listener
 from resay_llamaindex._asking import Asking
 from resay_llamaindex._outcome import without_verdicts
+from resay_llamaindex._policies import guarding
 from resay_llamaindex._requests import Chat, Completing, Predicting
 from resay_llamaindex._structured import GuardedStructuredLLM
 
@@ -76,11 +77,15 @@ class GuardedLLM(FunctionCallingLLM):
         llm: The LLM to guard.
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
             the one that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
+            of LlamaIndex's, or whatever else `as_retriever` takes; in place of the one that the
+            policy names.
         **kwargs: Further fields of LlamaIndex's LLMs, such as `callback_manager`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this LLM.
+        ConfigurationError: The policy asks for what cannot be had of this LLM, or it regenerates
+            and there is no retriever.
 
     Example:
         ```python
@@ -96,12 +101,14 @@ class GuardedLLM(FunctionCallingLLM):
     _answers: Answering = PrivateAttr()
     _answers_only: bool = PrivateAttr(default=False)
 
-    def __init__(self, llm: LLM, policy: PolicyLike = None, **kwargs: Any) -> None:
+    def __init__(
+        self, llm: LLM, policy: PolicyLike = None, *, retriever: object = None, **kwargs: Any
+    ) -> None:
         if not isinstance(llm, LLM):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
                 f"GuardedLLM takes an LLM of LlamaIndex, not {type(llm).__name__!r}"
             )
-        guard = guard_of(policy)
+        guard = guarding(policy, retriever)
         prompting = {name: getattr(llm, name) for name in _PROMPTING}
         super().__init__(llm=llm, policy=guard.policy, **{**prompting, **kwargs})
         self._answers = Answering(Asking(guard, llm))

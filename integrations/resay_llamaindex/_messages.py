@@ -13,12 +13,13 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
     ToolCallBlock,
 )
+from pydantic import AnyUrl
 
 from resay.adapting import UnmappedError
 from resay.query import Message
 from resay_llamaindex._reading import as_json
 
-__all__ = ["chat_messages", "openai_messages", "readable_messages"]
+__all__ = ["asked_messages", "chat_messages", "openai_messages", "readable_messages"]
 
 _ROLES = {
     MessageRole.SYSTEM: "system",
@@ -33,16 +34,60 @@ _ROLES = {
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
-    """Return a judge's messages as LlamaIndex's. They hold nothing but text."""
-    return [ChatMessage(role=m["role"], content=str(m.get("content") or "")) for m in messages]
+    """Return messages in OpenAI's shape as LlamaIndex's."""
+    return [_chat_message(message) for message in messages]
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    content: object = message.get("content") or ""
+    parts = cast("list[Any]", content) if isinstance(content, list) else [content]
+    calls: list[Any] = message.get("tool_calls") or []
+    blocks = [*map(_block, parts), *map(_call_block, calls)]
+    kwargs = {key: message[key] for key in ("tool_call_id",) if key in message}
+    return ChatMessage(role=message["role"], blocks=blocks, additional_kwargs=kwargs)
+
+
+def _block(part: Any) -> TextBlock | ImageBlock:
+    if isinstance(part, str):
+        return TextBlock(text=part)
+    if part.get("type") != "image_url":
+        return TextBlock(text=str(part.get("text") or ""))
+    url: str = part["image_url"]["url"]
+    head, comma, data = url.partition(",")
+    if not (comma and head.startswith("data:")):
+        return ImageBlock(url=AnyUrl(url))
+    kind = head.removeprefix("data:").partition(";")[0]
+    return ImageBlock(image=data.encode(), image_mimetype=kind or None)
+
+
+def _call_block(call: Any) -> ToolCallBlock:
+    asked: Any = call["function"]
+    return ToolCallBlock(
+        tool_call_id=call.get("id"),
+        tool_name=asked["name"],
+        tool_kwargs=asked.get("arguments") or {},
+    )
+
+
+def asked_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
+    """Return messages for whoever is to answer them again, as far as they can be translated."""
+    return tuple(_asked(message) for message in messages)
+
+
+def _asked(message: ChatMessage) -> Message:
+    try:
+        return _message(message)
+    except UnmappedError:
+        return _readable(message)
 
 
 def readable_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
     """Return what the messages say, for rules and judges that look at the question."""
-    return tuple(
-        {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
-        for message in messages
-    )
+    return tuple(map(_readable, messages))
+
+
+def _readable(message: ChatMessage) -> Message:
+    return {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
 
 
 def openai_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:

@@ -21,9 +21,9 @@ __all__ = [
     "HallucinationVerdictEvent",
     "LLMResponse",
     "announce",
+    "in_place_of",
     "verdict_of",
     "with_verdict",
-    "withheld",
     "without_verdicts",
 ]
 
@@ -106,10 +106,10 @@ def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) 
     return response.model_copy(update=changes)
 
 
-def withheld(
-    kind: type[R], response: object, message: str, data: dict[str, Any], *, in_message: bool = True
+def in_place_of(
+    kind: type[R], response: object, text: str, data: dict[str, Any], *, in_message: bool = True
 ) -> R:
-    """Return a response that says what the policy says, and holds nothing of what was withheld.
+    """Return a response in place of another that is withheld or was written again.
 
     It is new, because words can be anywhere in the old one: in blocks, tool calls, logprobs, in
     the provider's own object.
@@ -117,7 +117,7 @@ def withheld(
     Args:
         kind: The class of the response.
         response: What the LLM gave.
-        message: What to say in its place.
+        text: What to say in its place.
         data: The verdict.
         in_message: As for `with_verdict`.
     """
@@ -125,7 +125,7 @@ def withheld(
     if isinstance(response, (ChatResponse, CompletionResponse)):
         counts = cast("dict[str, Any]", response.additional_kwargs)
         told = {k: v for k, v in counts.items() if k in _COUNTS}
-    return with_verdict(_saying(kind, message, told), data, in_message=in_message)
+    return with_verdict(_saying(kind, text, told), data, in_message=in_message)
 
 
 def _saying(kind: type[R], text: str, told: dict[str, Any]) -> R:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
 
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
@@ -12,9 +11,10 @@ from llama_index.core.llms import LLM
 from resay.adapting import litellm_provider
 from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import Chunk, Completions
-from resay.query import CONNECTION_PARAMS, Query
+from resay.query import Query
 from resay.verdict import Usage
 from resay_llamaindex._counting import Spent
+from resay_llamaindex._fresh import Judges
 from resay_llamaindex._messages import chat_messages
 from resay_llamaindex._nesting import Role, playing
 from resay_llamaindex._reading import (
@@ -144,12 +144,12 @@ class JudgeProvider:
     """Asks the response's own LLM, or the judge that a query names.
 
     Args:
-        llm: The response's own; None where it cannot be reached.
+        own: The response's own; None where it cannot be reached.
         way: How to call it.
     """
 
-    def __init__(self, llm: LLM | None, way: Way) -> None:
-        self._llm = llm
+    def __init__(self, own: Judges | None, way: Way) -> None:
+        self._own = own
         self._way = way
 
     async def takes_n(self, query: Query) -> bool:
@@ -162,19 +162,16 @@ class JudgeProvider:
         Raises:
             ProviderError: There was no answer.
         """
-        if query.model is not None or self._llm is None:
+        if query.model is not None or self._own is None:
             return await litellm_provider().complete(query)
-        request = Chat(chat_messages(query.messages), _without_connection(query.params))
+        llm, kwargs = self._own.asked(query)
+        request = Chat(chat_messages(query.messages), kwargs)
         try:
-            return await LLMProvider(request, self._llm, self._way, "judge").complete(Query(()))
+            return await LLMProvider(request, llm, self._way, "judge").complete(Query(()))
         # Each provider's package has its own exceptions, and repeats what it likes in them.
         except Exception as error:
             # The LLM has retries of its own.
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
-
-
-def _without_connection(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in params.items() if k not in CONNECTION_PARAMS}
 
 
 class RefusingProvider:

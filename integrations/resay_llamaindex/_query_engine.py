@@ -26,7 +26,7 @@ from resay.adapting import (
     VERDICT_KEY,
     PolicyLike,
     aparts_of,
-    guard_of,
+    asking_writer,
     in_thread,
     inside_guard,
     parts_of,
@@ -42,11 +42,13 @@ from resay_llamaindex._engines import (
     copy_for_samples,
     gives_objects,
     llm_of,
+    retriever_of,
     streams,
     synthesizer_of,
 )
 from resay_llamaindex._fresh import for_judging, for_sampling
 from resay_llamaindex._llm import GuardedLLM
+from resay_llamaindex._policies import guarding
 from resay_llamaindex._providers import JudgeProvider
 from resay_llamaindex._running import Recorder, last_raw
 from resay_llamaindex._synthesis import (
@@ -78,11 +80,16 @@ class GuardedQueryEngine(BaseQueryEngine):
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
             that of a guarded LLM inside, the one that
             `RESAY_POLICY` names, or the default.
-        llm: Who judges where the policy names no judge; None for the LLM that writes the answers.
+        llm: Who judges, and writes flagged answers again, where the policy names nobody; None for
+            the LLM that writes the answers.
+        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
+            of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
+            names, or else the engine's own, without its postprocessors.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this engine.
+        ConfigurationError: The policy asks for what cannot be had of this engine, or it regenerates
+            and there is no retriever.
 
     Example:
         ```python
@@ -93,7 +100,12 @@ class GuardedQueryEngine(BaseQueryEngine):
     """
 
     def __init__(
-        self, query_engine: BaseQueryEngine, policy: PolicyLike = None, llm: LLM | None = None
+        self,
+        query_engine: BaseQueryEngine,
+        policy: PolicyLike = None,
+        llm: LLM | None = None,
+        *,
+        retriever: object = None,
     ) -> None:
         if not isinstance(query_engine, BaseQueryEngine):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
@@ -104,15 +116,16 @@ class GuardedQueryEngine(BaseQueryEngine):
         self._query_engine = query_engine
         inside = llm_of(query_engine)
         if isinstance(inside, GuardedLLM) and policy is None:
-            policy = inside.guard
-        self._guard = guard_of(policy)
+            policy = inside.guard if retriever is None else inside.policy
+        self._guard = guarding(policy, retriever, own=retriever_of(query_engine))
         self._listener: Callable[[dict[str, Any]], None] | None = None
         writer = _unguarded(inside)
         judge = _unguarded(llm) or writer
         _check_policy(self._guard, judge, query_engine)
         # Made once, so that their clients keep their connections.
-        self._sampler = for_sampling(writer, self._guard.policy.sampling) if writer else None
-        self._judge = for_judging(judge) if judge else None
+        sampling = self._guard.policy.sampling
+        self._sampler = for_sampling(writer, sampling) if writer else None
+        self._judge = for_judging(judge, sampling) if judge else None
 
     @property
     def guard(self) -> Guard:
@@ -296,6 +309,12 @@ def _check_policy(guard: Guard, judge: LLM | None, engine: BaseQueryEngine) -> N
             f" this {type(engine).__name__}; pass `llm`, or name a judge in the policy with"
             " `judge:`"
         )
+    if judge is None and (asked := asking_writer(guard.policy)):
+        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
+        raise ConfigurationError(
+            "the policy regenerates by the model that wrote the response, which cannot be found in"
+            f" this {type(engine).__name__}; pass `llm`, or name {missing} in its `action`"
+        )
 
 
 def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:
@@ -303,7 +322,7 @@ def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:
     metadata: dict[str, Any] = {**(response.metadata or {}), VERDICT_KEY: data}
     if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
         return _streamed(response, answer.text, metadata)
-    if answer.blocked:
+    if answer.blocked or answer.regenerated:
         return Response(answer.text, response.source_nodes, metadata)
     return replace(response, metadata=metadata)
 

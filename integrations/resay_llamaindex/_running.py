@@ -18,7 +18,7 @@ from resay.actions import Answer
 from resay.adapting import verdict_data
 from resay.errors import HallucinationBlocked
 from resay.holding import Part
-from resay_llamaindex._outcome import announce, with_verdict, withheld
+from resay_llamaindex._outcome import announce, in_place_of, with_verdict
 
 __all__ = ["Recorder", "Showing", "last_raw", "outcome"]
 
@@ -67,8 +67,8 @@ def outcome(kind: type[R], answer: Answer, data: dict[str, Any], *, in_message: 
         in_message: Whether the message has the verdict too.
     """
     response = last_raw(answer)
-    if answer.blocked or not isinstance(response, kind):
-        return withheld(kind, response, answer.text, data, in_message=in_message)
+    if answer.blocked or answer.regenerated or not isinstance(response, kind):
+        return in_place_of(kind, response, answer.text, data, in_message=in_message)
     return with_verdict(response, data, in_message=in_message)
 
 

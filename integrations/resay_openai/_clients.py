@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from resay.adapting import PolicyLike
+from resay.adapting import PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay_openai._async import Async
 from resay_openai._guarded import Guarded, guarded_as
@@ -37,11 +37,15 @@ class GuardedOpenAI(Sync, OpenAI):
     Args:
         policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
             the one that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
+            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
+            names.
         **kwargs: Whatever `OpenAI` takes.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of a client.
+        ConfigurationError: The policy asks for what cannot be had of a client, or it regenerates
+            and there is no retriever.
 
     Example:
         ```python
@@ -59,6 +63,7 @@ class GuardedAsyncOpenAI(Async, AsyncOpenAI):
 
     Args:
         policy: As for `GuardedOpenAI`.
+        retriever: As for `GuardedOpenAI`.
         **kwargs: Whatever `AsyncOpenAI` takes.
     """
 
@@ -68,6 +73,7 @@ class GuardedAzureOpenAI(Sync, AzureOpenAI):
 
     Args:
         policy: As for `GuardedOpenAI`.
+        retriever: As for `GuardedOpenAI`.
         **kwargs: Whatever `AzureOpenAI` takes.
     """
 
@@ -77,6 +83,7 @@ class GuardedAsyncAzureOpenAI(Async, AsyncAzureOpenAI):
 
     Args:
         policy: As for `GuardedOpenAI`.
+        retriever: As for `GuardedOpenAI`.
         **kwargs: Whatever `AsyncAzureOpenAI` takes.
     """
 
@@ -89,7 +96,7 @@ _OURS: Mapping[type[Any], type[Any]] = {
 }
 
 
-def guard_client(client: C, policy: PolicyLike = None) -> C:
+def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = None) -> C:
     """Return a client like the one given, guarded.
 
     Any client of the SDK will do: one that asks another provider, or one of a class of your own.
@@ -98,21 +105,24 @@ def guard_client(client: C, policy: PolicyLike = None) -> C:
     Args:
         client: An `OpenAI`, `AsyncOpenAI`, `AzureOpenAI` or `AsyncAzureOpenAI`, or a subclass.
         policy: As for `GuardedOpenAI`. It takes the place of the policy of a guarded client.
+        retriever: As for `GuardedOpenAI`.
 
     Returns:
         A client whose class is a subclass of the given one's.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, or the policy asks for what cannot be had of one.
+        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
+            it regenerates and there is no retriever.
     """
     if isinstance(client, Guarded):
-        return client.with_policy(policy)
+        return client.with_policy(policy, retriever=retriever)
     if not isinstance(client, (OpenAI, AsyncOpenAI)):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ConfigurationError(
             f"guard_client takes a client of OpenAI's SDK, not {type(client).__name__!r}"
         )
-    return guarded_as(_guarded_class(type(client)), client.copy(), policy)
+    guard = guard_of(policy, retriever)
+    return guarded_as(_guarded_class(type(client)), client.copy(), guard)
 
 
 @cache

@@ -21,12 +21,13 @@ class Guarded:
     _guard: Guard
     _relays: Relays
 
-    def __init__(self, *, policy: PolicyLike = None, **kwargs: Any) -> None:
-        self._take(policy)
+    def __init__(
+        self, *, policy: PolicyLike = None, retriever: object = None, **kwargs: Any
+    ) -> None:
+        self._take(guard_of(policy, retriever))
         super().__init__(**kwargs)
 
-    def _take(self, policy: PolicyLike) -> None:
-        guard = guard_of(policy)
+    def _take(self, guard: Guard) -> None:
         check_client_policy(guard, "a client")
         self._guard = guard
         self._relays = relays_of(guard)
@@ -36,10 +37,15 @@ class Guarded:
         """Who checks and acts."""
         return self._guard
 
-    def with_policy(self, policy: PolicyLike) -> Self:
-        """Return the same client with another policy."""
+    def with_policy(self, policy: PolicyLike, *, retriever: object = None) -> Self:
+        """Return the same client with another policy.
+
+        Args:
+            policy: The policy.
+            retriever: Where documents are found, if it regenerates and does not say so itself.
+        """
         client: Any = self
-        return client.copy(_extra_kwargs={"policy": policy})
+        return client.copy(_extra_kwargs={"policy": guard_of(policy, retriever)})
 
     if not TYPE_CHECKING:
         # For type checkers these are the SDK's own, with all their parameters.
@@ -49,7 +55,7 @@ class Guarded:
             copied = super().copy(_extra_kwargs=further, **kwargs)
             # A class of somebody's own may make a copy as it was without us.
             known = isinstance(copied, Guarded)
-            return copied if known else guarded_as(type(self), copied, further["policy"])
+            return copied if known else guarded_as(type(self), copied, guard_of(further["policy"]))
 
         with_options = copy
 
@@ -62,15 +68,15 @@ class Guarded:
         return None if body is None else (*known, known[1].read(body))
 
 
-def guarded_as(kind: type[Any], client: Any, policy: PolicyLike) -> Any:
+def guarded_as(kind: type[Any], client: Any, guard: Guard) -> Any:
     """Make a guarded client of what another has become.
 
     Args:
         kind: Its class. Constructors of subclasses take what they like, so none is called.
         client: The other, which nobody uses from now on.
-        policy: The policy.
+        guard: Who checks and acts.
     """
     guarded: Any = object.__new__(kind)
     guarded.__dict__ |= client.__dict__
-    guarded._take(policy)  # noqa: SLF001 - it is one of ours
+    guarded._take(guard)  # noqa: SLF001 - it is one of ours
     return guarded

@@ -42,7 +42,7 @@ _SECRET = ("authorization", "api-key", "x-api-key", "openai-organization", "open
 _OWN = frozenset({"content-length", "idempotency-key", "transfer-encoding"})
 
 
-def guard_http_client(client: H, policy: PolicyLike = None) -> H:
+def guard_http_client(client: H, policy: PolicyLike = None, *, retriever: object = None) -> H:
     """Return an HTTP client like the one given that guards the requests it knows.
 
     It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
@@ -57,13 +57,15 @@ def guard_http_client(client: H, policy: PolicyLike = None) -> H:
         client: A `Client` or `AsyncClient` of httpx or httpx2. It stays as it is; connections are
             shared, and closing either closes them.
         policy: As for `GuardedOpenAI`.
+        retriever: As for `GuardedOpenAI`.
 
     Returns:
         A client whose class is a subclass of the given one's.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, or the policy asks for what cannot be had of one.
+        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
+            it regenerates and there is no retriever.
     """
     kind: type[Any] = type(client)
     package = package_of(kind)
@@ -71,7 +73,7 @@ def guard_http_client(client: H, policy: PolicyLike = None) -> H:
         raise ConfigurationError(
             f"guard_http_client takes a client of httpx or httpx2, not {kind.__name__!r}"
         )
-    guard = guard_of(policy)
+    guard = guard_of(policy, retriever)
     check_client_policy(guard, "a client")
     side = _guarded_async if issubclass(kind, package.AsyncClient) else _guarded_sync
     guarded_kind = side(getattr(kind, "unguarded", kind))

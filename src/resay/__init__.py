@@ -11,6 +11,7 @@ from resay._version import __version__
 
 if TYPE_CHECKING:
     from resay.actions import Answer
+    from resay.documents import Document
     from resay.errors import (
         BudgetExceededError,
         ConfigurationError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from resay.passage import Passage, Sentence
     from resay.policy import Policy
     from resay.query import Query
+    from resay.retrieval import Retriever
     from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
     from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
@@ -42,6 +44,7 @@ __all__ = [
     "ConfigurationError",
     "Contradiction",
     "DeadlineExceededError",
+    "Document",
     "Guard",
     "HallucinationBlocked",
     "MissingDependencyError",
@@ -54,6 +57,7 @@ __all__ = [
     "ProviderTimeoutError",
     "Query",
     "ResayError",
+    "Retriever",
     "ScorerError",
     "Sentence",
     "SentenceVerdict",
@@ -71,11 +75,13 @@ _HOMES = {
     "Answer": "actions",
     "AnswerStream": "streaming",
     "Contradiction": "verdict",
+    "Document": "documents",
     "Guard": "guard",
     "Part": "holding",
     "Passage": "passage",
     "Policy": "policy",
     "Query": "query",
+    "Retriever": "retrieval",
     "Sentence": "passage",
     "SentenceVerdict": "verdict",
     "Sources": "sources",

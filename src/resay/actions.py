@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from resay.documents import Document
 from resay.errors import HallucinationBlocked
-from resay.policy import Block, Policy
+from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
 from resay.verdict import Usage, Verdict
 
 __all__ = ["Action", "Answer", "act"]
 
-Action = Literal["allow", "annotate", "block"]
+Action = Literal["allow", "annotate", "block", "regenerate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,12 @@ class Answer:
     """What the guard gives in place of the plain response.
 
     Attributes:
-        text: What to show: the response, or the policy's message when it was withheld.
-        response: The model's own words, whatever was done with them.
-        action: What was done. `allow` and `annotate` never change the text.
+        text: What to show: the response, with marks and a list of sources where the policy wants
+            them, or the policy's message when it was withheld.
+        response: The model's own words, whatever was done with them; those of the best answer,
+            where it was written again. The verdict is about them.
+        action: What was done. `allow` never changes the text. `annotate` gives the best answer
+            there is, which may have been written again.
         verdict: Why.
         usage: What everything cost, main call and check together.
         completion: The provider's answer to the main call; None when there was no main call.
@@ -44,6 +48,11 @@ class Answer:
         return self.action == "block"
 
     @property
+    def regenerated(self) -> bool:
+        """Whether the text is an answer that was written again, from documents."""
+        return self.verdict.regenerated and not self.blocked
+
+    @property
     def flagged(self) -> bool:
         """Whether the response looks hallucinated."""
         return self.verdict.flagged
@@ -57,8 +66,16 @@ class Answer:
             "usage": asdict(self.usage),
         }
 
+    def cited(self) -> str:
+        """Return the response with marks such as [1] behind its sentences, and its sources.
+
+        Returns:
+            The marked text; the bare text when it was withheld, or cites nothing.
+        """
+        return self.text if self.blocked else cited(self.response, self.verdict)
+
     def annotated(self, marker: str = " [unsupported]") -> str:
-        """Return the text with a marker behind each flagged sentence.
+        """Return the response with a marker behind each flagged sentence.
 
         Args:
             marker: What to put there.
@@ -95,6 +112,9 @@ def act(
         completion: The provider's answer to the main call.
         withheld: Whether some of a stream was withheld, so that the rest is not there to give.
 
+    What is to be regenerated is not, here: nobody can be asked. A verdict on an answer that was
+    written again says so itself.
+
     Returns:
         The answer to give.
 
@@ -104,15 +124,59 @@ def act(
     action = "block" if withheld else _choose(policy, verdict)
     text = response
     if action == "block":
-        block = policy.action if isinstance(policy.action, Block) else Block()
+        block = _last_resort(policy)
+        if not isinstance(block, Block):
+            block = Block()
         if block.exit == "raise":
             raise HallucinationBlocked(verdict)
         text = block.message
+    elif isinstance(policy.action, Regenerate) and policy.action.citations == "marks":
+        text = cited(response, verdict)
     return Answer(text, response, action, verdict, usage or verdict.usage, completion)
 
 
 def _choose(policy: Policy, verdict: Verdict) -> Action:
-    if verdict.flagged:
-        return policy.action.do
+    if verdict.flagged or (verdict.regenerated and verdict.inconclusive):
+        return _last_resort(policy).do
+    if verdict.inconclusive:
+        return policy.on_error
     # Nothing speaks against what is consistent; in what is skipped there is nothing to withhold.
-    return policy.on_error if verdict.inconclusive else "allow"
+    return "regenerate" if verdict.regenerated else "allow"
+
+
+def _last_resort(policy: Policy) -> Annotate | Block:
+    action = policy.action
+    return action.otherwise if isinstance(action, Regenerate) else action
+
+
+def cited(response: str, verdict: Verdict) -> str:
+    """Return a response with marks such as [1] behind its sentences, and a list of its sources.
+
+    Args:
+        response: The response.
+        verdict: What is known of it.
+
+    Returns:
+        The marked text; the bare text where it cites nothing.
+    """
+    sources = verdict.regeneration.sources if verdict.regeneration else ()
+    if not sources:
+        return response
+    numbers = {source.id: number for number, source in enumerate(sources, 1)}
+    parts: list[str] = []
+    position = 0
+    for sentence in verdict.sentences:
+        marks = "".join(f"[{numbers[name]}]" for name in sentence.citations if name in numbers)
+        if marks:
+            parts += [response[position : sentence.end], " ", marks]
+            position = sentence.end
+    parts += [response[position:].rstrip(), "\n\nSources:\n"]
+    return "".join(parts) + "\n".join(f"[{numbers[s.id]}] {_described(s)}" for s in sources)
+
+
+def _described(source: Document) -> str:
+    url = source.metadata.get("url")
+    where = url if isinstance(url, str) and url.strip() else source.id
+    return " ".join(
+        (source.title if source.title == where else f"{source.title} ({where})").split()
+    )

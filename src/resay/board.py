@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from resay.passage import Passage
 from resay.scorers import Step
-from resay.verdict import Contradiction, EvidenceKind, Scores, StepRecord, mean_score
+from resay.verdict import (
+    Contradiction,
+    EvidenceKind,
+    Scores,
+    SentenceVerdict,
+    StepRecord,
+    mean_score,
+)
 
 __all__ = ["Board", "Entry"]
 
@@ -56,6 +64,7 @@ class Board:
         done: What the steps did, in the order in which they ended.
         decisive: The last step that was to decide.
         doubtful: The sentences without a score to rely on, because calls failed or time was up.
+        kept: The sentences that were judged before and are not to be looked at again.
     """
 
     passage: Passage
@@ -64,11 +73,24 @@ class Board:
     done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
     decisive: StepRecord | None = None
     doubtful: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, passage: Passage) -> Board:
-        """Return a board on which nothing is known yet."""
-        return cls(passage, [Entry() for _ in passage.sentences])
+    def of(
+        cls, passage: Passage, kept: Mapping[int, SentenceVerdict] = MappingProxyType({})
+    ) -> Board:
+        """Return a board on which nothing is known yet.
+
+        Args:
+            passage: What is scored.
+            kept: What another check has found of some of its sentences, by their places.
+        """
+        entries = [Entry() for _ in passage.sentences]
+        for i, sentence in kept.items():
+            entries[i] = Entry(sentence.score, sentence.by, sentence.why)
+        board = cls(passage, entries, kept=frozenset(kept))
+        board.score = mean_score(board.scores)
+        return board
 
     @classmethod
     def joined(cls, passage: Passage, boards: Sequence[Board]) -> Board:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
+from types import MappingProxyType
 from typing import cast
 
 import anyio
@@ -99,7 +100,13 @@ class Chain:
             await step.prepare()
 
     async def run(
-        self, passage: Passage, evidence: Evidence, deadline: float, budget: Budget | None = None
+        self,
+        passage: Passage,
+        evidence: Evidence,
+        deadline: float,
+        budget: Budget | None = None,
+        *,
+        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Verdict:
         """Score a passage and decide.
 
@@ -109,11 +116,13 @@ class Chain:
             deadline: When to stop, on the event loop's clock (`anyio.current_time`); what was
                 found until then stands in the verdict.
             budget: What the calls may cost all together, where that is limited.
+            kept: What another check has found of some of its sentences, by their places; they are
+                not looked at again.
 
         Returns:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
-        board = Board.of(passage)
+        board = Board.of(passage, kept)
         return await self._decide(self._steps, board, evidence, deadline, budget)
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
@@ -193,7 +202,7 @@ class Chain:
     async def _run_steps(
         self, steps: Sequence[Step], board: Board, evidence: Evidence, *, alone: bool = False
     ) -> None:
-        everything = list(range(len(board.entries)))
+        everything = [i for i in range(len(board.entries)) if i not in board.kept]
         pending = [i for i in everything if not self._settled_before(steps, board.entries[i])]
         for group in _groups(steps):
             seen = everything if group[0].corrects else pending

@@ -93,6 +93,16 @@ class Check:
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
     @property
+    def query(self) -> Query | None:
+        """What the response answers, where it is known."""
+        return self._query
+
+    @property
+    def budget(self) -> Budget:
+        """What its calls may cost all together."""
+        return self._budget
+
+    @property
     def evidence(self) -> Evidence:
         """What the check has to go by."""
         return self._evidence
@@ -115,23 +125,35 @@ class Check:
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Say where samples come from, if any step wants them. None is drawn yet."""
-        if self._sampler is None or self._query is None or not self._chain.needing("samples"):
-            return
+        if self._query is not None and self._sampler and self._chain.needing("samples"):
+            self._draw(self._evidence.samples, self._query, self._sampler, tasks)
+
+    def draw_again(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
+        """Say where the samples of another question come from. None is drawn yet.
+
+        Args:
+            samples: The pool.
+            query: What is asked, of the model that wrote the response.
+            tasks: Where the drawing lives.
+        """
+        # Who gives samples may know only what the main call asked.
+        if self._judge is not None:
+            self._draw(samples, query, self._judge, tasks)
+
+    def _draw(self, samples: Samples, query: Query, sampler: Metered, tasks: TaskGroup) -> None:
         sampling = self._policy.sampling
-        query = self._query.for_sampling(
+        query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        provider: Provider = Comparable(self._limited(self._sampler))
+        provider: Provider = Comparable(self._limited(sampler))
         if self._cache is not None:
             kind = "fields" if query.wants_object else "sample"
-            source = source_of(self._sampler.inner)
+            source = source_of(sampler.inner)
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
-        missing = sampling.max - len(self._evidence.samples)
-        self._evidence.samples.draw_from(
-            tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead
-        )
+        missing = sampling.max - len(samples)
+        samples.draw_from(tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead)
 
     def start_sampling(self) -> None:
         """Draw the samples that are looked at in any case, before there is a response."""
@@ -147,21 +169,21 @@ class Check:
             The verdict, with what the check cost and took.
         """
         if self._query is not None and self._query.unchecked:
-            return self._finished(Verdict("skipped", None, self._query.unchecked))
+            return self.finished(Verdict("skipped", None, self._query.unchecked))
         if self._query is not None and self._query.wants_object:
-            return self._finished(await self._run_fields(completion, self._query))
+            return self.finished(await self._run_fields(completion, self._query))
         if completion.calls:
-            return self._finished(Verdict("skipped", None, "the answer calls tools"))
+            return self.finished(Verdict("skipped", None, "the answer calls tools"))
         if not completion.text.strip():
-            return self._finished(Verdict("skipped", None, "the answer has no words"))
+            return self.finished(Verdict("skipped", None, "the answer has no words"))
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         passage = await compute(split, chars=len(completion.text))
         skipped = await self.skip(passage)
         if skipped:
-            return self._finished(Verdict("skipped", None, skipped))
+            return self.finished(Verdict("skipped", None, skipped))
         evidence = self._evidence_with(completion)
         verdict = await self._chain.run(passage, evidence, self.deadline, self._budget)
-        return self._finished(verdict)
+        return self.finished(verdict)
 
     async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
         skipped = self.skip_early()
@@ -188,11 +210,11 @@ class Check:
         """
         evidence = self._evidence_with(completion)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
-        return self._finished(verdict)
+        return self.finished(verdict)
 
     async def conclude(self, board: Board) -> Verdict:
         """Decide by what is known, where nothing more is to be done."""
-        return self._finished(await self._chain.conclude(board, self._evidence, self._budget))
+        return self.finished(await self._chain.conclude(board, self._evidence, self._budget))
 
     def skip_early(self) -> str | None:
         """Return why the query is left alone whatever the response, or None."""
@@ -220,7 +242,8 @@ class Check:
             known = replace(known, references=references)
         return replace(known, logprobs=known.logprobs or completion.logprobs)
 
-    def _finished(self, verdict: Verdict) -> Verdict:
+    def finished(self, verdict: Verdict) -> Verdict:
+        """Return a verdict with what everything has cost and taken so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
         return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)

@@ -261,6 +261,8 @@ class Judge:
     def varied(self, temperature: float | None = None) -> Judge:
         """Return the same judge asked for answers that differ.
 
+        Its queries are marked as `varied`, for providers that know the judge's own settings.
+
         Args:
             temperature: The temperature; None for the judge's own unless that is 0.
         """

@@ -12,7 +12,7 @@ from resay.chain import Chain
 from resay.checking import Given, skipped_early
 from resay.demands import Demands
 from resay.errors import ConfigurationError
-from resay.policy import Policy, StreamMode
+from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
@@ -38,9 +38,13 @@ class Guard:
             model itself to judge its answer sentence by sentence against 5 samples.
         model: The model to ask unless a call names another, such as `openai/gpt-4.1-mini`.
         provider: Who answers; by default litellm.
+        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
+            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
+            names.
 
     Raises:
         PolicyError: The policy is not valid.
+        ConfigurationError: The policy regenerates, and there is no retriever that can be asked.
 
     Example:
         ```python
@@ -57,11 +61,12 @@ class Guard:
         *,
         model: str | None = None,
         provider: Provider | None = None,
+        retriever: object | None = None,
     ) -> None:
         self.policy = Policy.of(policy)
         cache = open_cache(self.policy.cache)
         self._chain = Chain(self.policy, cache)
-        self._running = Running(self.policy, self._chain, cache)
+        self._running = Running(self.policy, self._chain, cache, retriever)
         self._demands = Demands(self._chain, has_provider=provider is not None)
         self._model = model
         self._provider = provider
@@ -90,7 +95,7 @@ class Guard:
             ConfigurationError: A model cannot be had as configured.
             ScorerError: A model's server does not answer.
         """
-        await self._chain.prepare()
+        await self._running.prepare()
 
     def prepare(self) -> None:
         """Do what `aprepare` does, for callers that are not async."""
@@ -271,6 +276,10 @@ class Guard:
         chosen = mode or self.policy.stream
         if chosen not in get_args(StreamMode):
             raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
+        if chosen == "after" and isinstance(self.policy.action, Regenerate):
+            raise ConfigurationError(
+                "mode 'after' shows an answer before it can be regenerated; use 'hold' or 'buffer'"
+            )
         return AnswerStream(
             partial(self._running.stream, query, sources, references, chosen),
             every_chunk=every_chunk,
@@ -349,7 +358,7 @@ class Guard:
         )
 
     def apply(self, response: str, verdict: Verdict) -> Answer:
-        """Act on a verdict as the policy says.
+        """Act on a verdict as the policy says; where it regenerates, with its `otherwise`.
 
         Raises:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.

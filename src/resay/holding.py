@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -21,6 +22,7 @@ from resay.policy import Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
 from resay.query import Query
+from resay.regenerating import Regenerated, Regenerator
 from resay.verdict import SentenceVerdict, Verdict
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
@@ -36,12 +38,14 @@ class Part:
         sentences: What the check found of the sentences in it; empty where they are shown before
             they are checked, and for what is not prose.
         notice: Whether this is what the policy says in place of what was withheld.
+        rewritten: Whether it is of an answer that was written again, and so not the provider's.
         chunk: The provider's chunk it is, where text is passed on as it comes.
     """
 
     text: str
     sentences: tuple[SentenceVerdict, ...] = ()
     notice: bool = False
+    rewritten: bool = False
     chunk: Chunk | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -63,7 +67,13 @@ class Asked:
     meter: Metered
 
     def answered(
-        self, policy: Policy, verdict: Verdict, completion: Completion, *, withheld: bool = False
+        self,
+        policy: Policy,
+        verdict: Verdict,
+        completion: Completion,
+        *,
+        text: str | None = None,
+        withheld: bool = False,
     ) -> Answer:
         """Act on a verdict, and count the main call and the check together.
 
@@ -71,6 +81,7 @@ class Asked:
             policy: The policy.
             verdict: What the check found.
             completion: The model's answer.
+            text: What the verdict is about, where that is no longer the model's answer.
             withheld: Whether some of it was withheld already.
 
         Raises:
@@ -78,7 +89,7 @@ class Asked:
         """
         return act(
             policy,
-            completion.text,
+            completion.text if text is None else text,
             verdict,
             usage=self.meter.usage + verdict.usage,
             completion=completion,
@@ -160,10 +171,18 @@ class Holding:
         check: The check of this request.
         asked: The main call.
         tasks: Where the scoring runs.
+        regenerator: What mends the answer from its first flagged sentence on; None for a policy
+            that does not want that.
     """
 
     def __init__(
-        self, policy: Policy, chain: Chain, check: Check, asked: Asked, tasks: TaskGroup
+        self,
+        policy: Policy,
+        chain: Chain,
+        check: Check,
+        asked: Asked,
+        tasks: TaskGroup,
+        regenerator: Regenerator | None = None,
     ) -> None:
         self._policy = policy
         self._chain = chain
@@ -178,6 +197,10 @@ class Holding:
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
         self._withheld: _Held | None = None
+        self._regenerator = regenerator
+        self._shown = 0
+        self._mends = False
+        self._kept_back: list[_Held] = []
 
     async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Stream the answer.
@@ -202,7 +225,8 @@ class Holding:
             return await self._withdraw(self._withheld, parts)
         if last is None:
             return await self._let_through(parts)
-        await last.scored.wait()
+        for held in [*self._kept_back, last]:
+            await held.scored.wait()
         return await self._conclude(last, parts)
 
     async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
@@ -235,9 +259,13 @@ class Holding:
         return self._worth_checking
 
     def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
-        # Once something is withheld, nobody waits at the other end.
+        # Once something is withheld, or is to be mended, nobody waits at the other end.
         for settled in self._waiting if self._withheld is None else ():
-            line.send_nowait(self._score(settled))
+            held = self._score(settled)
+            if self._mends:
+                self._kept_back.append(held)
+            else:
+                line.send_nowait(held)
         self._waiting.clear()
 
     def _score(self, settled: Settled) -> _Held:
@@ -264,16 +292,25 @@ class Holding:
             async for held in due:
                 await held.scored.wait()
                 views = [self._chain.view(b, self._check.evidence) for b in held.boards]
-                if self._withholds(
-                    [sentence for sentence, _ in views], [sure for _, sure in views]
-                ):
+                sentences = tuple(sentence for sentence, _ in views)
+                if self._withholds(sentences, [sure for _, sure in views]):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                parts.send_nowait(Part(held.settled.text, tuple(s for s, _ in views)))
+                if self._regenerator is not None and any(s.flagged for s in sentences):
+                    self._keep_back(due)
+                    break
+                self._shown += len(held.settled.text)
+                parts.send_nowait(Part(held.settled.text, sentences))
         self._released.set()
 
-    def _withholds(self, sentences: list[SentenceVerdict], sure: list[bool]) -> bool:
+    def _keep_back(self, due: MemoryObjectReceiveStream[_Held]) -> None:
+        """Let the answer be read to its end, and show nothing more of it before it is mended."""
+        self._mends = True
+        while due.statistics().current_buffer_used:
+            self._kept_back.append(due.receive_nowait())
+
+    def _withholds(self, sentences: Sequence[SentenceVerdict], sure: Sequence[bool]) -> bool:
         if isinstance(self._policy.action, Block) and any(s.flagged for s in sentences):
             return True
         return self._policy.on_error == "block" and not all(sure)
@@ -293,21 +330,34 @@ class Holding:
         """Decide about the passage, then release its end or withhold it."""
         board = self._joined(last.settled.passage)
         verdict = await self._check.finish(board, self._gathered.completion)
-        return self._end(verdict, parts, last)
+        found = Regenerated(last.settled.passage.text, verdict)
+        if self._regenerator is not None and verdict.flagged:
+            found = await self._regenerator.run(found.text, verdict, self._check, shown=self._shown)
+        return self._end_with(found, parts)
+
+    def _end_with(self, found: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Give what was not shown yet, mended or not."""
+        completion, verdict = self._gathered.completion, found.verdict
+        answer = self._asked.answered(self._policy, verdict, completion, text=found.text)
+        if answer.blocked:
+            parts.send_nowait(Part(answer.text, notice=True))
+        elif answer.text[self._shown :]:
+            # What was shown cites nothing, so that no mark has moved the rest.
+            rest = answer.text[self._shown :]
+            # Sentences with marks between them have other offsets.
+            same = answer.text == answer.response
+            sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
+            parts.send_nowait(Part(rest, sentences, rewritten=answer.regenerated))
+        return answer
 
     def _joined(self, passage: Passage) -> Board:
         return Board.joined(passage, [self._boards[s.start, s.end] for s in passage.sentences])
 
-    def _end(
-        self, verdict: Verdict, parts: MemoryObjectSendStream[Part], last: _Held | None = None
-    ) -> Answer:
+    def _end(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Say what is said in place of what was withheld, if anything was."""
         completion, withheld = self._gathered.completion, self._withheld is not None
         answer = self._asked.answered(self._policy, verdict, completion, withheld=withheld)
         # Without waiting: what is still under way must not be answered after it was counted.
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
-        elif last is not None and last.settled.text:
-            ending = last.settled.sentences
-            found = tuple(verdict.sentences[i] for i in ending)
-            parts.send_nowait(Part(last.settled.text, found))
         return answer

@@ -32,14 +32,21 @@ class OneOf:
         noun: What a model is called in messages.
         key: The key that names it.
         models: Gives the models by name; asked anew each time.
+        short: What a text stands for in place of a mapping; None where it may not.
     """
 
     def __init__(
-        self, noun: str, key: str, models: Callable[[], Mapping[str, type[BaseModel]]]
+        self,
+        noun: str,
+        key: str,
+        models: Callable[[], Mapping[str, type[BaseModel]]],
+        *,
+        short: Callable[[str], Mapping[str, object]] | None = None,
     ) -> None:
         self._noun = noun
         self._key = key
         self._models = models
+        self._short = short
 
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
@@ -49,7 +56,8 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"oneOf": [self._branch(n, m, handler) for n, m in self._models().items()]}
+        text: list[JsonSchemaValue] = [] if self._short is None else [{"type": "string"}]
+        return {"oneOf": [*text, *(self._branch(n, m, handler) for n, m in self._models().items())]}
 
     def _branch(
         self, name: str, model: type[BaseModel], handler: GetJsonSchemaHandler
@@ -69,6 +77,8 @@ class OneOf:
         models = self._models()
         if isinstance(value, BaseModel) and type(value) in models.values():
             return value
+        if self._short is not None and isinstance(value, str):
+            value = self._short(value)
         if not isinstance(value, Mapping):
             raise PydanticKnownError("dict_type")
         data = cast("Mapping[str, object]", value)

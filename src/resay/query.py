@@ -91,6 +91,9 @@ class Query:
             run. They are not sent.
         unchecked: Why the answer is not to be checked, where that is known before it is there. It
             is not sent.
+        varied: Whether it is asked for an answer that may differ each time. It is not sent; it
+            is for providers with a temperature, a seed or a cache of their own, of which `params`
+            know nothing. A cache tells answers apart by `params` and `index`, not by this.
     """
 
     messages: tuple[Message, ...]
@@ -102,6 +105,7 @@ class Query:
     structured: bool = False
     object_tools: tuple[str, ...] = ()
     unchecked: str | None = None
+    varied: bool = False
 
     @classmethod
     def of(
@@ -200,7 +204,7 @@ class Query:
             params: Further parameters for samples; they win over those of the query.
 
         Returns:
-            A query without the parameters that make no sense for a sample.
+            A query without the parameters that make no sense for a sample, marked as `varied`.
         """
         elsewhere = model is not None and model != self.model
         left_out = MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else MAIN_CALL_ONLY
@@ -209,7 +213,8 @@ class Query:
             del kept["temperature"]
         if temperature is not None:
             kept["temperature"] = temperature
-        return replace(self, model=model or self.model, params={**kept, **(params or {})})
+        asked = {**kept, **(params or {})}
+        return replace(self, model=model or self.model, params=asked, varied=True)
 
 
 def _tool_name(tool: Any) -> str | None:

@@ -12,13 +12,16 @@ from anyio.streams.memory import MemoryObjectSendStream
 from resay.actions import Answer
 from resay.chain import Chain
 from resay.checking import Check, Given
+from resay.errors import ConfigurationError
 from resay.holding import Asked, Holding, Part, PassingOn, overdue
-from resay.policy import Policy, StreamMode
+from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache
 from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
 from resay.query import Query
+from resay.regenerating import Rechecking, Regenerated, Regenerator
+from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
 from resay.tasks import in_task_group
@@ -34,13 +37,27 @@ class Running:
         policy: What to check, and how.
         chain: The policy's chain.
         cache: Where samples are kept; None for nowhere.
+        retriever: Where documents are found, for a policy that regenerates.
     """
 
-    def __init__(self, policy: Policy, chain: Chain, cache: Cache | None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        chain: Chain,
+        cache: Cache | None,
+        retriever: object | None = None,
+    ) -> None:
         self._policy = policy
+        self._regenerator = _regenerator(policy, chain, cache, retriever)
         self._chain = chain
         self._fields = Chain.of_fields(policy, cache)
         self._cache = cache
+
+    async def prepare(self) -> None:
+        """Do what the first request would otherwise wait for."""
+        await self._chain.prepare()
+        if self._regenerator is not None:
+            await self._regenerator.prepare()
 
     def _check_for(self, query: Query | None, sources: Sources | None, given: Given) -> Check:
         chain = self._fields if query is not None and query.wants_object else self._chain
@@ -66,7 +83,14 @@ class Running:
         asked = self._asked(query, sources)
         completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion)
-        return asked.answered(self._policy, verdict, completion)
+        found = await self._mended(completion.text, verdict, check)
+        return asked.answered(self._policy, found.verdict, completion, text=found.text)
+
+    async def _mended(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
+        """Return the best answer there is: where it is flagged and that is wanted, a new one."""
+        if self._regenerator is None or not verdict.flagged or verdict.structured:
+            return Regenerated(text, verdict)
+        return await self._regenerator.run(text, verdict, check)
 
     async def stream(
         self,
@@ -90,7 +114,13 @@ class Running:
         """
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
             answer = await self.answer(query, sources, Given(references))
-            await parts.send(Part(answer.text, answer.verdict.sentences, notice=answer.blocked))
+            # Sentences with marks between them have other offsets.
+            same = answer.text == answer.response
+            sentences = answer.verdict.sentences if same or answer.blocked else ()
+            rewritten = answer.regenerated
+            await parts.send(
+                Part(answer.text, sentences, notice=answer.blocked, rewritten=rewritten)
+            )
             return answer
 
         async def run(tasks: TaskGroup) -> Answer:
@@ -98,7 +128,8 @@ class Running:
             asked = self._asked(query, sources)
             if mode == "after":
                 return await PassingOn(self._policy, check, asked).run(parts)
-            return await Holding(self._policy, self._chain, check, asked, tasks).run(parts)
+            holding = Holding(self._policy, self._chain, check, asked, tasks, self._regenerator)
+            return await holding.run(parts)
 
         return await in_task_group(run)
 
@@ -109,6 +140,8 @@ class Running:
         found for it.
         """
         if query.has_side_effects or query.wants_object or not self._chain.scores_early:
+            return False
+        if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
             return False
         return bool(references) or self._chain.needing("references") is None
 
@@ -143,3 +176,20 @@ class Running:
         if given.samples is None and response.strip():
             check.prepare_sampling(tasks)
         return await check.run(Completion(response))
+
+
+def _regenerator(
+    policy: Policy, chain: Chain, cache: Cache | None, retriever: object | None
+) -> Regenerator | None:
+    action = policy.action
+    if not isinstance(action, Regenerate):
+        return None
+    if retriever is None and action.retriever is not None:
+        retriever = open_retriever(action.retriever)
+    if retriever is None:
+        raise ConfigurationError(
+            "the policy regenerates, but there is no retriever; name one with `action.retriever`,"
+            " or pass `retriever`"
+        )
+    rechecking = Rechecking(policy, action, chain, cache)
+    return Regenerator(policy, action, as_retriever(retriever), rechecking)

@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal, cast
 
+from resay.decision import Decision
 from resay.errors import ConfigurationError
+from resay.regeneration import Attempt, Edit, Regeneration
+from resay.usage import Usage
 
 __all__ = [
+    "Attempt",
     "Contradiction",
     "Decision",
+    "Edit",
     "EvidenceKind",
+    "Regeneration",
     "Scores",
     "SentenceVerdict",
     "StepRecord",
@@ -27,41 +33,6 @@ __all__ = [
 
 
 EvidenceKind = Literal["sample", "reference"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What LLM calls cost.
-
-    Attributes:
-        calls: Requests sent, failed and cancelled ones included.
-        prompt_tokens: Tokens read, as reported by the provider.
-        completion_tokens: Tokens written, as reported by the provider.
-        cost_usd: Dollars, or None when the price of any of the calls is unknown. A cancelled call
-            is taken to cost what an answered one of the same kind cost on average.
-        cancelled: How many of the calls were cancelled before they were answered.
-    """
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    cancelled: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            self.cancelled + other.cancelled,
-        )
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +147,8 @@ class SentenceVerdict:
         by: The method whose score this is.
         why: One line of explanation from that method.
         contradicted_by: For a flagged sentence, what a sample says instead.
+        citations: The ids of the documents that support it; only of a sentence that was written
+            from documents.
     """
 
     text: str
@@ -186,6 +159,7 @@ class SentenceVerdict:
     by: str | None = None
     why: str | None = None
     contradicted_by: Contradiction | None = None
+    citations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +215,6 @@ class StepRecord:
         )
 
 
-Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
 Via = Literal["litellm", "native"]
 
 
@@ -267,6 +240,7 @@ class Verdict:
         elapsed_s: Wall-clock seconds of the check.
         via: Which way samples were drawn: through litellm, or with the client or provider that the
             application brought (`native`); None where none were drawn.
+        regeneration: How a flagged answer was mended, or was to be; None where that was not tried.
     """
 
     decision: Decision
@@ -278,6 +252,12 @@ class Verdict:
     usage: Usage = field(default_factory=Usage)
     elapsed_s: float = 0.0
     via: Via | None = None
+    regeneration: Regeneration | None = None
+
+    @property
+    def regenerated(self) -> bool:
+        """Whether this is about an answer that was written again."""
+        return self.regeneration is not None and self.regeneration.adopted is not None
 
     @property
     def structured(self) -> bool:
@@ -323,6 +303,7 @@ class Verdict:
             self,
             sentences=tuple(map(_bare, self.sentences)),
             steps=tuple(replace(step, why=None) for step in self.steps),
+            regeneration=self.regeneration and self.regeneration.without_content(),
         )
 
     @classmethod

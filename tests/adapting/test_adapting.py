@@ -9,11 +9,12 @@ from contextvars import copy_context
 
 import pytest
 
-from resay import Guard, PolicyError, Verdict
+from resay import ConfigurationError, Guard, Policy, PolicyError, Verdict
 from resay.adapting import (
     LEFT_OUT,
     OPENAI_PARAMS,
     UnmappedError,
+    Upstream,
     check_chat_completions,
     guard_of,
     inside_guard,
@@ -21,7 +22,9 @@ from resay.adapting import (
     marked,
     verdict_data,
 )
-from resay.verdict import SentenceVerdict
+from resay.adapting.upstream import JudgeProvider
+from resay.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
+from resay.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 
 NGRAM = {"chain": [{"method": "ngram"}]}
 
@@ -32,6 +35,19 @@ def test_a_guard_is_taken_as_it_is_and_a_policy_makes_one() -> None:
     assert guard_of(NGRAM).policy == guard.policy
     with pytest.raises(PolicyError):
         guard_of({"chain": []})
+
+
+def test_a_retriever_is_the_guards() -> None:
+    mending = {**NGRAM, "action": {"do": "regenerate"}}
+
+    def search(query: str) -> list[str]:
+        return []
+
+    assert guard_of(mending, search).policy == Policy.of(mending)
+    with pytest.raises(ConfigurationError, match="no retriever"):
+        guard_of(mending)
+    with pytest.raises(ConfigurationError, match="'function', but a Guard has its own"):
+        guard_of(Guard(NGRAM), search)
 
 
 def test_a_mark_holds_for_what_is_called_meanwhile_and_no_longer() -> None:
@@ -79,6 +95,19 @@ def test_what_is_sent_and_what_is_left_out_do_not_overlap() -> None:
     assert {"seed", "n", "store", "stream"} <= LEFT_OUT
 
 
+def test_what_a_judge_answers_is_found_by_how_it_is_asked() -> None:
+    async def ask(body: Body) -> Body:
+        return body
+
+    def source(api: Api, **body: object) -> str | None:
+        return JudgeProvider(api, {"model": "m", **body}, Upstream(ask, "client")).cache_source
+
+    # Whatever else the main call says has nothing to do with it.
+    assert source(CHAT_COMPLETIONS, messages=[1]) == source(CHAT_COMPLETIONS, max_tokens=9000)
+    assert source(MESSAGES, max_tokens=5) == source(MESSAGES, max_tokens=9)
+    assert source(MESSAGES, max_tokens=5) != source(MESSAGES, max_tokens=9000)
+
+
 def test_one_provider_serves_all() -> None:
     assert litellm_provider() is litellm_provider()
 
@@ -90,6 +119,16 @@ def test_a_withheld_answers_verdict_has_none_of_its_words() -> None:
     assert (shown["action"], shown["sentences"][0]["text"]) == ("annotate", "It is made up.")
     assert (hidden["action"], hidden["sentences"][0]["text"]) == ("block", "")
     assert Verdict.from_dict(shown) == verdict
+
+
+def test_a_mended_answers_verdict_says_what_was_changed() -> None:
+    edit = Edit("It is made up.", "It is known.", 0, 14, ("a.md",))
+    record = Regeneration("repair", (Attempt("why"),), 0, draft="It is made up.", edits=(edit,))
+    verdict = Verdict("consistent", 0.0, "passage 0.00 <= 0.50", regeneration=record)
+    shown, hidden = (verdict_data(verdict, action) for action in ("regenerate", "block"))
+    assert Verdict.from_dict(shown) == verdict
+    assert "made up" not in str(hidden)
+    assert hidden["regeneration"]["edits"][0]["sources"] == ["a.md"]
 
 
 @pytest.mark.parametrize("sdk", ["anthropic", "litellm", "openai"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apis_kit import ALL, BLOCKED, JSON, PASSED, Spoken, in_words, spoiled
+from apis_kit import ALL, BLOCKED, JSON, PASSED, REWRITTEN, Spoken, in_words, spoiled
 from resay.apis import Event
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
@@ -155,6 +155,43 @@ def test_no_word_is_left_of_a_response_that_is_withheld(spoken: Spoken):
 
 
 @every_api
+def test_an_answer_that_was_written_again_is_all_that_is_given(spoken: Spoken):
+    response = RESPONSES[spoken.api.path]
+
+    answered = spoken.api.answered(response, [REWRITTEN])
+
+    (answer,) = spoken.api.completions(answered)
+    assert (answer.text, answer.finish_reason) == ("Anew.", spoken.finished)
+    assert not answer.calls
+    assert "zebra" not in in_words([Event(answered)])
+    assert answered["hallucination"] == REWRITTEN.data
+    for kept in ("id", "model", "usage"):
+        assert answered[kept] == response[kept]
+
+
+CUT_SHORT: dict[str, dict[str, Any]] = {
+    "/chat/completions": {
+        "choices": [{"message": {"content": "zebra"}, "finish_reason": "length"}],
+    },
+    "/responses": {
+        **RESPONSES["/responses"],
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+    },
+    "/messages": {**RESPONSES["/messages"], "stop_reason": "max_tokens"},
+}
+
+
+@every_api
+def test_it_is_complete_where_the_draft_was_cut_short(spoken: Spoken):
+    answered = spoken.api.answered(CUT_SHORT[spoken.api.path], [REWRITTEN])
+
+    (answer,) = spoken.api.completions(answered)
+    assert answer.finish_reason == spoken.finished
+    assert "incomplete" not in str({k: v for k, v in answered.items() if v is not None})
+
+
+@every_api
 def test_a_request_is_never_changed(spoken: Spoken):
     body = REQUESTS[spoken.api.path]
     before = in_words([Event(body)])
@@ -178,7 +215,7 @@ def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataOb
     assert request.query.question is not None
     query = request.query.for_sampling(temperature=0.7, params={"max_tokens": 5})
     spoken.api.sample(request, query, 1)
-    spoken.api.fresh("m", query)
+    spoken.api.fresh(body, query)
     spoken.api.asking_logprobs(body, 2)
     assert request.query.has_side_effects in (True, False)
     assert request.query.wants_object in (True, False)
@@ -197,6 +234,6 @@ def test_responses_with_anything_in_them_are_read(spoken: Spoken, data: st.DataO
     assert spoken.api.usage(body).calls == 1
     spoken.api.without_logprobs(body)
     if answers:
-        for outcome in (PASSED, BLOCKED):
+        for outcome in (PASSED, BLOCKED, REWRITTEN):
             answered = spoken.api.answered(body, [outcome] * len(answers))
             assert answered["hallucination"] == outcome.data

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apis_kit import BLOCKED, PASSED, chat_stream, in_words
+from apis_kit import BLOCKED, PASSED, REWRITTEN, chat_stream, in_words
 from resay.apis import CHAT_COMPLETIONS, Event, Outcome
 from resay.query import Query
 
@@ -53,7 +53,7 @@ def test_samples_are_asked_for_together():
 def test_a_judge_is_asked_for_itself():
     query = Query((QUESTION,), None, {"max_tokens": 1})
 
-    assert CHAT_COMPLETIONS.fresh("m", query) == request_of(max_tokens=1)
+    assert CHAT_COMPLETIONS.fresh({"model": "m"}, query) == request_of(max_tokens=1)
 
 
 def test_log_probabilities_are_asked_for_and_taken_out():
@@ -79,6 +79,32 @@ def test_of_several_answers_each_has_its_verdict_and_all_have_the_worst():
     assert "zebra" not in in_words([Event(answered)])
     assert second == {**choice(1, "Canberra"), "hallucination": PASSED.data}
     assert answered["hallucination"] == first["hallucination"] == BLOCKED.data
+
+
+def test_of_several_answers_some_are_written_again():
+    found = {"citations": ["https://zebra"]}
+    response = {"id": "c_1", **found, "choices": [choice(0, "zebra"), choice(1, "Canberra")]}
+
+    answered = CHAT_COMPLETIONS.answered(response, [REWRITTEN, PASSED])
+
+    first, second = answered["choices"]
+    assert (first["message"]["content"], first["finish_reason"]) == ("Anew.", "stop")
+    assert first["logprobs"] is None
+    assert second["message"]["content"] == "Canberra"
+    assert "zebra" not in in_words([Event(answered)])
+    assert answered["hallucination"] == first["hallucination"] == REWRITTEN.data
+
+
+def test_that_an_answer_was_written_again_is_worth_knowing():
+    response = {"choices": [choice(0, "zebra"), choice(1, "zebra")]}
+    passed = Outcome({**PASSED.data, "action": "allow"})
+    flagged = Outcome({"decision": "flagged"}, "Anew.", complete=True)
+    withheld = Outcome({"decision": "inconclusive"}, "Withheld.")
+
+    for better, worse in ((passed, REWRITTEN), (REWRITTEN, flagged), (flagged, withheld)):
+        for outcomes in ([better, worse], [worse, better]):
+            answered = CHAT_COMPLETIONS.answered(response, outcomes)
+            assert answered["hallucination"] == worse.data
 
 
 def test_events_of_several_answers_are_told_apart():
@@ -112,14 +138,14 @@ def test_what_a_stream_cost_is_told_after_its_end():
     assert chunk.usage is not None
     assert (chunk.usage.prompt_tokens, chunk.usage.completion_tokens) == (5, 7)
     seen = [*chat_stream([["a"]])[:-1], event, Event("[DONE]")]
-    closing = CHAT_COMPLETIONS.withholding(seen, "Withheld.", BLOCKED)
+    closing = CHAT_COMPLETIONS.closing(seen, "Withheld.", BLOCKED)
     assert closing[1:] == [event, Event("[DONE]")]
 
 
 def test_a_stream_of_which_nothing_was_seen_can_be_spoken_in():
     given = [
         *CHAT_COMPLETIONS.saying([], "Withheld."),
-        *CHAT_COMPLETIONS.withholding([], "Withheld.", BLOCKED),
+        *CHAT_COMPLETIONS.closing([], "Withheld.", BLOCKED),
     ]
 
     (said,) = given[0].body["choices"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apis_kit import BLOCKED, PASSED, after, messages_stream, read
+from apis_kit import BLOCKED, PASSED, REWRITTEN, after, messages_stream, read
 from resay.apis import MESSAGES, Event
 from resay.providers.base import Gathered
 from resay.query import Query
@@ -247,11 +247,30 @@ def test_a_model_that_thinks_is_asked_for_no_temperature_but_the_callers():
 def test_a_judge_is_asked_for_itself():
     messages = ({"role": "system", "content": "Judge."}, QUESTION)
 
-    asked = MESSAGES.fresh("m", Query(messages, None, {"logprobs": True, "seed": 2}))
-    limited = MESSAGES.fresh("m", Query((QUESTION,), None, {"max_completion_tokens": 5}))
+    asked = MESSAGES.fresh({"model": "m"}, Query(messages, None, {"logprobs": True, "seed": 2}))
+    limited = MESSAGES.fresh({"model": "m"}, Query((QUESTION,), None, {"max_completion_tokens": 5}))
 
     assert asked == {"model": "m", "system": "Judge.", "messages": [QUESTION], "max_tokens": 1024}
     assert limited == {"model": "m", "messages": [QUESTION], "max_tokens": 5}
+
+
+def test_what_is_asked_beside_may_be_as_long_as_the_main_call():
+    query = Query((QUESTION,))
+
+    assert MESSAGES.fresh(request_of(max_tokens=9000), query)["max_tokens"] == 9000
+    assert MESSAGES.fresh(request_of(max_tokens=5), query)["max_tokens"] == 1024
+    assert MESSAGES.fresh({}, query)["max_tokens"] == 1024
+
+
+def test_the_container_that_goes_on_is_told_where_another_answer_is_given():
+    *begun, end, over = messages_stream([["a", "b"]])
+    delta = {**end.body["delta"], "container": {"id": "c_1"}}
+    seen = [*begun, Event({**end.body, "delta": delta}, end.name), over]
+
+    end, _ = MESSAGES.closing(seen, "Anew.", REWRITTEN)[-2:]
+
+    stop = {"stop_reason": "end_turn", "stop_sequence": None}
+    assert end.body["delta"] == {"container": {"id": "c_1"}, **stop}
 
 
 def test_there_are_no_log_probabilities():

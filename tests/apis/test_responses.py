@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apis_kit import BLOCKED, PASSED, after, hold, read, responses_stream
+from apis_kit import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
 from resay.apis import RESPONSES, Event
 from resay.query import Query
 
@@ -248,7 +248,7 @@ def test_a_judge_is_asked_for_itself():
         {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": 3, "seed": 2},
     )
 
-    assert RESPONSES.fresh("m", query) == {
+    assert RESPONSES.fresh({"model": "m"}, query) == {
         "model": "m",
         "input": [{"role": "system", "content": "Judge."}, QUESTION],
         "store": False,
@@ -257,6 +257,14 @@ def test_a_judge_is_asked_for_itself():
         "include": ["message.output_text.logprobs"],
         "top_logprobs": 3,
     }
+
+
+def test_what_is_asked_beside_may_go_on_from_a_response():
+    query = Query((QUESTION,), None, {"previous_response_id": "resp_0"})
+
+    asked = RESPONSES.fresh({"model": "m"}, query)
+
+    assert (asked["previous_response_id"], asked["store"]) == ("resp_0", False)
 
 
 def test_log_probabilities_are_asked_for_beside_what_is():
@@ -315,6 +323,17 @@ def test_a_response_says_why_it_is_incomplete():
     )
 
     assert RESPONSES.completions(response)[0].finish_reason == "max_output_tokens"
+
+
+def test_a_message_that_replaces_another_can_be_sent_back():
+    first, second = (
+        RESPONSES.answered(response_of(part("A", []), id=name), [REWRITTEN])["output"][0]["id"]
+        for name in ("resp_1", "resp_2")
+    )
+
+    # Neither as the provider's own, which wants its thoughts, nor as another's.
+    assert len({first, second, "msg_1"}) == 3
+    assert all(made.startswith("msg_") and len(made) <= 64 for made in (first, second))
 
 
 def test_a_stream_tells_what_it_cost_once():

@@ -20,7 +20,9 @@ from apis_kit import (
     chat_stream,
     hold,
     messages_stream,
+    regenerated,
     responses_stream,
+    rewrite,
     sent,
 )
 from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Event
@@ -29,6 +31,7 @@ openai = pytest.importorskip("openai")
 anthropic = pytest.importorskip("anthropic")
 
 ASKED: list[Any] = [{"role": "user", "content": "Who?"}]
+NEW = regenerated("One. It is not known.", "One. Two.")
 few = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -111,6 +114,29 @@ def test_the_final_response_has_the_verdict(openai_client: Any, wire: Wire):
     assert response.hallucination == PASSED.data
 
 
+@given(BLOCKS, st.booleans(), st.booleans())
+@few
+def test_responses_that_were_written_again_are_read(
+    openai_client: Any, wire: Wire, blocks: Blocks, shows: bool, thinks: bool
+):
+    events = responses_stream([["One. ", "Two."], *blocks], "hm" * thinks)
+    given_events = rewrite(RESPONSES, events, ["One. "] * shows, NEW)
+
+    said, snapshot, last = responses_read(openai_client, wire, given_events)
+
+    assert said == snapshot == last.output_text == NEW.text
+    assert (last.status, last.incomplete_details) == ("completed", None)
+    assert last.hallucination["action"] == "regenerate"
+    assert last.usage.output_tokens == 7
+    with openai_client.responses.stream(model="m", input="Who?") as stream:
+        told = {event.type: event for event in stream}
+        assert stream.get_final_response().output_text == NEW.text
+    assert told["response.output_text.done"].text == NEW.text
+    assert told["response.content_part.done"].part.text == NEW.text
+    (part,) = told["response.output_item.done"].item.content
+    assert (part.text, told["response.output_item.done"].item.status) == (NEW.text, "completed")
+
+
 @given(st.integers(0, 30), st.booleans())
 @few
 def test_withheld_responses_are_read(openai_client: Any, wire: Wire, cut: int, shows: bool):
@@ -159,6 +185,28 @@ def test_held_messages_are_read(
     kinds = ["thinking", *["text"] * len(blocks), *["tool_use"] * called]
     assert [block.type for block in message.content] == kinds
     assert message.usage.output_tokens == 7
+
+
+@given(BLOCKS, st.booleans(), st.booleans())
+@few
+def test_messages_that_were_written_again_are_read(
+    anthropic_client: Any, wire: Wire, blocks: Blocks, shows: bool, thinks: bool
+):
+    events = messages_stream([["One. ", "Two."], *blocks], "hm" * thinks)
+
+    message = message_read(
+        anthropic_client, wire, rewrite(MESSAGES, events, ["One. "] * shows, NEW)
+    )
+
+    (block,) = message.content
+    assert (block.type, block.text) == ("text", NEW.text)
+    assert message.stop_reason == "end_turn"
+    assert message.usage.output_tokens == 7
+    stream = anthropic_client.messages.create(model="m", max_tokens=9, messages=ASKED, stream=True)
+    told = [(event.type, getattr(event, "index", None)) for event in stream]
+    for kind in ("start", "stop"):
+        assert told.count((f"content_block_{kind}", 0)) == 1
+    assert [kind for kind, _ in told[-2:]] == ["message_delta", "message_stop"]
 
 
 @given(st.integers(0, 20), st.booleans())
@@ -220,3 +268,18 @@ def test_held_completions_are_read(
     (choice,) = completion.choices
     assert choice.message.content == "".join(pieces)
     assert len(choice.message.tool_calls or []) == called
+
+
+@given(BLOCKS, st.booleans(), st.booleans())
+@few
+def test_completions_that_were_written_again_are_read(
+    openai_client: Any, wire: Wire, blocks: Blocks, shows: bool, thinks: bool
+):
+    events = chat_stream([["One. ", "Two."], *blocks], "hm" * thinks)
+    wire.data = sent(rewrite(CHAT_COMPLETIONS, events, ["One. "] * shows, NEW))
+
+    with openai_client.chat.completions.stream(model="m", messages=ASKED) as stream:
+        (choice,) = stream.get_final_completion().choices
+
+    assert (choice.message.content, choice.finish_reason) == (NEW.text, "stop")
+    assert choice.message.role == "assistant"

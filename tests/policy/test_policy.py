@@ -197,7 +197,7 @@ def test_a_blocked_answer_has_a_polite_message():
         ),
         (
             with_chain("action: {exit: raise}"),
-            "2: action.do: required, but missing; there are 'annotate', 'block'",
+            "2: action.do: required, but missing; there are 'annotate', 'block', 'regenerate'",
         ),
         (
             with_chain("action: {do: annotate, exit: raise}"),

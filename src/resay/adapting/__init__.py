@@ -10,7 +10,12 @@ from resay.adapting.mapping import (
     litellm_provider,
 )
 from resay.adapting.parts import aparts_of, parts_of
-from resay.adapting.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapting.policies import (
+    PolicyLike,
+    asking_writer,
+    check_client_policy,
+    guard_of,
+)
 from resay.adapting.relaying import Relay
 from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
 from resay.adapting.upstream import Upstream, is_about_parameters
@@ -26,6 +31,7 @@ __all__ = [
     "UnmappedError",
     "Upstream",
     "aparts_of",
+    "asking_writer",
     "cancelled_once",
     "check_chat_completions",
     "check_client_policy",

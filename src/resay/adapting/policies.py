@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Policy
+from resay.policy import Policy, Regenerate
+from resay.regenerating.rechecking import comparing_with_references
+from resay.retrieval import Retriever, as_retriever
 
-__all__ = ["PolicyLike", "check_client_policy", "guard_of"]
+__all__ = ["PolicyLike", "asking_writer", "check_client_policy", "guard_of"]
 
 PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
 
 
-def guard_of(policy: PolicyLike) -> Guard:
+def guard_of(
+    policy: PolicyLike,
+    retriever: object = None,
+    *,
+    convert: Callable[[object], Retriever] = as_retriever,
+) -> Guard:
     """Return a guard as it is, and make one of whatever describes a policy.
+
+    Args:
+        policy: A guard, or a policy.
+        retriever: Where documents are found, for a policy that regenerates; None for where the
+            policy says.
+        convert: Makes a retriever of what was given as one; a framework's own knows its classes.
 
     Raises:
         PolicyError: The policy is not valid.
+        ConfigurationError: The policy regenerates, and there is no retriever; or a guard was given,
+            which has its own, and a retriever besides.
     """
-    return policy if isinstance(policy, Guard) else Guard(policy)
+    if isinstance(policy, Guard):
+        if retriever is not None:
+            raise ConfigurationError(
+                f"retriever is a {type(retriever).__name__!r}, but a Guard has its own; give it to"
+                " the Guard, with `as_retriever` around it, or pass the policy in place of the"
+                " Guard"
+            )
+        return policy
+    return Guard(policy, retriever=None if retriever is None else convert(retriever))
+
+
+def asking_writer(policy: Policy) -> str | None:
+    """Return what of regenerating asks the model that wrote the response.
+
+    Args:
+        policy: The policy.
+
+    Returns:
+        `writer` where that model writes the answer again, `recheck` where another does but it is
+        asked about what was written; None for nothing.
+    """
+    action = policy.action
+    if not isinstance(action, Regenerate):
+        return None
+    if action.writer is None:
+        return "writer"
+    steps = comparing_with_references(action.recheck or policy.chain)
+    return "recheck" if any(step.asks_response_model for step in steps) else None
 
 
 def check_client_policy(guard: Guard, client: str) -> None:

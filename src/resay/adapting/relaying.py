@@ -78,7 +78,7 @@ class Relay:
         return None
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
-        judge = JudgeProvider(self._api, request.body.get("model"), upstream)
+        judge = JudgeProvider(self._api, request.body, upstream)
         samples = SampleProvider(self._api, request, upstream)
         via = "native" if self._guard.policy.sampling.model is None else "litellm"
         return Sources(main, samples, judge, upstream.via or via)
@@ -261,7 +261,7 @@ class Relay:
             try:
                 async with aclosing(self._parts(request, main, upstream)) as parts:
                     async for part in parts:
-                        if isinstance(part, Answer) and part.blocked:
+                        if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
                         for event in shaping.of(part):
                             yield self._stripped(request, event)
@@ -340,8 +340,8 @@ class Relay:
 
     def _shaping(self, seen: list[Event]) -> Shaping:
         policy = self._guard.policy
-        can_block = policy.action.do == "block" or policy.on_error == "block"
-        return Shaping(self._api, seen, can_block=can_block)
+        can_change = policy.action.do != "annotate" or policy.on_error == "block"
+        return Shaping(self._api, seen, can_change=can_change)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream

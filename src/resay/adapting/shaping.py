@@ -17,7 +17,8 @@ __all__ = ["OneOfSeveral", "PassedOn", "Shaping", "left_alone", "outcome_of"]
 def outcome_of(answer: Answer) -> Outcome:
     """Return what becomes of an answer, as the APIs take it."""
     data = verdict_data(answer.verdict, answer.action)
-    return Outcome(data, answer.text if answer.blocked else None)
+    replaced = answer.blocked or answer.regenerated
+    return Outcome(data, answer.text if replaced else None, complete=answer.regenerated)
 
 
 def left_alone(reason: str) -> Outcome:
@@ -30,19 +31,20 @@ class Shaping:
 
     Where text is passed on as it comes, the provider's own events are, up to the one that ends the
     answer, which has the verdict. Where it is held, its sentences come as they are released, and
-    everything else the model said with the end.
+    everything else the model said with the end. What was written again is given at the end, in the
+    place of all that was not given yet.
 
     Args:
         api: What is spoken.
         seen: The provider's events so far, kept up to date by whoever reads them.
-        can_block: Whether the rest may be withheld of an answer that was begun.
+        can_change: Whether the rest of an answer that was begun may be withheld, or written again.
     """
 
-    def __init__(self, api: Api, seen: list[Event], *, can_block: bool = False) -> None:
+    def __init__(self, api: Api, seen: list[Event], *, can_change: bool = False) -> None:
         self._api = api
         self._all = seen
         self._forgotten = False
-        self._can_block = can_block
+        self._can_change = can_change
         self._held: list[Event] = []
         self._passes_on = False
         self._passed_on = 0
@@ -50,6 +52,7 @@ class Shaping:
         self._met_text = 0
         self._given = 0
         self._shown = ""
+        self._rewritten = ""
         self._opening = 0
         self._whole = False
 
@@ -82,18 +85,31 @@ class Shaping:
             return self._passed(event) if isinstance(event, Event) else []
         if not part.text:
             return []
+        if part.rewritten:
+            # The answer follows at once, and says whether this is all of it.
+            self._rewritten += part.text
+            return []
         if not part.notice and not self._shown and self._is_all(part.text):
             self._whole = True
             self._shown = part.text
             return self._seen[: self._end]
         if not (part.notice or self._shown) and self._waits():
             return []
+        return self._say(part.text, alone=part.notice)
+
+    def _say(self, text: str, *, alone: bool) -> list[Event]:
+        """Return the events that add a text.
+
+        Args:
+            text: The text.
+            alone: Whether nothing of the model's is given before it, unless something was.
+        """
         opening: list[Event] = []
         if not (self._shown or self._passes_on):
-            self._forgotten = part.notice
+            self._forgotten = alone
             opening = self._open()
-        self._shown += part.text
-        return [*opening, *self._api.saying(self._seen, part.text, whole=self._passes_on)]
+        self._shown += text
+        return [*opening, *self._api.saying(self._seen, text, whole=self._passes_on)]
 
     def _passed(self, event: Event) -> list[Event]:
         self._passed_on += 1
@@ -129,9 +145,9 @@ class Shaping:
     def _waits(self) -> bool:
         """Return whether the answer is given as a whole, because of what comes before its text.
 
-        Thoughts may hold the words that are withheld from the text later.
+        Thoughts may hold the words that are kept out of the text later.
         """
-        return self._can_block and any(
+        return self._can_change and any(
             self._api.tells_more(event) for event in self._seen[: self._first]
         )
 
@@ -159,8 +175,10 @@ class Shaping:
         outcome = outcome_of(answer)
         if self._passes_on:
             return self._api.ending(self._held, {0: outcome})
-        if answer.blocked:
-            return self._api.withholding(self._seen, self._shown, outcome)
+        if outcome.message is not None:
+            said = self._rewritten if self._shown else answer.text
+            unsaid = self._say(said, alone=True) if said and answer.regenerated else []
+            return [*unsaid, *self._api.closing(self._seen, self._shown, outcome)]
         before, after = self._seen[self._opening : self._end], self._seen[self._end :]
         if self._whole:
             before = []
@@ -210,7 +228,7 @@ class OneOfSeveral:
 
     def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
         """Return what is given once it is checked."""
-        part = Part(answer.text, notice=answer.blocked)
+        part = Part(answer.text, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
         return [*first, *self._shaping.of(answer)]
 

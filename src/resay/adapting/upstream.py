@@ -205,21 +205,23 @@ class SampleProvider:
 class JudgeProvider:
     """Asks the model of the main call, or the judge that a query names.
 
+    It is asked to judge, and to write an answer again.
+
     Args:
         api: What is spoken.
-        model: The model of the main call.
+        body: The request of the main call.
         upstream: How the client is asked.
     """
 
-    def __init__(self, api: Api, model: object, upstream: Upstream) -> None:
+    def __init__(self, api: Api, body: Body, upstream: Upstream) -> None:
         self._api = api
-        self._model = model
+        self._body = body
         self._upstream = upstream
 
     @property
     def cache_source(self) -> str | None:
         """What tells its answers from others, beside what is asked."""
-        return _source(self._api, self._upstream, {"model": self._model})
+        return _source(self._api, self._upstream, self._api.fresh(self._body, Query(())))
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""
@@ -235,7 +237,7 @@ class JudgeProvider:
             return await self._upstream.others.complete(query)
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         asked = Query(query.messages, None, params)
-        return await _asked(self._api, self._upstream, self._api.fresh(self._model, asked))
+        return await _asked(self._api, self._upstream, self._api.fresh(self._body, asked))
 
 
 def _source(api: Api, upstream: Upstream, known: Body) -> str | None:

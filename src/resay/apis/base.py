@@ -65,10 +65,18 @@ class Outcome:
     Attributes:
         data: The verdict as JSON-ready values, for users.
         message: What is said in place of the answer; None where the answer is given.
+        complete: Whether the message is an answer itself, written again, and ends as one does;
+            otherwise it says that there is none.
     """
 
     data: Body
     message: str | None = None
+    complete: bool = False
+
+    @property
+    def withheld(self) -> bool:
+        """Whether there is no answer to give."""
+        return self.message is not None and not self.complete
 
 
 class Api(Protocol):
@@ -114,8 +122,14 @@ class Api(Protocol):
         """
         ...
 
-    def fresh(self, model: object, query: Query) -> Body:
-        """Return a request of the same model that has nothing to do with the main call."""
+    def fresh(self, body: Body, query: Query) -> Body:
+        """Return another request of the model of the main call.
+
+        Args:
+            body: The request of the main call, for its model and for what the API wants of every
+                request.
+            query: What to ask, with a conversation of its own or one that goes on the main call's.
+        """
         ...
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
@@ -127,7 +141,7 @@ class Api(Protocol):
         ...
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        """Return a response with its verdicts, and without the answers that are withheld.
+        """Return a response with its verdicts, and without the answers that are replaced.
 
         Args:
             response: The response.
@@ -174,17 +188,17 @@ class Api(Protocol):
 
         Args:
             held: The events from the first that ends an answer on.
-            outcomes: What becomes of each answer by its index. One whose message is set was given
-                away before; then the events say that it was stopped by a filter.
+            outcomes: What becomes of each answer by its index. One that is withheld was given away
+                before; then the events say that it was stopped by a filter.
         """
         ...
 
-    def withholding(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        """Return the events that close a stream whose answer is withheld.
+    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+        """Return the events that close a stream whose answer, or its end, is replaced.
 
         Args:
             seen: The events of the provider so far, which may be less than the whole stream.
-            shown: All the text that was given, the message that replaces the rest included.
+            shown: All the text that was given, what replaces the rest included.
             outcome: What becomes of the answer.
 
         Returns:

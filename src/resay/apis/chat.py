@@ -8,7 +8,7 @@ from typing import Any
 
 from resay.apis.base import Api, Body, Event, Outcome, Request
 from resay.apis.reading import listed, mapping, mappings, number, text
-from resay.apis.tools import object_tools
+from resay.apis.tools import object_tools, tools_of_old
 from resay.logprobs import read_logprobs
 from resay.providers.base import Chunk, Completion, ToolCall
 from resay.query import Query
@@ -21,6 +21,21 @@ _DONE = "[DONE]"
 _NOT_PARAMS = frozenset({"messages", "model", "n", "stream"})
 # Of a piece of an answer: who says it, and its text.
 _PLAIN = frozenset({"content", "role"})
+# What of a response, or of an event, is no word of its answers. Some providers put more there than
+# OpenAI: what they searched for, and what they found.
+_KEPT = frozenset(
+    {
+        "created",
+        "id",
+        "model",
+        "object",
+        "prompt_filter_results",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+        "usage",
+    }
+)
 # Nothing of OpenAI's, but gateways know it.
 _KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
 _CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
@@ -57,8 +72,10 @@ class _ChatCompletions:
         asked = {k: request.body[k] for k in ("model", "messages") if k in request.body}
         return {**asked, **query.params, **({"n": n} if n > 1 else {})}
 
-    def fresh(self, model: object, query: Query) -> Body:
-        return {"model": model, "messages": [dict(m) for m in query.messages], **query.params}
+    def fresh(self, body: Body, query: Query) -> Body:
+        asked = {"model": body.get("model"), "messages": [dict(m) for m in query.messages]}
+        params = {k: v for k, v in query.params.items() if k not in _KEPT_ELSEWHERE}
+        return {**asked, **tools_of_old(body, query, "none"), **params}
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         return tuple(_completion(choice, response) for choice in _choices(response))
@@ -73,7 +90,9 @@ class _ChatCompletions:
             _answered(choice, outcome, several)
             for choice, outcome in zip(choices, outcomes, strict=True)
         ]
-        return {**response, "choices": answered, _KEY: _gravest(outcomes).data}
+        replaced = any(outcome.message is not None for outcome in outcomes)
+        known = _kept(response) if replaced else response
+        return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         usage = _usage(event.body)
@@ -90,10 +109,9 @@ class _ChatCompletions:
         return any(v for delta in deltas for k, v in delta.items() if k not in _PLAIN)
 
     def framed(self, event: Event) -> Event:
-        if not self.tells_more(event):
-            return event
-        frames = [_framed(choice) for choice in _choices(event.body)]
-        return Event({**event.body, "choices": frames}, event.name)
+        choices = _choices(event.body)
+        frames = [_framed(choice) for choice in choices] if self.tells_more(event) else choices
+        return _bared(event, frames)
 
     def silent(self, event: Event) -> Event | None:
         choices = _choices(event.body)
@@ -114,12 +132,16 @@ class _ChatCompletions:
     def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
         return [_concluded(event, outcomes) for event in held]
 
-    def withholding(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
         del shown
-        finish = _made(seen, {}, "content_filter")
-        closing = [Event({**finish.body, _KEY: outcome.data}, finish.name)]
+        finish = _made(seen, {}, _reason(outcome))
+        # Some say what it cost with the last choice, OpenAI after it.
+        told = [e.body["usage"] for e in seen if e.body.get("usage") and _choices(e.body)]
+        cost = {"usage": told[-1]} if told else {}
+        closing = [Event({**finish.body, **cost, _KEY: outcome.data}, finish.name)]
         # What a stream says after its last choice is no part of the answer.
-        return closing + [e for e in seen if e.data == _DONE or _is_usage(e)]
+        after = [e for e in seen if e.data == _DONE or _is_usage(e)]
+        return closing + [_bared(event, _choices(event.body)) for event in after]
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
         return [
@@ -227,9 +249,18 @@ def _answered(choice: Mapping[str, Any], outcome: Outcome, several: bool) -> dic
         "index": number(choice.get("index")),
         "message": message,
         "logprobs": None,
-        "finish_reason": "content_filter",
+        "finish_reason": _reason(outcome),
         **own,
     }
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return why an answer ends that another text has replaced."""
+    return "stop" if outcome.complete else "content_filter"
+
+
+def _kept(body: Body) -> dict[str, Any]:
+    return {k: v for k, v in body.items() if k in _KEPT}
 
 
 def _gravest(outcomes: Sequence[Outcome]) -> Outcome:
@@ -237,20 +268,27 @@ def _gravest(outcomes: Sequence[Outcome]) -> Outcome:
     return max(outcomes, key=_gravity)
 
 
-def _gravity(outcome: Outcome) -> tuple[bool, bool, bool]:
+def _gravity(outcome: Outcome) -> tuple[bool, bool, bool, bool]:
     decision = outcome.data.get("decision")
-    return outcome.message is not None, decision == "flagged", decision == "inconclusive"
+    flagged, inconclusive = decision == "flagged", decision == "inconclusive"
+    return outcome.withheld, flagged, inconclusive, outcome.complete
 
 
 def _with_choice(event: Event, choice: Mapping[str, Any]) -> Event:
     return Event({**event.body, "choices": [choice]}, event.name)
 
 
+def _bared(event: Event, choices: list[Mapping[str, Any]]) -> Event:
+    """Return an event with other choices and no other words; the same where it is that already."""
+    body = {**_kept(event.body), "choices": choices}
+    return event if isinstance(event.data, str) or body == event.body else Event(body, event.name)
+
+
 def _said(choice: Mapping[str, Any]) -> str:
     return text(mapping(choice.get("delta")).get("content"))
 
 
-def _framed(choice: Mapping[str, Any]) -> dict[str, Any]:
+def _framed(choice: Mapping[str, Any]) -> Mapping[str, Any]:
     role = mapping(choice.get("delta")).get("role")
     return {"index": number(choice.get("index")), "delta": {"role": role}, "finish_reason": None}
 
@@ -270,7 +308,7 @@ def _tells(choice: Mapping[str, Any]) -> bool:
 def _made(seen: Sequence[Event], delta: dict[str, Any], reason: str | None = None) -> Event:
     """Return an event like those of the stream."""
     like: Body = next((e.body for e in seen if _choices(e.body)), _nothing_seen())
-    envelope = {k: v for k, v in like.items() if k not in ("choices", "usage", _KEY)}
+    envelope = {k: v for k, v in _kept(like).items() if k != "usage"}
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
     usage = {"usage": None} if "usage" in like else {}
     return Event({**envelope, "choices": [choice], **usage})
@@ -299,4 +337,4 @@ def _concluded(event: Event, outcomes: Mapping[int, Outcome]) -> Event:
 
 def _stopped(choice: Mapping[str, Any], outcome: Outcome, several: bool) -> dict[str, Any]:
     stopped = {**choice, **({_KEY: outcome.data} if several else {})}
-    return stopped if outcome.message is None else {**stopped, "finish_reason": "content_filter"}
+    return {**stopped, "finish_reason": _reason(outcome)} if outcome.withheld else stopped

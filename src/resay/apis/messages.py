@@ -8,7 +8,7 @@ from typing import Any
 from resay.apis import messages_stream
 from resay.apis.base import Api, Body, Outcome, Request
 from resay.apis.messages_request import fresh_request, read_request, sample_request
-from resay.apis.messages_stream import KEY, prompt_tokens
+from resay.apis.messages_stream import KEY, prompt_tokens, stopped
 from resay.apis.one_answer import OneAnswerApi
 from resay.apis.reading import as_json, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
@@ -41,8 +41,8 @@ class _Messages(OneAnswerApi):
         del n
         return sample_request(request, query)
 
-    def fresh(self, model: object, query: Query) -> Body:
-        return fresh_request(model, query)
+    def fresh(self, body: Body, query: Query) -> Body:
+        return fresh_request(body, query)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("content"), list):
@@ -57,13 +57,12 @@ class _Messages(OneAnswerApi):
         usage = mapping(response.get("usage"))
         return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
 
-    def _withheld(self, response: Body, message: str, outcome: Outcome) -> Body:
+    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         # All the content is new, as words can be anywhere in the old: in calls, in thoughts.
         return {
             **{name: response[name] for name in _KEPT if name in response},
             "content": [{"type": "text", "text": message, "citations": None}],
-            "stop_reason": "refusal",
-            "stop_sequence": None,
+            **stopped(outcome),
             KEY: outcome.data,
         }
 

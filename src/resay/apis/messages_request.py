@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from resay.apis.base import Body, Request
+from resay.apis.messages_input import nested_messages, own_messages
 from resay.apis.params import Names, changes
-from resay.apis.reading import as_json, listed, mapping, mappings, text
-from resay.apis.tools import object_tools
-from resay.query import Message, Query
+from resay.apis.reading import mapping, mappings, number, text
+from resay.apis.tools import object_tools, tools_of_old
+from resay.query import Query
 
 __all__ = ["fresh_request", "read_request", "sample_request"]
 
@@ -23,6 +24,8 @@ _MAIN_CALL_ONLY = frozenset({"diagnostics", "metadata", "stream"})
 
 # Tools of Anthropic's that the application runs, once it has the answer; their names have versions.
 _CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor_")
+# Where the provider runs tools.
+_RUNNING = frozenset({"container", "mcp_servers"})
 _HOSTED = "the provider would run its tools once more for every sample"
 _CONTAINER = "every sample would work in the container that the provider keeps"
 
@@ -32,7 +35,8 @@ _MAX_TOKENS = 1024
 
 def read_request(body: Body) -> Request:
     """Return a request as the guard understands it."""
-    query = Query(_messages(body), None, _params(body), object_tools=_object_tools(body))
+    messages = nested_messages(body)
+    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     return Request(body, query, 1, body.get("stream") is True, _unrepeatable(body))
 
 
@@ -49,20 +53,20 @@ def sample_request(request: Request, query: Query) -> Body:
     return _NAMES.applied(kept, changed)
 
 
-def fresh_request(model: object, query: Query) -> Body:
-    """Return a request that has nothing to do with another."""
-    told = [m for m in query.messages if m.get("role") == "system"]
-    asked = [m for m in query.messages if m.get("role") != "system"]
-    system = "\n\n".join(_words(message) for message in told)
-    messages = [{"role": m.get("role"), "content": m.get("content")} for m in asked]
-    body = {"model": model, **({"system": system} if system else {}), "messages": messages}
-    return {"max_tokens": _MAX_TOKENS, **_NAMES.applied(body, query.params)}
+def fresh_request(body: Body, query: Query) -> Body:
+    """Return another request of the model of the main call.
 
-
-def _words(message: Message) -> str:
-    content = message.get("content")
-    parts = [text(part.get("text")) for part in mappings(content)]
-    return text(content) or "\n".join(parts)
+    The API wants a limit of every request. It is the main call's where the query has none, as an
+    answer that is written again may be as long as the first.
+    """
+    made = {
+        "model": body.get("model"),
+        "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
+        **tools_of_old(body, query, {"type": "none"}),
+        **own_messages(query.messages),
+    }
+    params = {k: v for k, v in query.params.items() if k not in _RUNNING}
+    return _NAMES.applied(made, params)
 
 
 def _thinks(body: Body) -> bool:
@@ -189,59 +193,3 @@ _NAMES = Names(
         "tools": _flat_tools,
     },
 )
-
-
-def _messages(body: Body) -> tuple[Message, ...]:
-    said: list[Message] = []
-    if body.get("system"):
-        said.append({"role": "system", "content": _content(body["system"])})
-    for message in mappings(body.get("messages")):
-        said += _said(message)
-    return tuple(said)
-
-
-def _content(content: Any) -> Any:
-    return [_part(block) for block in mappings(content)] if listed(content) else content
-
-
-def _said(message: Mapping[str, Any]) -> list[Message]:
-    """Return a message as those of a chat, in which the results of tools have their own."""
-    role, content = message.get("role"), message.get("content")
-    if not role:
-        return []
-    if not listed(content):
-        return [{"role": role, "content": content}]
-    blocks = mappings(content)
-    told = [_result(block) for block in blocks if block.get("type") == "tool_result"]
-    calls = [_call(block) for block in blocks if block.get("type") == "tool_use"]
-    parts = [_part(block) for block in blocks if block.get("type") not in _NO_PARTS]
-    if calls:
-        return [*told, {"role": role, "content": parts or None, "tool_calls": calls}]
-    return [*told, {"role": role, "content": parts}] if parts or not told else told
-
-
-_NO_PARTS = ("redacted_thinking", "thinking", "tool_result", "tool_use")
-
-
-def _result(block: Mapping[str, Any]) -> Message:
-    told = {"tool_call_id": block.get("tool_use_id"), "content": _content(block.get("content"))}
-    return {"role": "tool", **told}
-
-
-def _call(block: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": text(block.get("name")), "arguments": as_json(block.get("input"))}
-    return {"id": block.get("id"), "type": "function", "function": function}
-
-
-def _part(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    kind, source = block.get("type"), mapping(block.get("source"))
-    if kind == "text":
-        return {"type": "text", "text": text(block.get("text"))}
-    url = _url(source) if kind == "image" else ""
-    return {"type": "image_url", "image_url": {"url": url}} if url else block
-
-
-def _url(source: Mapping[str, Any]) -> str:
-    if source.get("type") == "base64":
-        return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
-    return text(source.get("url"))

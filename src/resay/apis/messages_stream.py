@@ -18,14 +18,15 @@ from resay.verdict import Usage
 __all__ = [
     "KEY",
     "chunk_of",
+    "closing_events",
     "ending_events",
     "ends_answer",
     "noting_events",
     "prompt_tokens",
     "saying_events",
     "silent_event",
+    "stopped",
     "tells_more",
-    "withholding_events",
 ]
 
 KEY = "hallucination"
@@ -42,6 +43,11 @@ _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 def prompt_tokens(usage: Mapping[str, Any]) -> int:
     """Return how many tokens were read, those of cached prompts included."""
     return sum(number(usage.get(name)) for name in _PROMPT)
+
+
+def stopped(outcome: Outcome) -> dict[str, Any]:
+    """Return why a message ends whose text another has replaced."""
+    return {"stop_reason": "end_turn" if outcome.complete else "refusal", "stop_sequence": None}
 
 
 def chunk_of(event: Event) -> Chunk:
@@ -108,9 +114,9 @@ def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]
     return [_concluded(e, outcome) if _kind(e) == last else e for e in held]
 
 
-def withholding_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer is withheld."""
-    stop = {"stop_reason": "refusal", "stop_sequence": None}
+def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    """Return the events that close a stream whose answer, or its end, is replaced."""
+    stop = {**_container(seen), **stopped(outcome)}
     end = _made(_END, delta=stop, usage=_last_usage(seen), **{KEY: outcome.data})
     closing = [end, _made(_OVER)]
     if not shown:
@@ -188,6 +194,12 @@ def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
     return {**known, "output_tokens": number(known.get("output_tokens"))}
 
 
+def _container(seen: Sequence[Event]) -> dict[str, Any]:
+    """Return the container that the provider keeps for what comes next, where there is one."""
+    told = [mapping(event.body.get("delta")).get("container") for event in seen]
+    return {"container": known[-1]} if (known := [kept for kept in told if kept]) else {}
+
+
 def _opening(seen: Sequence[Event]) -> list[Event]:
     begun = any(_kind(event) == "message_start" for event in seen)
     return [] if begun else [_message_start()]
@@ -232,7 +244,6 @@ def _made(kind: str, **data: Any) -> Event:
 
 def _concluded(event: Event, outcome: Outcome) -> Event:
     told = {**event.body, KEY: outcome.data}
-    if outcome.message is not None and _kind(event) == _END:
-        stop = {"stop_reason": "refusal", "stop_sequence": None}
-        told["delta"] = {**mapping(event.body.get("delta")), **stop}
+    if outcome.withheld and _kind(event) == _END:
+        told["delta"] = {**mapping(event.body.get("delta")), **stopped(outcome)}
     return Event(told, event.name)

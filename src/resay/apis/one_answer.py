@@ -29,7 +29,7 @@ class _Events(Protocol):
 
     def ending_events(self, held: Sequence[Event], outcome: Outcome | None) -> list[Event]: ...
 
-    def withholding_events(
+    def closing_events(
         self, seen: Sequence[Event], shown: str, outcome: Outcome
     ) -> list[Event]: ...
 
@@ -45,14 +45,14 @@ class OneAnswerApi(ABC):
     takes_n = False
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        """Return a response with its verdict, and without an answer that is withheld."""
+        """Return a response with its verdict, and without an answer that is replaced."""
         (outcome,) = outcomes
         if outcome.message is None:
             return {**response, self._key: outcome.data}
-        return self._withheld(response, outcome.message, outcome)
+        return self._replaced(response, outcome.message, outcome)
 
     @abstractmethod
-    def _withheld(self, response: Body, message: str, outcome: Outcome) -> Body:
+    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         """Return a response that says a message and no word of the answer, with its verdict."""
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
@@ -84,9 +84,9 @@ class OneAnswerApi(ABC):
         """Return the last events of a stream with their verdict."""
         return self._events.ending_events(list(held), outcomes.get(0))
 
-    def withholding(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        """Return the events that close a stream whose answer is withheld."""
-        return self._events.withholding_events(seen, shown, outcome)
+    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+        """Return the events that close a stream whose answer, or its end, is replaced."""
+        return self._events.closing_events(seen, shown, outcome)
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
         """Return the event, which is of the only answer."""

@@ -8,13 +8,17 @@ from resay.apis.one_answer import OneAnswerApi
 from resay.apis.reading import text
 from resay.apis.responses_output import (
     KEY,
+    item_status,
+    made_id,
+    message_item,
+    replaced_response,
     response_without_logprobs,
     said_calls,
     said_logprobs,
     said_text,
     stopped_by,
+    text_part,
     usage_in,
-    withheld_response,
 )
 from resay.apis.responses_request import (
     asking_logprobs,
@@ -52,8 +56,8 @@ class _Responses(OneAnswerApi):
         del n
         return sample_request(request, query)
 
-    def fresh(self, model: object, query: Query) -> Body:
-        return fresh_request(model, query)
+    def fresh(self, body: Body, query: Query) -> Body:
+        return fresh_request(body, query)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         unread = not isinstance(response.get("output"), list)
@@ -71,8 +75,9 @@ class _Responses(OneAnswerApi):
     def usage(self, response: Body) -> Usage:
         return usage_in(response) or Usage(1, cost_usd=None)
 
-    def _withheld(self, response: Body, message: str, outcome: Outcome) -> Body:
-        return withheld_response(response, message, outcome)
+    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
+        item = message_item(made_id(response, 0), item_status(outcome), [text_part(message)])
+        return replaced_response(response, [item], outcome)
 
     def placed(self, event: Event, position: int) -> Event:
         return placed_event(event, position)

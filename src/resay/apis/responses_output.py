@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from resay.apis.base import Body, Outcome
@@ -16,9 +17,12 @@ __all__ = [
     "KEY",
     "call_of",
     "is_text",
+    "item_status",
     "item_without_logprobs",
+    "made_id",
     "made_up",
     "message_item",
+    "replaced_response",
     "response_without_logprobs",
     "said_calls",
     "said_logprobs",
@@ -26,7 +30,6 @@ __all__ = [
     "stopped_by",
     "text_part",
     "usage_in",
-    "withheld_response",
 ]
 
 KEY = "hallucination"
@@ -38,6 +41,7 @@ _KEPT = (
     "created_at",
     "model",
     "usage",
+    "completed_at",
     "background",
     "billing",
     "conversation",
@@ -137,33 +141,49 @@ def message_item(item_id: str, status: str, parts: list[dict[str, Any]]) -> dict
     return {"id": item_id, **who, "status": status, "content": parts}
 
 
+def made_id(response: Body, place: int) -> str:
+    """Return the id of a message that is none of the provider's.
+
+    An application may send it back with the rest of the conversation. OpenAI refuses one of its own
+    without the thoughts that came before it, and any that is there twice.
+
+    Args:
+        response: The response it stands in.
+        place: Its place among the items.
+    """
+    known = f"{response.get('id')} {place}".encode("utf-8", "surrogatepass")
+    return f"msg_resay_{hashlib.sha256(known).hexdigest()[:32]}"
+
+
 def made_up() -> dict[str, Any]:
     """Return the beginning of a response of which nothing is known."""
     return {"id": "resp_0", "object": "response", "created_at": int(time.time()), "model": ""}
 
 
-def withheld_response(response: Body, shown: str, outcome: Outcome) -> dict[str, Any]:
-    """Return a response that says a text and no word of the one given.
+def replaced_response(
+    response: Body, items: Sequence[Mapping[str, Any]], outcome: Outcome
+) -> dict[str, Any]:
+    """Return a response that gives other items and no word of its own.
 
     Args:
         response: The response, or what is known of it.
-        shown: What it says.
-        outcome: The verdict.
+        items: What it gives.
+        outcome: The verdict, and whether the items are an answer.
     """
     kept = {name: response[name] for name in _KEPT if name in response}
-    ids = [
-        text(i.get("id")) for i in mappings(response.get("output")) if i.get("type") == "message"
-    ]
-    item_id = next(filter(None, ids), "msg_0")
-    parts = [text_part(shown)] if shown else []
     return {
         **kept,
-        "status": "incomplete",
+        "status": item_status(outcome),
         "error": None,
-        "incomplete_details": {"reason": "content_filter"},
-        "output": [message_item(item_id, "incomplete", parts)],
+        "incomplete_details": None if outcome.complete else {"reason": "content_filter"},
+        "output": [*items],
         KEY: outcome.data,
     }
+
+
+def item_status(outcome: Outcome) -> str:
+    """Return how a message ends that has replaced another, and so its response."""
+    return "completed" if outcome.complete else "incomplete"
 
 
 def response_without_logprobs(response: Body) -> dict[str, Any]:

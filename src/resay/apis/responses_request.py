@@ -8,8 +8,9 @@ from typing import Any
 from resay.apis.base import Body, Request
 from resay.apis.params import Names, changes
 from resay.apis.reading import listed, mapping, mappings, number, text
-from resay.apis.tools import object_tools
-from resay.query import Message, Query
+from resay.apis.responses_input import nested_messages, own_items
+from resay.apis.tools import object_tools, tools_of_old
+from resay.query import Query
 
 __all__ = ["asking_logprobs", "fresh_request", "read_request", "sample_request"]
 
@@ -37,6 +38,8 @@ _SAME = (
 _MAIN_CALL_ONLY = frozenset(
     {"background", "include", "metadata", "store", "stream", "stream_options", "top_logprobs"}
 )
+# What would change a conversation, or go on when nobody waits for it any more.
+_LASTING = frozenset({"background", "conversation"})
 _SUMMARIES = frozenset({"generate_summary", "summary"})
 
 # Tools that the application runs, once it has the answer. All others the provider runs itself.
@@ -60,7 +63,8 @@ _FEWEST_TOKENS = 16  # the API refuses less
 
 def read_request(body: Body) -> Request:
     """Return a request as the guard understands it."""
-    query = Query(_messages(body), None, _params(body), object_tools=_object_tools(body))
+    messages = nested_messages(body)
+    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     return Request(body, query, 1, body.get("stream") is True, _unrepeatable(body))
 
 
@@ -87,11 +91,15 @@ def sample_request(request: Request, query: Query) -> Body:
     return _with_logprobs(body, query.params)
 
 
-def fresh_request(model: object, query: Query) -> Body:
-    """Return a request that has nothing to do with another."""
-    asked = {"model": model, "input": [_item(message) for message in query.messages]}
-    body = {**_NAMES.applied(asked, query.params), "store": False}
-    return _with_logprobs(body, query.params)
+def fresh_request(body: Body, query: Query) -> Body:
+    """Return another request of the model of the main call, of which nothing is kept.
+
+    A response to go on from stays, as in a sample: it is part of the question.
+    """
+    asked = {"model": body.get("model"), "input": own_items(query.messages)}
+    params = {k: v for k, v in query.params.items() if k not in _LASTING}
+    made = _NAMES.applied({**asked, **tools_of_old(body, query, "none")}, params)
+    return _with_logprobs({**made, "store": False}, params)
 
 
 def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
@@ -230,79 +238,3 @@ _NAMES = Names(
         "tools": _flat_tools,
     },
 )
-
-
-def _messages(body: Body) -> tuple[Message, ...]:
-    said: list[Message] = []
-    if text(body.get("instructions")):
-        said.append({"role": "system", "content": body["instructions"]})
-    if text(body.get("input")):
-        said.append({"role": "user", "content": body["input"]})
-    for item in mappings(body.get("input")):
-        message = _message(item)
-        if message is not None:
-            _add(said, message)
-    return tuple(said)
-
-
-def _add(said: list[Message], message: Message) -> None:
-    """Add a message. Calls belong to what the assistant said just before, or called."""
-    if "tool_calls" not in message or not said or said[-1].get("role") != "assistant":
-        said.append(message)
-        return
-    calls = [*said[-1].get("tool_calls", ()), *message["tool_calls"]]
-    said[-1] = {**said[-1], "tool_calls": calls}
-
-
-def _message(item: Mapping[str, Any]) -> Message | None:
-    kind = item.get("type")
-    if kind == "function_call":
-        return _calling(item, "function", {"arguments": text(item.get("arguments"))})
-    if kind == "custom_tool_call":
-        return _calling(item, "custom", {"input": text(item.get("input"))})
-    if kind in ("function_call_output", "custom_tool_call_output"):
-        told = {"tool_call_id": item.get("call_id"), "content": _content(item.get("output"))}
-        return {"role": "tool", **told}
-    if "role" in item and kind in (None, "message"):
-        return {"role": item["role"], "content": _content(item.get("content"))}
-    return None
-
-
-def _calling(item: Mapping[str, Any], kind: str, given: Mapping[str, str]) -> Message:
-    called = {"name": text(item.get("name")), **given}
-    call = {"id": item.get("call_id"), "type": kind, kind: called}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
-
-
-def _content(content: Any) -> Any:
-    return [_part(part) for part in mappings(content)] if listed(content) else content
-
-
-def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    kind = part.get("type")
-    if kind in ("input_text", "output_text"):
-        return {"type": "text", "text": text(part.get("text"))}
-    if kind == "input_image" and part.get("image_url"):
-        detail = {"detail": part["detail"]} if part.get("detail") else {}
-        return {"type": "image_url", "image_url": {"url": part["image_url"], **detail}}
-    return part
-
-
-def _item(message: Message) -> dict[str, Any]:
-    """Return a message of a judge's as an item: it is asked in words, and in images at most."""
-    role, content = message.get("role"), message.get("content")
-    if listed(content):
-        content = [_own_part(part, role) for part in mappings(content)]
-    return {"role": role, "content": content}
-
-
-def _own_part(part: Mapping[str, Any], role: object) -> Mapping[str, Any]:
-    kind = part.get("type")
-    if kind == "text":
-        own = "output_text" if role == "assistant" else "input_text"
-        return {"type": own, "text": text(part.get("text"))}
-    if kind == "image_url":
-        image = mapping(part.get("image_url"))
-        detail = {"detail": image["detail"]} if image.get("detail") else {}
-        return {"type": "input_image", "image_url": image.get("url"), **detail}
-    return part

@@ -12,20 +12,23 @@ from resay.apis.responses_output import (
     KEY,
     call_of,
     is_text,
+    item_status,
     item_without_logprobs,
+    made_id,
     made_up,
     message_item,
+    replaced_response,
     response_without_logprobs,
     stopped_by,
     text_part,
     usage_in,
-    withheld_response,
 )
 from resay.logprobs import read_logprobs
 from resay.providers.base import Chunk, ToolCall
 
 __all__ = [
     "chunk_of",
+    "closing_events",
     "ending_events",
     "ends_answer",
     "event_without_logprobs",
@@ -34,12 +37,12 @@ __all__ = [
     "saying_events",
     "silent_event",
     "tells_more",
-    "withholding_events",
 ]
 
 _TEXT = "response.output_text.delta"
 _PART = "response.content_part.added"
 _ITEM = "response.output_item.added"
+_ITEM_DONE = "response.output_item.done"
 _ANSWERED = ("response.completed", "response.incomplete")
 _LAST = frozenset({*_ANSWERED, "response.failed", "error"})
 _WORDLESS = frozenset({"response.created", "response.in_progress", "response.queued", _TEXT})
@@ -146,16 +149,27 @@ def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]
     return [event if outcome is None else _concluded(event, outcome) for event in held]
 
 
-def withholding_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer is withheld."""
-    known = [mapping(event.body.get("response")) for event in seen]
-    response = next((response for response in reversed(known) if response), made_up())
-    place = _text_place(seen) or _next_place(seen)
-    last = withheld_response(response, shown, outcome)
-    last["output"] = [{**item, "id": place.item_id} for item in last["output"]]
+def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    """Return the events that close a stream whose answer, or its end, is replaced."""
+    place, status = _text_place(seen) or _next_place(seen), item_status(outcome)
+    item = message_item(place.item_id, status, [text_part(shown)] if shown else [])
+    last = replaced_response(_response_in(seen), [*_items_before(seen, place), item], outcome)
     # Where nothing was shown, nothing was given at all.
-    before = _closed(place, shown, "incomplete") if shown else [_begun(last)]
-    return [*before, _made("response.incomplete", response=last)]
+    before = _closed(place, shown, status) if shown else [_begun(last)]
+    return [*before, _made(f"response.{status}", response=last)]
+
+
+def _response_in(seen: Sequence[Event]) -> Body:
+    """Return what is known of the response."""
+    known = [mapping(event.body.get("response")) for event in seen]
+    return next((response for response in reversed(known) if response), made_up())
+
+
+def _items_before(seen: Sequence[Event], place: _Place) -> list[Mapping[str, Any]]:
+    """Return the items that were given before the text: thoughts without words."""
+    ended = [e for e in seen if _kind(e) == _ITEM_DONE and not tells_more(e)]
+    given = [e for e in ended if number(e.body.get("output_index")) < place.output_index]
+    return [mapping(event.body.get("item")) for event in given]
 
 
 def placed_event(event: Event, position: int) -> Event:
@@ -209,11 +223,8 @@ def _place(body: Body) -> _Place:
 def _next_place(seen: Sequence[Event]) -> _Place:
     """Return where a new message stands, after everything else."""
     used = [number(e.body.get("output_index")) for e in seen if "output_index" in e.body]
-    return _place_after(max(used, default=-1) + 1)
-
-
-def _place_after(items: int) -> _Place:
-    return _Place(f"msg_resay_{items}", items)
+    index = max(used, default=-1) + 1
+    return _Place(made_id(_response_in(seen), index), index)
 
 
 def _opening(seen: Sequence[Event]) -> list[Event]:
@@ -246,7 +257,7 @@ def _closed(place: _Place, said: str, status: str) -> list[Event]:
     return [
         _made("response.output_text.done", **place.data, text=said, logprobs=[]),
         _made("response.content_part.done", **place.data, part=text_part(said)),
-        _made("response.output_item.done", output_index=place.output_index, item=item),
+        _made(_ITEM_DONE, output_index=place.output_index, item=item),
     ]
 
 
@@ -259,7 +270,7 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
     kind, response = _kind(event), mapping(event.body.get("response"))
     if kind not in _LAST or not response:
         return event
-    if outcome.message is None or kind not in _ANSWERED:
+    if outcome.message is None or outcome.complete or kind not in _ANSWERED:
         told = {**response, KEY: outcome.data}
         return Event({**event.body, "response": told}, event.name)
     stopped = "response.incomplete"
@@ -271,7 +282,7 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
 def _stopped(response: Body, message: str) -> Mapping[str, Any]:
     """Return a response that was given away, as one that a filter stopped."""
     output = [*listed(response.get("output"))]
-    notice = message_item(_place_after(len(output)).item_id, "completed", [text_part(message)])
+    notice = message_item(made_id(response, len(output)), "completed", [text_part(message)])
     return {
         **response,
         "status": "incomplete",

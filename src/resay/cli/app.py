@@ -1,4 +1,4 @@
-"""The commands `resay ask`, `check`, `demo`, `calibrate`, `policy`, `models` and `bench`."""
+"""The commands `resay ask`, `check`, `demo`, `calibrate`, `index`, `policy`, `models`, `bench`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from resay.bench.cli import app as bench_app
 from resay.cli.calibrate import calibrate
 from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
+from resay.cli.index import index
 from resay.cli.models import app as models_app
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 from resay.guard import Guard
@@ -38,6 +39,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(calibrate)
+app.command()(index)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
 app.add_typer(bench_app, name="bench", help="Published benchmarks, and speed.")
@@ -167,9 +169,12 @@ def check(
 @app.command()
 def demo(
     question: Annotated[str | None, typer.Argument(help="Ask the simulated model this.")] = None,
+    regenerate: Annotated[
+        bool, typer.Option("--regenerate", help="Mend the answer by documents, too.")
+    ] = False,
 ) -> None:
     """Catch a hallucinated sentence, with a simulated provider on this machine."""
-    run_demo(question, Console())
+    run_demo(question, Console(), regenerate=regenerate)
 
 
 @policy_app.command("schema")

@@ -1,7 +1,8 @@
 """`resay demo`: the main job, from end to end, on this machine alone.
 
 The provider is simulated and says so; everything between it and the verdict is real: the OpenAI
-SDK and litellm over HTTP, samples, the judge, the policy.
+SDK and litellm over HTTP, samples, the judge, the policy. For `--regenerate` see
+`resay.cli.demo_regenerate`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from resay.cli.demo_regenerate import run_regenerating_demo
 from resay.errors import MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Policy
@@ -34,12 +36,13 @@ action: {do: annotate}
 """
 
 
-def run_demo(question: str | None, console: Console) -> None:
+def run_demo(question: str | None, console: Console, *, regenerate: bool = False) -> None:
     """Ask a simulated model twice without a guard, then once with one.
 
     Args:
         question: What to ask; by default something the simulated model half knows.
         console: Where to print.
+        regenerate: Whether to show how a flagged answer is mended by documents instead.
 
     Raises:
         MissingDependencyError: An extra of `resay[demo]` is not installed.
@@ -47,7 +50,13 @@ def run_demo(question: str | None, console: Console) -> None:
     for package in ("openai", "litellm"):
         if find_spec(package) is None:
             raise MissingDependencyError(package, "demo", "the demo")
-    question = question or _QUESTION
+    if regenerate:
+        run_regenerating_demo(question, console)
+    else:
+        _show_catching(question or _QUESTION, console)
+
+
+def _show_catching(question: str, console: Console) -> None:
     with SimulatedProvider(seed=7) as provider:
         console.rule("Without a guard: the OpenAI SDK, asked twice")
         console.print(Text(f"> {question}", "bold"))

@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 from pydantic_core import PydanticKnownError
@@ -21,6 +22,7 @@ from resay.passage import Splitter
 from resay.policy.document import Document, copy_mapping, shortened
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_yaml
+from resay.policy.regenerating import Regenerate
 from resay.policy.schema import with_variables
 from resay.policy.sections import (
     Annotate,
@@ -45,6 +47,7 @@ __all__ = [
     "Params",
     "Policy",
     "ProcessLimits",
+    "Regenerate",
     "Sampling",
     "StreamMode",
     "Structured",
@@ -57,7 +60,7 @@ _VARIABLE = "RESAY_POLICY"
 
 
 def _actions() -> Mapping[str, type[BaseModel]]:
-    return {"annotate": Annotate, "block": Block}
+    return {"annotate": Annotate, "block": Block, "regenerate": Regenerate}
 
 
 def _steps() -> Mapping[str, type[BaseModel]]:
@@ -78,7 +81,7 @@ class Policy(Strict):
     threshold: Threshold = Field(
         default=Threshold(), description="From which score on something is flagged."
     )
-    action: Annotated[Annotate | Block, OneOf("action", "do", _actions)] = Field(
+    action: Annotated[Annotate | Block | Regenerate, OneOf("action", "do", _actions)] = Field(
         default=Annotate(), description="What to do with a flagged response."
     )
     limits: Limits = Field(default=Limits(), description="What a check may take.")
@@ -114,6 +117,17 @@ class Policy(Strict):
                 f"{first} corrects the scores of the steps before it; put another method first"
             )
         return chain
+
+    @field_validator("stream")
+    @classmethod
+    def _must_be_able_to_change_the_answer(
+        cls, stream: StreamMode, info: ValidationInfo
+    ) -> StreamMode:
+        if stream == "after" and isinstance(info.data.get("action"), Regenerate):
+            raise ValueError(
+                "an answer that was shown cannot be regenerated; write `hold` or `buffer`"
+            )
+        return stream
 
     @field_validator("version", mode="before")
     @classmethod

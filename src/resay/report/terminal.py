@@ -15,7 +15,9 @@ from rich.text import Text
 
 from resay.actions import Answer
 from resay.holding import Part
-from resay.verdict import SentenceVerdict, Usage, Verdict
+from resay.report.regeneration import print_regeneration
+from resay.report.texts import clean, cost
+from resay.verdict import SentenceVerdict, Verdict
 
 __all__ = ["print_answer", "print_part", "print_verdict"]
 
@@ -26,8 +28,6 @@ _LABELS = {
     "skipped": ("SKIPPED", "bold cyan"),
 }
 _Row = tuple[Text, Text, RenderableType]
-# A model's words must not move the cursor or recolour the reader's terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def print_answer(answer: Answer, console: Console) -> None:
@@ -38,12 +38,12 @@ def print_answer(answer: Answer, console: Console) -> None:
         console: Where to.
     """
     if answer.blocked:
-        console.print(Text(_clean(answer.text)))
+        console.print(Text(clean(answer.text)))
         console.print()
         console.print(_headline(answer.verdict))
     else:
         print_verdict(answer.verdict, answer.response, console)
-    console.print(Text(f"All together: {_cost(answer.usage)}", "dim"))
+    console.print(Text(f"All together: {cost(answer.usage)}", "dim"))
 
 
 def print_part(part: Part, console: Console) -> None:
@@ -55,7 +55,7 @@ def print_part(part: Part, console: Console) -> None:
     """
     scores = [sentence.score for sentence in part.sentences]
     style = "" if part.notice or not scores else _style(max(s or 0.0 for s in scores))
-    console.print(Text(_clean(part.text), style), end="", soft_wrap=True)
+    console.print(Text(clean(part.text), style), end="", soft_wrap=True)
 
 
 def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
@@ -78,8 +78,11 @@ def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
         table.add_row(*row)
     console.print(table)
     console.print()
+    if verdict.regeneration is not None:
+        print_regeneration(verdict.regeneration, console)
+        console.print()
     seconds = f"{verdict.elapsed_s:.1f} s"
-    console.print(Text(f"The check: {_cost(verdict.usage)}, {seconds}", "dim"))
+    console.print(Text(f"The check: {cost(verdict.usage)}, {seconds}", "dim"))
 
 
 def _headline(verdict: Verdict) -> Text:
@@ -91,7 +94,7 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
     """Say why methods scored the passage as they did, where no sentence tells."""
     for step in verdict.steps:
         if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
-            yield Text(f"{step.method}: {_clean(step.why)}", "dim")
+            yield Text(f"{step.method}: {clean(step.why)}", "dim")
 
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
@@ -106,21 +109,21 @@ def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
 def _unscored(text: str) -> Iterator[_Row]:
     # Between sentences lie spaces and list markers; only code, tables and headings are worth a row.
     if re.search(r"\w{2}", text):
-        yield Text("-", "dim"), Text(""), Text(_clean(text.strip("\n")), "dim")
+        yield Text("-", "dim"), Text(""), Text(clean(text.strip("\n")), "dim")
 
 
 def _scored(sentence: SentenceVerdict) -> Iterator[_Row]:
     style = _style(sentence.score)
     score = "?" if sentence.score is None else f"{sentence.score:.2f}"
     mark = "!" if sentence.flagged else ""
-    yield Text(score, style), Text(mark, "bold red"), Text(_clean(sentence.text), style)
+    yield Text(score, style), Text(mark, "bold red"), Text(clean(sentence.text), style)
     if not sentence.flagged:
         return
     if sentence.why:
-        yield _below(Text(f"{sentence.by}: {_clean(sentence.why)}", "dim"))
+        yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
     if sentence.contradicted_by:
         said = sentence.contradicted_by
-        quote = f"{said.source} {said.index + 1} says: {_clean(said.text)}"
+        quote = f"{said.source} {said.index + 1} says: {clean(said.text)}"
         yield _below(Text(quote, "italic"))
 
 
@@ -134,13 +137,3 @@ def _style(score: float | None) -> str:
     if score > 0.5:
         return "red"
     return "yellow" if score > 0.25 else "green"
-
-
-def _cost(usage: Usage) -> str:
-    price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
-    return f"{usage.calls} calls{cancelled}, {usage.tokens:,} tokens, {price}"
-
-
-def _clean(text: str) -> str:
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -3,7 +3,8 @@
 `SimulatedProvider` serves OpenAI's completions and responses APIs and Anthropic's messages API on
 this machine (extra `server`). What it knows and makes up is a `World`; what goes wrong with it is a
 list of faults. It is its own judge: the questions of every judged method are answered by what it
-knows.
+knows. Shown documents to write a flagged answer again, it goes by them; with `gullible` it also
+does what somebody hid in them.
 """
 
 from resay.testing.faults import (

@@ -67,6 +67,11 @@ class ChatBody(Body):
         return [text_of(message) for message in self.messages if message.get("role") == "user"]
 
     @property
+    def given(self) -> list[str]:
+        """The text of all messages but the model's own, oldest first."""
+        return [text_of(m) for m in self.messages if m.get("role") != "assistant"]
+
+    @property
     def told(self) -> str:
         """What the model is given to read, beyond one-line requests and its own messages."""
         given = [m for m in self.messages if m.get("role") != "assistant"]

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from resay.passage import Passage
 from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
+from resay.testing.judges import Question
 from resay.testing.judges.knowledge import knows
 from resay.testing.messages import text_of
+from resay.testing.obeying import ordered
 from resay.testing.schemas import fill, spoken
 from resay.testing.tokens import Token, probable, speak, tokenize
 from resay.testing.tools import CALL
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from resay.testing.chat_body import ChatBody
-    from resay.testing.judges import Question
+    from resay.testing.obeying import Gullible
+    from resay.testing.reading import Correction, Writing
     from resay.testing.tools import Function
     from resay.testing.world import World
 
@@ -42,21 +45,27 @@ class SimulatedModel:
     Args:
         seed: What all chance is drawn from.
         world: What it knows and makes up.
+        gullible: Which orders in what it reads it obeys.
     """
 
-    def __init__(self, seed: int, world: World) -> None:
+    def __init__(self, seed: int, world: World, *, gullible: Gullible = False) -> None:
         self._seed = seed
         self._world = world
+        self._gullible: Gullible = gullible
         self._drawn: Counter[str] = Counter()
 
     def choices(
-        self, request: ChatBody, question: Question | None = None, fault: Fault | None = None
+        self,
+        request: ChatBody,
+        task: Question | Writing | Correction | None = None,
+        fault: Fault | None = None,
     ) -> list[Choice]:
         """Answer a request.
 
         Args:
             request: What is asked.
-            question: What it asks a judge; None where it asks for anything else.
+            task: What Resay asks for with it: a judge's answer, or one by documents; None where it
+                asks for anything else.
             fault: What goes wrong; only faults in what is said matter here.
 
         Returns:
@@ -72,10 +81,7 @@ class SimulatedModel:
         draws = [self._generator(request, i, same=same) for i in range(count)]
         if functions:
             return [self._call(request, functions, rng) for rng in draws]
-        if question:
-            said = [_sure(question.answer(self._world, rng)) for rng in draws]
-        else:
-            said = [self._say(request, rng) for rng in draws]
+        said = [self._say(request, task, rng) for rng in draws]
         return [_shortened(tokens, request) for tokens in said]
 
     def read(self, text: str) -> list[Token]:
@@ -100,13 +106,22 @@ class SimulatedModel:
             tokens.append(Token(token, probable(token, rng, sure=sure)))
         return tokens
 
-    def _say(self, request: ChatBody, rng: random.Random) -> list[Token]:
+    def _say(
+        self, request: ChatBody, task: Question | Writing | Correction | None, rng: random.Random
+    ) -> list[Token]:
+        order = ordered(request.given, self._gullible)
+        if order is not None and not request.response_format:
+            return _sure(order)
+        if isinstance(task, Question):
+            return _sure(task.answer(self._world, rng))
         texts = [text_of(message) for message in request.messages]
         form = request.response_format
         schema = form.schema_for(texts) if form else None
         if schema is not None:
             said = [*request.said_by_user, *(text for _, text in request.results)]
             return self._object(schema, said, request, rng)
+        if task:
+            return speak(task.answer(self._world, rng), rng, sure=True)
         tokens: list[Token] = []
         for statement in self._answer(request, rng).statements:
             space = " " if tokens else ""

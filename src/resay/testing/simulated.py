@@ -29,7 +29,9 @@ from resay.testing.faults import (
 from resay.testing.judges import Question, question_in
 from resay.testing.messages_body import CountedBody, MessagesBody
 from resay.testing.model import SimulatedModel
+from resay.testing.obeying import Gullible
 from resay.testing.observed import ObservedServer
+from resay.testing.reading import writing_in
 from resay.testing.record import RequestRecord
 from resay.testing.responses_wire import ResponsesRequest
 from resay.testing.serving import Exchange
@@ -64,12 +66,13 @@ class SimulatedProvider(ObservedServer):
     What it says is fixed by the seed, the conversation and how often that conversation was answered
     before; at temperature 0, and with the request parameter `seed`, it says the same each time.
     The questions that Resay's methods put to a judge are answered honestly, in the form asked for
-    (see `resay.testing.judges`). A tool is called where that is forced, or where the user's message
-    calls for it: with `[[tool]]`, or with the words of the tool's name or purpose (see
-    `resay.testing.tools`); its result is passed on in words. Arguments, and objects in a wanted
-    form, satisfy their JSON schema. What the user said and what the world knows is the same in all
-    of them, everything else is made up each time (see `resay.testing.fields`). Images, files and
-    audio are taken and not looked at. What the API would refuse is refused with status 400.
+    (see `resay.testing.judges`). Shown documents by Resay, to write a flagged answer again, it goes
+    by them alone (see `resay.testing.reading`). A tool is called where that is forced, or where the
+    user's message calls for it: with `[[tool]]`, or with the words of the tool's name or purpose
+    (see `resay.testing.tools`); its result is passed on in words. Arguments, and objects in a
+    wanted form, satisfy their JSON schema. What the user said and what the world knows is the same
+    in all of them, everything else is made up each time (see `resay.testing.fields`). Images, files
+    and audio are taken and not looked at. What the API would refuse is refused with status 400.
 
     Args:
         seed: What all chance is drawn from.
@@ -80,10 +83,16 @@ class SimulatedProvider(ObservedServer):
         judge_latency_s: How long an answer to a judge's question takes in place of `latency_s`, in
             seconds; None for as long as any other.
         judge_jitter_s: The same in place of `jitter_s`.
+        gullible: For tests of what happens to instructions that somebody hides in documents. A
+            gullible model that is told "Ignore …" and what to say, or to "reply with" something,
+            says that and nothing else, whatever it was asked, as a judge too; see
+            `resay.testing.obeying`. True: it obeys unless that stands in a document that is fenced
+            as Resay does it. `"everywhere"`: it obeys even then.
         faults: What goes wrong; see `resay.testing.Fault`.
 
     Raises:
-        ConfigurationError: A duration is negative, or something in `faults` is not a fault.
+        ConfigurationError: A duration is negative, `gullible` is none of its values, or something
+            in `faults` is not a fault.
 
     Example:
         >>> with SimulatedProvider(seed=7) as provider:
@@ -100,8 +109,11 @@ class SimulatedProvider(ObservedServer):
         first_token_s: float = 0.0,
         judge_latency_s: float | None = None,
         judge_jitter_s: float | None = None,
+        gullible: Gullible = False,
         faults: Iterable[Fault] = (),
     ) -> None:
+        if gullible not in (False, True, "everywhere"):
+            raise ConfigurationError(f"gullible is {gullible!r}; give True, False or 'everywhere'")
         if judge_latency_s is None:
             judge_latency_s = latency_s
         if judge_jitter_s is None:
@@ -115,7 +127,7 @@ class SimulatedProvider(ObservedServer):
         self._first_token_s = first_token_s
         self._judge_latency_s = judge_latency_s
         self._judge_jitter_s = judge_jitter_s
-        self._model = SimulatedModel(seed, world or World.default())
+        self._model = SimulatedModel(seed, world or World.default(), gullible=gullible)
         self._conversations = Conversations()
 
     @property
@@ -200,7 +212,9 @@ class SimulatedProvider(ObservedServer):
 
     async def _chat(self, delivery: Delivery, request: Request) -> None:
         chat = request.chat
-        question = question_in(chat.said_by_user)
+        # A document may hold what looks like a question to a judge.
+        task = writing_in(chat.said_by_user) or question_in(chat.said_by_user)
+        question = task if isinstance(task, Question) else None
         fault = self._strike(
             delivery.index,
             _kind(question),
@@ -210,7 +224,7 @@ class SimulatedProvider(ObservedServer):
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await delivery.fail_as(fault)
         # Drawn before any waiting, so that the order of arrival alone decides what is said.
-        choices = self._model.choices(chat, question, fault)
+        choices = self._model.choices(chat, task, fault)
         if isinstance(fault, IgnoreLogprobs):
             chat = chat.model_copy(update={"logprobs": False})
         if isinstance(fault, IgnoreStreamOptions):

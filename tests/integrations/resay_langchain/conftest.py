@@ -12,6 +12,7 @@ from langchain_openai import ChatOpenAI
 
 from langchain_kit import WORLD
 from resay.testing import SimulatedProvider
+from resay.verdict import Verdict
 
 
 @pytest.fixture
@@ -30,15 +31,15 @@ async def make_model(provider: SimulatedProvider) -> AsyncIterator[MakeModel]:
         async with httpx.AsyncClient() as async_client:
 
             def make(**kwargs: Any) -> ChatOpenAI:
-                return ChatOpenAI(
-                    model="simulated",
-                    base_url=provider.base_url,
-                    api_key="simulated",
-                    max_retries=0,
-                    http_client=client,
-                    http_async_client=async_client,
-                    **kwargs,
-                )
+                fields: dict[str, Any] = {
+                    "model": "simulated",
+                    "base_url": provider.base_url,
+                    "api_key": "simulated",
+                    "max_retries": 0,
+                    "http_client": client,
+                    "http_async_client": async_client,
+                }
+                return ChatOpenAI(**(fields | kwargs))
 
             yield make
 
@@ -79,3 +80,14 @@ async def make_model_at() -> AsyncIterator[Callable[..., ChatOpenAI]]:
             return model.model_copy(update=fields)
 
         yield make
+
+
+@pytest.fixture
+def wordless_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdicts without words: those of the draft are in there on purpose."""
+
+    def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
+        return {**verdict.to_dict(content=False), "action": action}
+
+    for module in ("_outcome", "_pieces"):
+        monkeypatch.setattr(f"resay_langchain.{module}.verdict_data", verdict_data)

@@ -10,10 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
+from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnablePassthrough
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -219,6 +221,34 @@ async def test_a_withheld_draft_reaches_no_stream(watch, mode, loud):
     assert not [name for name in names_in(loud.answer) if name in seen]
     if "custom" not in watch.__name__:
         assert MESSAGE in seen
+
+
+FOUND = (
+    "The Zorblatt was built in 1890 by Ada Moor. Every year 4000 people visit the Zorblatt. A copy"
+    " of the Zorblatt stands in Oslo, made by Ada Moor."
+)
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(self, query: str, **kwargs: Any) -> list[Document]:
+        return [Document(FOUND)]
+
+
+@pytest.mark.usefixtures("wordless_verdicts")
+@pytest.mark.parametrize("writing", ["repair", "rewrite"])
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+@pytest.mark.parametrize("watch", WATCHERS, ids=lambda w: w.__name__)
+async def test_a_draft_that_is_written_again_reaches_no_stream(watch, mode, writing, loud):
+    action = {"do": "regenerate", "mode": writing}
+    model = GuardedChatModel(loud, JUDGED | {"stream": mode, "action": action}, retriever=Shelf())
+    seen = "\n".join(await watch(model))
+    withheld = names_in(loud.answer) - names_in(FOUND)
+    assert withheld
+    assert not [name for name in withheld if name in seen]
+    for secret in ("Context:", "these documents", "in doubt", "<document-", "resay:"):
+        assert secret not in seen
+    if "custom" not in watch.__name__:
+        assert "Ada Moor" in seen
 
 
 async def test_held_sentences_come_one_by_one_and_the_verdict_last(make_model):

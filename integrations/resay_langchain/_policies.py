@@ -1,0 +1,39 @@
+"""What a policy wants done with answers, and the guard that does it."""
+
+from __future__ import annotations
+
+from resay.adapting import PolicyLike, guard_of
+from resay.guard import Guard
+from resay.policy import Block, Policy, Regenerate
+from resay_langchain._retrieving import as_retriever
+
+__all__ = ["changes_answers", "guarding", "withholding"]
+
+
+def guarding(policy: PolicyLike, retriever: object = None) -> Guard:
+    """Return a guard as `guard_of` does; its retriever may be one of LangChain's.
+
+    Args:
+        policy: The policy, or a guard.
+        retriever: Where documents are found, for a policy that regenerates; see `as_retriever`.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: As for `guard_of`.
+    """
+    return guard_of(policy, retriever, convert=as_retriever)
+
+
+def withholding(policy: Policy) -> Block | None:
+    """Return how flagged answers are withheld; None where they are not.
+
+    What is regenerated may be withheld when it is flagged still.
+    """
+    action = policy.action
+    last = action.otherwise if isinstance(action, Regenerate) else action
+    return last if isinstance(last, Block) else None
+
+
+def changes_answers(policy: Policy) -> bool:
+    """Return whether the user may get something else than what the model said."""
+    return policy.action.do != "annotate" or policy.on_error == "block"

@@ -1,0 +1,154 @@
+"""Checks an answer against documents in place of samples.
+
+Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 7.3 and Table 3: the methods that
+compare with samples compare with external knowledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+from anyio.abc import TaskGroup
+
+from resay.chain import Chain
+from resay.checking import Check
+from resay.documents import Document
+from resay.evidence import Evidence, Samples
+from resay.passage import Passage
+from resay.policy import Policy, Regenerate
+from resay.providers.caching import Cache
+from resay.query import Query
+from resay.regenerating.fencing import quoted
+from resay.scorers import Prompt, SampleConfig, ScorerConfig
+from resay.scorers.parts import CompositeConfig, Part
+from resay.tasks import in_task_group
+from resay.verdict import SentenceVerdict, Verdict
+
+__all__ = ["Rechecking", "comparing_with_references"]
+
+
+def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
+    """Return the steps that compare with samples, with references in their place.
+
+    Methods that compare with nothing, and corrections, are left out: the first ask what the model
+    believes, which is in doubt, and the others are made for the scores of a whole answer.
+
+    Args:
+        chain: The steps of a policy.
+
+    Returns:
+        The steps; `prompt` alone where none compares with anything.
+    """
+    found = [step for config in chain if (step := _with_references(config)) is not None]
+    return tuple(found) or (Prompt.Config(evidence="references"),)
+
+
+def _with_references(config: ScorerConfig) -> ScorerConfig | None:
+    if isinstance(config, SampleConfig):
+        return config.model_copy(update={"evidence": "references", "when": None})
+    if not isinstance(config, CompositeConfig):
+        return None
+    composite = cast("CompositeConfig[Part]", config)
+    parts = composite.parts
+    switched = [_with_references(part.scorer) for part in parts]
+    # What the weights are worth depends on all of the parts.
+    if None in switched:
+        return None
+    update = [
+        part.model_copy(update={"scorer": scorer})
+        for part, scorer in zip(parts, switched, strict=True)
+    ]
+    return composite.model_copy(update={"parts": tuple(update), "when": None})
+
+
+class Rechecking:
+    """Checks answers that were written from documents.
+
+    Args:
+        policy: The policy.
+        action: Its action.
+        chain: The policy's chain.
+        cache: Where judges' answers are kept; None for nowhere.
+
+    Raises:
+        ConfigurationError: A step has no registered scorer.
+    """
+
+    def __init__(
+        self, policy: Policy, action: Regenerate, chain: Chain, cache: Cache | None
+    ) -> None:
+        steps = comparing_with_references(action.recheck or policy.chain)
+        rechecks = policy.model_copy(update={"chain": steps, "when": None})
+        self._policy = policy
+        self._resamples = action.resample
+        self._by_documents = Chain(rechecks, cache)
+        self._by_samples = chain
+
+    async def prepare(self) -> None:
+        """Load what the first check would otherwise wait for."""
+        await self._by_documents.prepare()
+
+    async def measure(
+        self,
+        check: Check,
+        passage: Passage,
+        kept: Mapping[int, SentenceVerdict],
+        documents: Sequence[Document],
+    ) -> Verdict:
+        """Check an answer against documents.
+
+        Args:
+            check: The check of the request, for its limits and its judges.
+            passage: The answer.
+            kept: Which of its sentences are not to be looked at again, and what is known of them.
+            documents: What to compare with, as one text: a sentence is supported by what was found
+                as a whole.
+
+        Returns:
+            The verdict, without usage and time.
+        """
+        asks = self._by_documents.needing("judge") is not None
+        text = quoted(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
+        references = Samples((text,), splitter=self._policy.splitter)
+        evidence = replace(check.evidence, references=references, samples=Samples(), logprobs=())
+        verdict = await self._by_documents.run(
+            passage, evidence, check.deadline, check.budget, kept=kept
+        )
+        count = f"{len(documents)} document{'' if len(documents) == 1 else 's'}"
+        return replace(verdict, reason=f"{verdict.reason}, by {count}")
+
+    async def resample(
+        self, check: Check, passage: Passage, kept: Mapping[int, SentenceVerdict], query: Query
+    ) -> Verdict | None:
+        """Check an answer against samples that were written from the same documents.
+
+        Args:
+            check: The check of the request.
+            passage: The answer.
+            kept: Which of its sentences are not to be looked at again.
+            query: What samples answer: the question with the documents.
+
+        Returns:
+            The verdict; None where the policy does not want it, or no step draws samples.
+        """
+        if not self._resamples or self._by_samples.needing("samples") is None:
+            return None
+        return await in_task_group(partial(self._resample, check, passage, kept, query))
+
+    async def _resample(
+        self,
+        check: Check,
+        passage: Passage,
+        kept: Mapping[int, SentenceVerdict],
+        query: Query,
+        tasks: TaskGroup,
+    ) -> Verdict:
+        samples = Samples(splitter=self._policy.splitter)
+        check.draw_again(samples, query, tasks)
+        evidence: Evidence = replace(check.evidence, samples=samples, query=query, logprobs=())
+        return await self._by_samples.run(
+            passage, evidence, check.deadline, check.budget, kept=kept
+        )

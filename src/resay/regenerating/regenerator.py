@@ -1,0 +1,311 @@
+"""Mends a flagged answer: searches, writes, checks, and keeps the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import anyio
+
+from resay.checking import Check
+from resay.documents import Document
+from resay.errors import ConfigurationError, ScorerError
+from resay.passage import Passage, Sentence
+from resay.policy import Policy, Regenerate
+from resay.regenerating.candidates import Candidate, in_doubt, kept_in
+from resay.regenerating.citing import claims_more
+from resay.regenerating.gathering import Gathering
+from resay.regenerating.merging import combined, finished
+from resay.regenerating.queries import search_queries
+from resay.regenerating.rechecking import Rechecking
+from resay.regenerating.repairs import Repaired, without_repeats
+from resay.regenerating.writers import Writer
+from resay.retrieval import AdaptedRetriever
+from resay.tasks import compute
+from resay.verdict import Attempt, Regeneration, SentenceVerdict, Verdict
+
+__all__ = ["Regenerated", "Regenerator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerated:
+    """The best answer there is.
+
+    Attributes:
+        text: The answer.
+        verdict: What is known of it, and how it came about.
+    """
+
+    text: str
+    verdict: Verdict
+
+
+class Regenerator:
+    """Mends flagged answers as a policy says. It keeps nothing of them.
+
+    Args:
+        policy: The policy.
+        action: Its action.
+        retriever: Where documents are found.
+        rechecking: How an answer is checked against them.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        retriever: AdaptedRetriever,
+        rechecking: Rechecking,
+    ) -> None:
+        self._policy = policy
+        self._action = action
+        self._retriever = retriever
+        self._rechecking = rechecking
+
+    async def prepare(self) -> None:
+        """Do what the first regeneration would otherwise wait for.
+
+        Raises:
+            ConfigurationError: The retriever, or a model, cannot be had as configured.
+        """
+        await self._retriever.prepare()
+        await self._rechecking.prepare()
+
+    async def run(
+        self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
+    ) -> Regenerated:
+        """Mend an answer.
+
+        Whatever fails, there is an answer: the best so far.
+
+        Args:
+            text: The flagged answer.
+            verdict: What the check found.
+            check: The check: its limits, its clock and its meters go on.
+            shown: Up to where the answer was shown and cannot be changed, in code points.
+
+        Returns:
+            The best answer, with its verdict.
+        """
+        passage = await _split(text, self._policy)
+        gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
+        draft = Candidate(passage, verdict)
+        work = _Work(self._policy, self._action, self._rechecking, gathering, check, draft, shown)
+        with anyio.CancelScope(deadline=check.deadline):
+            for number in range(self._action.attempts):
+                if not await work.attempt(number):
+                    break
+        result = work.result
+        return replace(result, verdict=check.finished(result.verdict))
+
+
+class _Work:
+    """One answer being mended."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        rechecking: Rechecking,
+        gathering: Gathering,
+        check: Check,
+        draft: Candidate,
+        shown: int,
+    ) -> None:
+        self._rechecking = rechecking
+        self._gathering = gathering
+        self._policy = policy
+        self._action = action
+        self._check = check
+        self._draft = self._best = draft
+        self._shown = shown
+        self._writer = Writer(action.writer, check)
+        self._attempts: list[Attempt] = []
+        self._notes: list[str] = []
+        self._documents: dict[str, Document] = {}
+
+    @property
+    def result(self) -> Regenerated:
+        """The best answer so far."""
+        first = self._draft.verdict
+        record = Regeneration(
+            self._action.mode,
+            tuple(self._attempts),
+            reason=first.reason,
+            score=first.score,
+            draft=self._draft.passage.text,
+        )
+        verdict = finished(self._best, self._draft, first, self._documents, record)
+        return Regenerated(self._best.passage.text, verdict)
+
+    async def attempt(self, number: int) -> bool:
+        """Try for a better answer; return whether to try again."""
+        started, spent = anyio.current_time(), self._check.usage
+        before = self._best.verdict
+        self._attempts.append(Attempt(before.reason, score_before=before.score))
+        self._notes.clear()
+        goes_on = over = False
+        try:
+            goes_on = await self._try(number)
+            over = True
+        # Whatever breaks in here, there is an answer already.
+        except Exception as error:
+            self._notes.append(f"it failed with {_what(error)}")
+            over = True
+        finally:
+            notes = self._notes if over else [*self._notes, "there was no time left"]
+            self._record(
+                note="; ".join(notes) or None,
+                usage=self._check.usage.since(spent),
+                elapsed_s=anyio.current_time() - started,
+            )
+        return goes_on
+
+    def _record(self, **found: Any) -> None:
+        self._attempts[-1] = replace(self._attempts[-1], **found)
+
+    async def _try(self, number: int) -> bool:
+        doubtful = self._doubtful()
+        if not doubtful:
+            self._notes.append("what is in doubt was shown already")
+            return False
+        documents = await self._search(doubtful)
+        if not documents:
+            return False
+        if number == 0 and not await self._measure_draft(doubtful, documents):
+            return False
+        candidate = await self._write(number, documents)
+        if candidate is None:
+            return False
+        candidate = await self._checked(candidate, documents)
+        if candidate.rank < self._best.rank:
+            self._best = candidate
+        return self._best.verdict.flagged
+
+    def _doubtful(self) -> tuple[int, ...]:
+        """Return which sentences of the best answer are to be mended and can be."""
+        sentences = self._best.verdict.sentences
+        doubtful = in_doubt(self._best.verdict, self._policy.threshold)
+        return tuple(i for i in doubtful if sentences[i].start >= self._shown)
+
+    @property
+    def _question(self) -> str:
+        return self._check.query.question if self._check.query else ""
+
+    async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
+        query, sentences = self._check.query, self._best.passage.sentences
+        queries = search_queries(
+            self._question,
+            [sentences[i].text for i in doubtful],
+            entity=query.entity if query else None,
+        )
+        found = await self._gathering.search(queries)
+        if found.note:
+            self._notes.append(found.note)
+        self._documents |= {document.id: document for document in found.documents}
+        self._record(queries=queries, documents=tuple(d.id for d in found.documents))
+        return found.documents
+
+    async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
+        """Look at the draft by what was found; return whether it is still in doubt.
+
+        Only what is measured in the same way can be compared, and a flag may have been wrong.
+        """
+        passage = self._draft.passage
+        kept = kept_in(passage, self._draft.verdict, doubtful)
+        verdict = await self._rechecking.measure(self._check, passage, kept, documents)
+        self._record(score_before=verdict.score)
+        if verdict.inconclusive:
+            self._notes.append(f"the draft could not be compared with documents: {verdict.reason}")
+            return False
+        self._best = replace(self._best, verdict=verdict)
+        if not verdict.flagged:
+            self._notes.append("the documents support what was flagged")
+        return verdict.flagged
+
+    async def _write(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        if self._action.mode == "rewrite":
+            candidate = await self._rewritten(number, documents)
+        else:
+            candidate = await self._repaired(number, documents)
+        if candidate is not None and not candidate.passage.sentences:
+            self._notes.append("nothing was left of the answer")
+            return None
+        return candidate
+
+    async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        written = await self._writer.answer(documents, index=number)
+        passage = await _split(written.text, self._policy)
+        named = {
+            i: tuple(documents[n - 1].id for n in written.named(s.start, s.end))
+            for i, s in enumerate(passage.sentences)
+        }
+        known = " ".join([self._question, *(document.text for document in documents)])
+        abstains = frozenset(
+            i
+            for i, s in enumerate(passage.sentences)
+            if written.abstains(s.start, s.end) and not claims_more(s.text, known)
+        )
+        return Candidate(passage, self._best.verdict, named, abstains=abstains, attempt=number)
+
+    async def _repaired(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        draft, before = self._draft.passage, self._best.repairs
+        now = Repaired.of(draft, before, floor=self._shown)
+        spans = [self._best.passage.sentences[i] for i in self._doubtful()]
+        targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
+        written, note = await self._writer.repairs(
+            self._best.passage, {i: now.places[i] for i in targets}, documents
+        )
+        if note:
+            self._notes.append(note)
+        if not written:
+            return None
+        repairs = without_repeats(draft, {**before, **written})
+        repaired = Repaired.of(draft, repairs, floor=self._shown)
+        passage = await _split(repaired.text, self._policy)
+        named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
+        return Candidate(
+            passage, self._best.verdict, named, repairs, repaired.places, attempt=number
+        )
+
+    async def _checked(self, candidate: Candidate, documents: Sequence[Document]) -> Candidate:
+        """Check a new answer; what stood in the best one and was not in doubt there stays."""
+        best, passage = self._best.verdict, candidate.passage
+        kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
+        kept |= {i: _abstaining(passage.sentences[i]) for i in candidate.abstains}
+        measure, resample = self._rechecking.measure, self._rechecking.resample
+        verdict = await measure(self._check, passage, kept, documents)
+        if not verdict.flagged:
+            question = self._writer.question(documents)
+            verdict = combined(verdict, await resample(self._check, passage, kept, question))
+        self._record(score_after=verdict.score, decision=verdict.decision)
+        return replace(candidate, verdict=verdict)
+
+
+def _abstaining(sentence: Sentence) -> SentenceVerdict:
+    why = "says what the documents do not tell"
+    return SentenceVerdict(sentence.text, sentence.start, sentence.end, why=why)
+
+
+def _named(
+    passage: Passage, repaired: Repaired, named: Mapping[int, tuple[str, ...]]
+) -> dict[int, tuple[str, ...]]:
+    """Return which sentences were written from documents, and what was named for them."""
+    found: dict[int, tuple[str, ...]] = {}
+    for i, sentence in enumerate(passage.sentences):
+        origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in named]
+        if origins:
+            found[i] = tuple(dict.fromkeys(name for o in origins for name in named[o]))
+    return found
+
+
+async def _split(text: str, policy: Policy) -> Passage:
+    return await compute(partial(Passage.of, text, splitter=policy.splitter), chars=len(text))
+
+
+def _what(error: Exception) -> str:
+    # Only our own messages are sure to hold no word of the answer.
+    told = isinstance(error, (ConfigurationError, ScorerError))
+    return f"{type(error).__name__}: {error}" if told else type(error).__name__

@@ -1,0 +1,24 @@
+"""Words and figures as they are shown on a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from resay.verdict import Usage
+
+__all__ = ["clean", "cost"]
+
+# A model's words must not move the cursor or recolour the reader's terminal.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Return a text without what a terminal would obey."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def cost(usage: Usage) -> str:
+    """Return what calls cost, in words."""
+    price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
+    return f"{usage.calls} calls{cancelled}, {usage.tokens:,} tokens, {price}"

@@ -1,0 +1,78 @@
+"""The demo that mends an answer, and the documents it does that by."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from resay.cli.demo import run_demo
+from resay.cli.demo_regenerate import DOCUMENTS
+from resay.testing import Subject, World
+from resay.testing.fences import Shown
+
+SUBJECTS = World.default().subjects
+
+
+def demo() -> str:
+    code = "import sys; from resay.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo", "--regenerate"],
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_demo_mends_what_was_made_up() -> None:
+    draft, rest = demo().split("─ The answer, mended by documents ─")
+    answer, rest = rest.split("REPAIRED")
+    record, policy = rest.split("─ The policy that did it ─")
+
+    assert "FLAGGED" in draft
+    assert "CONSISTENT" in answer
+    assert re.search(r"^ +searched: .*Sydney Harbour Bridge", record, re.MULTILINE)
+    assert re.search(r"^ +found: .*sydney-harbour-bridge\.md#\d+", record, re.MULTILINE)
+    before = re.findall(r"^ +- (.+?) *$", record, re.MULTILINE)
+    after = re.findall(r"^ +\+ (.+?)  \(sydney-harbour-bridge\.md#\d+\) *$", record, re.MULTILINE)
+    assert before
+    assert len(before) == len(after) + record.count("+ (removed)")
+    assert all(sentence in " ".join(draft.split()) for sentence in before)
+    assert all(sentence not in answer for sentence in before)
+    assert all(sentence in answer and sentence not in draft for sentence in after)
+    assert "do: regenerate" in policy
+    assert re.search(r"^All together: \d+ calls, [\d,]+ tokens", record, re.MULTILINE)
+
+
+def test_another_question_can_be_asked() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    run_demo("Tell me about Marie Curie.", console, regenerate=True)
+    said = console.file.getvalue()
+
+    assert "marie-curie.md#" in said
+    assert "Bridge" not in said.split("The policy that did it")[0]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+def test_the_documents_say_what_is_known_of_each_subject(subject: Subject) -> None:
+    name = subject.name.lower().replace(" ", "-")
+    text = (DOCUMENTS / f"{name}.md").read_text(encoding="utf-8")
+    told = Shown(1, text).sentences
+
+    assert text.startswith(f"# {subject.name}\n")
+    for wordings in subject.wordings:
+        assert any(wording in told for wording in wordings)
+
+
+def test_every_document_is_about_a_subject() -> None:
+    assert len([*DOCUMENTS.iterdir()]) == len(SUBJECTS)

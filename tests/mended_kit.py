@@ -1,0 +1,81 @@
+"""A provider that makes half of its answer up, and a document that knows better."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from resay import Document, Guard, Verdict
+from resay.testing import Invention, Subject, World
+
+__all__ = [
+    "KNOWN",
+    "MODES",
+    "QUESTION",
+    "RIGHT",
+    "WORLD",
+    "Shelf",
+    "guard",
+    "said_beside",
+    "words_of_draft",
+]
+
+QUESTION = "What is the Zorblatt?"
+KNOWN = "The Zorblatt is a clock in Riga."
+RIGHT = "The Zorblatt was built in 1631 by Ada Kling."
+WORLD = World(
+    [
+        Subject(
+            "Zorblatt",
+            facts=[[KNOWN], ["It strikes twice a day."]],
+            inventions=[
+                Invention("The Zorblatt was built in {year} by {person}."),
+                Invention("A copy of it stands in {place}, made by {person}."),
+            ],
+        ),
+    ]
+)
+MODES = [(mode, stream) for mode in ("repair", "rewrite") for stream in ("hold", "buffer")]
+
+
+class Shelf:
+    """Has one document."""
+
+    async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
+        return [Document("clocks.md", f"{KNOWN} It strikes twice a day. {RIGHT}")]
+
+
+def guard(mode: str = "repair", stream: str = "hold", **action: Any) -> Guard:
+    """Return a guard that mends what is flagged."""
+    policy = {
+        "chain": [{"method": "prompt", "mode": "per_sample"}],
+        "sampling": {"max": 3, "confidence": None, "start": "after"},
+        "cache": {"store": "none"},
+        "action": {"do": "regenerate", "mode": mode, **action},
+        "stream": stream,
+    }
+    return Guard(policy, retriever=Shelf())
+
+
+def words_of_draft(verdict: Verdict | None) -> set[str]:
+    """Return the words that nobody knows but the draft."""
+    assert verdict is not None
+    assert verdict.regeneration is not None
+    known = re.findall(r"\w+", f"{KNOWN} {RIGHT}")
+    words = re.findall(r"\b[A-Z]\w{3,}", verdict.regeneration.draft)
+    invented = set(words) - set(known)
+    assert invented
+    return invented
+
+
+def said_beside(data: Any) -> str:
+    """Return what is said beside the verdict, which may quote the draft, as JSON."""
+    return json.dumps(_beside(data), ensure_ascii=False, default=str)
+
+
+def _beside(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {k: _beside(v) for k, v in data.items() if k != "hallucination"}
+    return [_beside(item) for item in data] if isinstance(data, (list, tuple)) else data

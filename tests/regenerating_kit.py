@@ -1,0 +1,157 @@
+"""A model that makes up one sentence, and documents that know better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import anyio.lowlevel
+
+from resay import Document, Guard, ProviderError, Query
+from resay.providers import Chunk, Completion, Completions
+from resay.verdict import Usage
+
+__all__ = [
+    "CROSSES",
+    "DESIGNED",
+    "DOCUMENTS",
+    "DRAFT",
+    "MADE_UP",
+    "QUESTION",
+    "TRACKS",
+    "Model",
+    "Shelf",
+    "guard_of",
+    "policy_of",
+]
+
+QUESTION = "Tell me about the Kessel Bridge."
+CROSSES = "The Kessel Bridge crosses the Oder."
+MADE_UP = "It was designed by Marta Vogel in 1931."
+TRACKS = "It carries a road and two tracks."
+DRAFT = f"{CROSSES} {MADE_UP}\n\n{TRACKS}\n"
+DESIGNED = "It was designed by Hans Lindner in 1928."
+
+DOCUMENTS = (
+    Document("bridges.md#1", f"The Kessel Bridge. {DESIGNED} It opened in 1930.", 9.5),
+    Document("rivers.md#4", "The Oder rises in the Czech Republic.", 2.0, {"title": "Rivers"}),
+)
+
+Answers = Callable[[str], str | None]
+
+
+class Model:
+    """Writes a draft, samples that say something else in its place, and what it is told to.
+
+    As a judge it supports what the context says word by word.
+
+    Args:
+        draft: What it answers first.
+        repairs: Gives the answers to requests for one sentence, by the prompt; None is a failure.
+        rewritten: Gives the answers to requests for a whole answer, in the same way.
+        judges: Whether it can be asked about documents.
+    """
+
+    def __init__(
+        self,
+        draft: str = DRAFT,
+        *,
+        repairs: Answers = lambda prompt: f"{DESIGNED} [1]",
+        rewritten: Answers = lambda prompt: f"{CROSSES} {DESIGNED} [1]",
+        judges: bool = True,
+    ) -> None:
+        self.draft = draft
+        self._repairs = repairs
+        self._rewritten = rewritten
+        self._judges = judges
+        self._numbers: Iterator[int] = count(1)
+        self.asked: list[Query] = []
+
+    @property
+    def prompts(self) -> list[str]:
+        """The requests to write from documents."""
+        written = ("in doubt" in q.question or "Answer by these" in q.question for q in self.asked)
+        return [q.question for q, writes in zip(self.asked, written, strict=True) if writes]
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        self.asked.append(query)
+        answer = self._answer(query.question)
+        if answer is None:
+            raise ProviderError("out of order")
+        return Completions((Completion(answer),), Usage(1, 10, 5, 0.001))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(query)
+
+        async def words() -> AsyncGenerator[Chunk]:
+            for word in re.findall(r"\S+\s*|\s+", self.draft):
+                await anyio.lowlevel.checkpoint()
+                yield Chunk(word)
+
+        yield words()
+
+    def _answer(self, question: str) -> str | None:
+        if question.startswith("Context:"):
+            return self._judged(question)
+        if "A sentence of an answer is in doubt." in question:
+            return self._repairs(question)
+        if "Answer by these documents:" in question:
+            return self._rewritten(question)
+        number = next(self._numbers)
+        sample = self.draft.replace(MADE_UP, f"{number} built it.")
+        return self.draft if number == 1 else f"{sample} Take {number}."
+
+    def _judged(self, question: str) -> str | None:
+        context, _, rest = question.partition("Sentence: ")
+        if not self._judges and "built it" not in context and CROSSES not in context:
+            return None
+        return "Yes" if rest.partition("\n")[0].strip() in context else "No"
+
+
+class Shelf:
+    """A retriever that gives the same documents for every search.
+
+    Args:
+        documents: The documents; an exception is raised in their place.
+    """
+
+    def __init__(self, documents: Sequence[Document] | Exception = DOCUMENTS) -> None:
+        self._documents = documents
+        self.searches: list[tuple[str, int]] = []
+
+    async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
+        await anyio.lowlevel.checkpoint()
+        self.searches.append((query, k))
+        if isinstance(self._documents, Exception):
+            raise self._documents
+        return self._documents[:k]
+
+
+def policy_of(action: dict[str, Any] | None = None, **further: Any) -> dict[str, Any]:
+    """Return a policy that regenerates."""
+    return {
+        "chain": [{"method": "prompt"}],
+        "sampling": {"max": 3, "confidence": None},
+        "action": {"do": "regenerate", **(action or {})},
+        "cache": {"store": "none"},
+        "limits": {"retries": 0},
+        **further,
+    }
+
+
+def guard_of(
+    model: Model,
+    shelf: Any = None,
+    action: dict[str, Any] | None = None,
+    **further: Any,
+) -> Guard:
+    """Return a guard that asks a model and searches a shelf."""
+    return Guard(policy_of(action, **further), provider=model, retriever=shelf or Shelf())
