@@ -87,7 +87,8 @@ bench: $(VENV)/.dev
 			--judge recorded:gemma4-31b && \
 		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
 		$(BIN)/resay bench adaptive --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
-		$(BIN)/resay bench cascade --data "$(RESAY_DATA)" --judge recorded:gemma4-31b; \
+		$(BIN)/resay bench cascade --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
+		$(BIN)/resay bench retrieval --data "$(RESAY_DATA)"; \
 	else echo "wikibio skipped: no data in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	@if [ -f "$(RESAY_DATA)/phd_recorded.jsonl" ]; then \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
@@ -97,6 +98,7 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
 	$(BIN)/resay bench latency
 	$(BIN)/resay bench clients
+	$(BIN)/resay bench regenerate
 	$(BIN)/resay bench chaos
 
 clean:

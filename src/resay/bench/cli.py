@@ -43,6 +43,8 @@ from resay.bench.options import (
     wikibio_judge,
 )
 from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
+from resay.bench.regenerate_cli import regenerate
+from resay.bench.retrieval_cli import retrieval
 from resay.bench.stopping_cli import adaptive, cascade
 from resay.bench.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
@@ -61,6 +63,8 @@ app.command()(inference)
 app.command()(chaos)
 app.command()(latency)
 app.command()(clients)
+app.command()(retrieval)
+app.command()(regenerate)
 
 
 class _Match(str, Enum):
