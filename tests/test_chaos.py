@@ -12,7 +12,7 @@ import pytest
 from resay.bench import chaos
 from resay.bench.chaos_plan import POLICIES, WEATHERS, draw
 
-REQUESTS = 250
+REQUESTS = 150
 
 
 @pytest.mark.anyio

@@ -17,7 +17,7 @@ from scipy.stats import binom
 from resay.calibration import Guarantee, Outcome, Target, fit_thresholds
 from resay.policy import Threshold
 
-CALIBRATIONS = 2000
+CALIBRATIONS = 1000
 ALPHA = 0.1
 ONLY_PASSAGE = Threshold(passage=0.5, sentence=None)
 
