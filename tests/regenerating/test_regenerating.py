@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -427,6 +428,12 @@ async def test_a_chain_that_compares_with_nothing_rechecks_with_a_judge() -> Non
 async def test_there_must_be_a_retriever() -> None:
     with pytest.raises(ConfigurationError, match=r"name one with `action\.retriever`"):
         Guard(policy_of())
+
+
+async def test_the_folder_to_search_must_be_there(tmp_path: Path) -> None:
+    retriever = {"kind": "folder", "path": str(tmp_path / "nowhere")}
+    with pytest.raises(ConfigurationError, match="nowhere' to search; name another"):
+        Guard(policy_of({"retriever": retriever}))
 
 
 async def test_a_shown_answer_cannot_be_regenerated() -> None:

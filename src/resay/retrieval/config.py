@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.optional import require_optional
 from resay.retrieval.base import Retriever
@@ -119,7 +121,7 @@ def open_retriever(config: RetrieverConfig) -> Retriever:
     """Return the retriever a policy describes.
 
     There is one for equal descriptions in a process. Nothing is opened or read before it is used,
-    except that a function is looked for at once.
+    except that a function, or a folder, is looked for at once.
 
     Raises:
         ConfigurationError: It cannot be had as described.
@@ -141,6 +143,10 @@ def _opened(config: RetrieverConfig) -> Retriever:
     if isinstance(config, FolderConfig):
         from resay.retrieval.folder import FolderRetriever
 
+        # A policy that names a folder which is not there is mistaken, and nobody is to learn of it
+        # from answers that are not mended.
+        if config.refresh and not Path(config.path).expanduser().is_dir():
+            raise ConfigurationError(f"there is no folder {config.path!r} to search; name another")
         return FolderRetriever(config.path, index=config.index, refresh=config.refresh)
     require_optional(
         "qdrant_client", package="qdrant-client", extra="qdrant", purpose="the retriever 'qdrant'"
