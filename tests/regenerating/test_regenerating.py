@@ -294,6 +294,17 @@ async def test_a_second_attempt_mends_what_the_first_did_not() -> None:
     assert [attempt.decision for attempt in record.attempts] == ["flagged", "consistent"]
 
 
+async def test_a_model_that_changes_nothing_is_not_asked_again() -> None:
+    model = Model(repairs=lambda _: f"{MADE_UP} [1]")
+    answer = await guard_of(model, action={"attempts": 5}).aask(QUESTION)
+
+    record = answer.verdict.regeneration
+    assert (answer.text, answer.action) == (DRAFT, "annotate")
+    assert len(model.prompts) == 1
+    assert record is not None
+    assert [attempt.note for attempt in record.attempts] == ["the model changed nothing"]
+
+
 async def test_the_same_fact_is_not_said_twice() -> None:
     other = "It was planned by Ute Kahl."
     draft = DRAFT.replace(MADE_UP, f"{MADE_UP} {other}")

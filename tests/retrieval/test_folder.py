@@ -15,77 +15,51 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from folder_kit import GUIDES, INDEX, documents, ids, write_all
 from resay import ConfigurationError, Document
 from resay.retrieval import FolderRetriever, PreparesRetrieval, Retriever, index_folder
 from resay.retrieval import folder as folder_module
 
 pytestmark = pytest.mark.anyio
 
-FILES = {
-    "bridge.md": "# Harbour Bridge\n\nIt opened in 1932.\n\n## Lamps\n\nThere are 31 of them.\n",
-    "tower.txt": "The tower was finished in 1889 and is painted every seven years.",
-    "deep/er/canal.rst": "Canal\n=====\n\nShips pass it in ten hours.",
-    "unrelated.markdown": "Bread wants flour, water, salt and a hot oven.",
-}
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "folder", FILES)
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(text.encode())
-    return folder
-
-
-async def find(folder: Path, query: str, k: int = 10) -> list[Document]:
-    return list(await FolderRetriever(folder).retrieve(query, k=k))
-
-
-async def ids(folder: Path, query: str, k: int = 10) -> list[str]:
-    return [document.id for document in await find(folder, query, k)]
-
-
-async def test_it_is_a_retriever(folder: Path) -> None:
-    retriever = FolderRetriever(folder)
+async def test_it_is_a_retriever(guides: Path) -> None:
+    retriever = FolderRetriever(guides)
     assert isinstance(retriever, Retriever)
     assert isinstance(retriever, PreparesRetrieval)
-    assert repr(retriever) == f"FolderRetriever({str(folder)!r})"
+    assert repr(retriever) == f"FolderRetriever({str(guides)!r})"
 
 
-async def test_a_document_says_where_it_is_from(folder: Path) -> None:
-    (document,) = await find(folder, "ships")
-    text = FILES["deep/er/canal.rst"]
+async def test_a_document_says_where_it_is_from(guides: Path) -> None:
+    (document,) = await documents(guides, "ships")
+    text = GUIDES["deep/er/canal.rst"]
     assert document == Document(
         id="deep/er/canal.rst#1",
         text=text,
         score=document.score,
         metadata={"title": "canal", "path": "deep/er/canal.rst", "start": 0, "end": len(text)},
     )
-    (lamps,) = await find(folder, "lamps")
+    (lamps,) = await documents(guides, "lamps")
     assert (lamps.id, lamps.title) == ("bridge.md#2", "Harbour Bridge > Lamps")
 
 
-async def test_the_best_come_first_and_not_more_than_wanted(folder: Path) -> None:
-    found = await find(folder, "When was the tower finished, in 1889 or 1932?")
+async def test_the_best_come_first_and_not_more_than_wanted(guides: Path) -> None:
+    found = await documents(guides, "When was the tower finished, in 1889 or 1932?")
     assert found[0].id == "tower.txt#1"
     scores = [document.score or 0 for document in found]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
-    assert [d.id for d in await find(folder, "tower opened finished 1889", k=1)] == ["tower.txt#1"]
+    assert await ids(guides, "tower opened finished 1889", k=1) == ["tower.txt#1"]
 
 
-async def test_headings_and_names_of_files_are_searched_too(folder: Path) -> None:
+async def test_headings_and_names_of_files_are_searched_too(guides: Path) -> None:
     # A part is found by the headings above it, which are no part of its text.
-    assert {"bridge.md#1", "bridge.md#2"} == set(await ids(folder, "harbour"))
-    assert await ids(folder, "unrelated") == ["unrelated.markdown#1"]
+    assert {"bridge.md#1", "bridge.md#2"} == set(await ids(guides, "harbour"))
+    assert await ids(guides, "unrelated") == ["unrelated.markdown#1"]
 
 
 async def test_a_heading_counts_more_than_the_text(tmp_path: Path) -> None:
-    write(
+    write_all(
         tmp_path,
         {
             "a.md": "# Other\n\nAn oven, or another oven.",
@@ -108,7 +82,7 @@ def test_a_document_is_a_stretch_of_its_file(
         old.unlink()
     file = tmp_path / f"word.{suffix}"
     file.write_bytes(b"\xef\xbb\xbf" * mark + data)
-    found = asyncio.run(find(tmp_path, "word", k=50))
+    found = asyncio.run(documents(tmp_path, "word", k=50))
     whole = file.read_bytes().decode("utf-8-sig")
     assert bool(found) == bool(whole.strip())
     for document in found:
@@ -117,32 +91,32 @@ def test_a_document_is_a_stretch_of_its_file(
     assert len(found) == index_folder(tmp_path).documents
 
 
-async def test_what_is_skipped_is_said_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (folder / "old.txt").write_bytes(b"\xff\xfe")
-    retriever = FolderRetriever(folder)
+async def test_what_is_skipped_is_said_once(guides: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (guides / "old.txt").write_bytes(b"\xff\xfe")
+    retriever = FolderRetriever(guides)
     with caplog.at_level(logging.WARNING, "resay"):
         await retriever.prepare()
         await retriever.retrieve("lamps", k=1)
     (record,) = caplog.records
-    assert record.getMessage() == f"1 files of {folder} cannot be searched; `resay index` says why"
+    assert record.getMessage() == f"1 files of {guides} cannot be searched; `resay index` says why"
 
 
-async def test_a_refresh_happens_once(folder: Path) -> None:
-    retriever = FolderRetriever(folder)
+async def test_a_refresh_happens_once(guides: Path) -> None:
+    retriever = FolderRetriever(guides)
     await retriever.prepare()
-    write(folder, {"new.txt": "A zebra."})
+    write_all(guides, {"new.txt": "A zebra."})
     assert list(await retriever.retrieve("zebra", k=1)) == []
     # Another retriever, or process, brings it up to date for all.
-    index_folder(folder)
+    index_folder(guides)
     assert [d.id for d in await retriever.retrieve("zebra", k=1)] == ["new.txt#1"]
 
 
-async def test_without_refresh_there_must_be_an_index(folder: Path) -> None:
-    retriever = FolderRetriever(folder, refresh=False)
+async def test_without_refresh_there_must_be_an_index(guides: Path) -> None:
+    retriever = FolderRetriever(guides, refresh=False)
     await retriever.prepare()
     with pytest.raises(ConfigurationError, match="run `resay index"):
         await retriever.retrieve("lamps", k=1)
-    index_folder(folder)
+    index_folder(guides)
     assert len(await retriever.retrieve("lamps", k=1)) == 1
 
 
@@ -153,24 +127,24 @@ async def test_after_a_failed_refresh_it_is_tried_again(tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match="No such file"):
             await retriever.retrieve("lamps", k=1)
     assert not folder.exists()
-    write(folder, FILES)
+    write_all(folder, GUIDES)
     assert len(await retriever.retrieve("lamps", k=1)) == 1
 
 
-async def test_less_than_one_document_cannot_be_wanted(folder: Path) -> None:
+async def test_less_than_one_document_cannot_be_wanted(guides: Path) -> None:
     with pytest.raises(ConfigurationError, match="at least 1, not 0"):
-        await FolderRetriever(folder).retrieve("lamps", k=0)
+        await FolderRetriever(guides).retrieve("lamps", k=0)
 
 
 async def test_a_relative_folder_stays_the_same(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    guides: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(folder.parent)
-    retriever = FolderRetriever("folder", index="kept.sqlite")
+    monkeypatch.chdir(guides.parent)
+    retriever = FolderRetriever("guides", index="kept.sqlite")
     monkeypatch.chdir("/")
     assert len(await retriever.retrieve("lamps", k=1)) == 1
     assert (tmp_path / "kept.sqlite").is_file()
-    assert not (folder / ".resay-index.sqlite").exists()
+    assert not (guides / INDEX).exists()
 
 
 @pytest.fixture
@@ -189,10 +163,10 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event
 
 
 async def test_the_event_loop_goes_on_and_all_wait_for_one_refresh(
-    folder: Path, held_back: tuple[threading.Event, list[int]]
+    guides: Path, held_back: tuple[threading.Event, list[int]]
 ) -> None:
     let_go, begun = held_back
-    retriever = FolderRetriever(folder)
+    retriever = FolderRetriever(guides)
     found: list[int] = []
 
     async def search() -> None:
@@ -209,10 +183,10 @@ async def test_the_event_loop_goes_on_and_all_wait_for_one_refresh(
 
 
 async def test_a_refresh_nobody_waits_for_any_more_goes_on(
-    folder: Path, held_back: tuple[threading.Event, list[int]]
+    guides: Path, held_back: tuple[threading.Event, list[int]]
 ) -> None:
     let_go, begun = held_back
-    retriever = FolderRetriever(folder)
+    retriever = FolderRetriever(guides)
     with anyio.move_on_after(0) as scope:
         await retriever.retrieve("lamps", k=1)
     assert scope.cancelled_caught
@@ -221,8 +195,8 @@ async def test_a_refresh_nobody_waits_for_any_more_goes_on(
     assert len(begun) == 1
 
 
-def test_one_retriever_serves_many_event_loops(folder: Path) -> None:
-    retriever = FolderRetriever(folder)
+def test_one_retriever_serves_many_event_loops(guides: Path) -> None:
+    retriever = FolderRetriever(guides)
     start = threading.Barrier(8)
     found: list[int] = []
 
@@ -239,7 +213,7 @@ def test_one_retriever_serves_many_event_loops(folder: Path) -> None:
 
 
 async def test_sqlite_without_full_text_search_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    guides: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Lacking(sqlite3.Connection):
         def execute(self, *args: Any) -> sqlite3.Cursor:
@@ -252,7 +226,7 @@ async def test_sqlite_without_full_text_search_is_named(
         sqlite3, "connect", lambda *args, **kwargs: connect(*args, **kwargs, factory=Lacking)
     )
     with pytest.raises(ConfigurationError, match="FTS5"):
-        await FolderRetriever(folder).prepare()
+        await FolderRetriever(guides).prepare()
 
 
 def test_importing_the_package_needs_no_sqlite() -> None:

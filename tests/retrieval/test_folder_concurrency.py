@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from folder_kit import INDEX
 from resay.retrieval import FolderRetriever, IndexReport, folder_index, folder_store, index_folder
 from resay.retrieval.folder_files import Excerpt
 
 COUNT = 40
-INDEX = ".resay-index.sqlite"
 
 
 def fill(folder: Path, word: str, *, repeated: int = 1) -> Path:

@@ -10,31 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from resay import ConfigurationError, Document
+from folder_kit import INDEX, LONG_AGO, find, write
+from resay import ConfigurationError
 from resay.retrieval import FolderRetriever, Skipped, index_folder
-
-LONG_AGO = 1_000_000_000
-INDEX = ".resay-index.sqlite"
-
-
-def write(file: Path, text: str, when: int = LONG_AGO) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    os.utime(file, (when, when))
-    return file
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "folder"
-    write(folder / "bridge.md", "# Bridge\n\nIt opened in 1932.")
-    write(folder / "tower.txt", "The tower was finished in 1889.")
-    return folder
-
-
-def find(folder: Path, query: str, index: Path | None = None) -> list[Document]:
-    retriever = FolderRetriever(folder, index=index, refresh=False)
-    return list(asyncio.run(retriever.retrieve(query, k=20)))
 
 
 def test_hidden_files_and_other_kinds_are_no_part_of_it(folder: Path) -> None:

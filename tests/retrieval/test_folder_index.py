@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import sqlite3
@@ -12,31 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resay import ConfigurationError, Document
-from resay.retrieval import FolderRetriever, IndexReport, index_folder
-
-LONG_AGO = 1_000_000_000
-INDEX = ".resay-index.sqlite"
-
-
-def write(file: Path, text: str, when: int = LONG_AGO) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    os.utime(file, (when, when))
-    return file
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "folder"
-    write(folder / "bridge.md", "# Bridge\n\nIt opened in 1932.")
-    write(folder / "tower.txt", "The tower was finished in 1889.")
-    return folder
-
-
-def find(folder: Path, query: str, index: Path | None = None) -> list[Document]:
-    retriever = FolderRetriever(folder, index=index, refresh=False)
-    return list(asyncio.run(retriever.retrieve(query, k=20)))
+from folder_kit import INDEX, LONG_AGO, find, write
+from resay import ConfigurationError
+from resay.retrieval import IndexReport, index_folder
 
 
 def changes(report: IndexReport) -> dict[str, object]:

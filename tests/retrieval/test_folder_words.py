@@ -7,49 +7,22 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from resay import Document
+from folder_kit import GUIDES, ids, write_all
 from resay.retrieval import FolderRetriever, index_folder
 
 pytestmark = pytest.mark.anyio
-
-FILES = {
-    "bridge.md": "# Harbour Bridge\n\nIt opened in 1932.\n\n## Lamps\n\nThere are 31 of them.\n",
-    "tower.txt": "The tower was finished in 1889 and is painted every seven years.",
-    "deep/er/canal.rst": "Canal\n=====\n\nShips pass it in ten hours.",
-    "unrelated.markdown": "Bread wants flour, water, salt and a hot oven.",
-}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "folder", FILES)
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(text.encode())
-    return folder
-
-
-async def find(folder: Path, query: str, k: int = 10) -> list[Document]:
-    return list(await FolderRetriever(folder).retrieve(query, k=k))
-
-
-async def ids(folder: Path, query: str, k: int = 10) -> list[str]:
-    return [document.id for document in await find(folder, query, k)]
 
 
 @pytest.mark.parametrize(
     "query", ["LAMPS", "lámps", "la\u0301mps", "lamps?!", "ｌａｍｐｓ", '"lamps']
 )
-async def test_case_accents_and_punctuation_do_not_matter(folder: Path, query: str) -> None:
-    assert await ids(folder, query) == ["bridge.md#2"]
+async def test_case_accents_and_punctuation_do_not_matter(guides: Path, query: str) -> None:
+    assert await ids(guides, query) == ["bridge.md#2"]
 
 
 @pytest.mark.parametrize("query", ["", " \n", "?!", '"', "zebra", "_", "\0", "\ud800"])
-async def test_nothing_fits(folder: Path, query: str) -> None:
-    assert await ids(folder, query) == []
+async def test_nothing_fits(guides: Path, query: str) -> None:
+    assert await ids(guides, query) == []
 
 
 @pytest.mark.parametrize(
@@ -64,8 +37,8 @@ async def test_nothing_fits(folder: Path, query: str) -> None:
         "lamps*",
     ],
 )
-async def test_operators_are_words(folder: Path, query: str) -> None:
-    assert "bridge.md#2" in await ids(folder, query)
+async def test_operators_are_words(guides: Path, query: str) -> None:
+    assert "bridge.md#2" in await ids(guides, query)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -76,7 +49,7 @@ async def test_operators_are_words(folder: Path, query: str) -> None:
 @example("東" * 5000)
 @example(" ".join(map(str, range(5000))))
 def test_any_text_is_a_search(tmp_path: Path, query: str) -> None:
-    write(tmp_path, FILES)
+    write_all(tmp_path, GUIDES)
     index_folder(tmp_path)
     retriever = FolderRetriever(tmp_path, refresh=False)
     found = asyncio.run(retriever.retrieve(query, k=3))
@@ -117,15 +90,15 @@ UNSPACED = {
     ],
 )
 async def test_languages_without_spaces(tmp_path: Path, query: str, file: str) -> None:
-    write(tmp_path, UNSPACED)
+    write_all(tmp_path, UNSPACED)
     assert (await ids(tmp_path, query))[:1] == [f"{file}#1"]
 
 
 async def test_words_of_languages_with_vowel_marks_stay_whole(tmp_path: Path) -> None:
-    write(tmp_path, UNSPACED)
+    write_all(tmp_path, UNSPACED)
     assert await ids(tmp_path, "ह न द") == []
 
 
 async def test_names_of_files_without_spaces_are_searched_too(tmp_path: Path) -> None:
-    write(tmp_path, {"返品規定.md": "三十日以内。", "b.md": "九十日。"})
+    write_all(tmp_path, {"返品規定.md": "三十日以内。", "b.md": "九十日。"})
     assert await ids(tmp_path, "返品") == ["返品規定.md#1"]

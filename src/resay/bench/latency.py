@@ -8,7 +8,7 @@ of one way run beside each other, as many as `concurrency` says.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
@@ -20,6 +20,7 @@ from resay.bench.latency_hold import first_release
 from resay.bench.readings import SkippedError
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import Column, ResultTable, Row
+from resay.bench.turns import Ask, Setting, in_turns
 from resay.evidence import Evidence, Sample
 from resay.guard import Guard
 from resay.passage import Passage
@@ -31,7 +32,7 @@ from resay.providers.litellm import LiteLLMProvider
 from resay.query import Query
 from resay.scorers import Prompt
 
-__all__ = ["WAYS", "Setting", "Taken", "by_hand", "percentile", "row_of", "run"]
+__all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
 
 _MODEL = "openai/gpt-4.1-mini"
 _UNKNOWN = "the lighthouse at Quarrel Point"
@@ -55,37 +56,6 @@ _COLUMNS = (
     Column("calls", "calls", 2),
     Column("remark", "remark"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What is asked, and how long it takes to answer.
-
-    Attributes:
-        requests: How many questions are asked in each way.
-        concurrency: How many of them at the same time.
-        turns: In how many turns the ways are gone through.
-        latency_s: How long an answer takes at least, in seconds.
-        judge_latency_s: The same for a judge's answer.
-        jitter_s: By how much longer an answer takes at the most.
-        judge_jitter_s: The same for a judge's answer.
-        first_token_s: How long a stream takes to its first piece.
-    """
-
-    requests: int = 200
-    concurrency: int = 20
-    turns: int = 5
-    latency_s: float = 0.35
-    judge_latency_s: float = 0.13
-    jitter_s: float = 0.1
-    judge_jitter_s: float = 0.04
-    first_token_s: float = 0.06
-
-    @property
-    def server(self) -> dict[str, float]:
-        """How the simulated provider takes its time."""
-        names = ("latency_s", "judge_latency_s", "jitter_s", "judge_jitter_s", "first_token_s")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,40 +230,15 @@ async def run(
         # Everything once before, for what is loaded at the first use.
         for name, way in ways.items():
             await way(-1, f"Tell me about {_UNKNOWN}. ({name})")
-        taken = await _measure(ways, setting, done)
+        asks = {name: _asking(name, way) for name, way in ways.items()}
+        taken = await in_turns(asks, setting, done)
     rows = [row_of(name, taken[name], taken["unguarded"]) for name in ways]
     return ResultTable("latency", _COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
 
 
-async def _measure(
-    ways: Mapping[str, Way], setting: Setting, done: Callable[[], object]
-) -> Mapping[str, Sequence[Taken]]:
-    taken: dict[str, list[Taken]] = {name: [] for name in ways}
-    for turn in range(setting.turns):
-        numbers = range(setting.requests)[turn :: setting.turns]
-        for name, way in ways.items():
-            line = iter(numbers)
-            async with anyio.create_task_group() as tasks:
-                for place in range(min(setting.concurrency, len(numbers))):
-                    # Callers do not all begin in the same moment.
-                    wait_s = place * setting.latency_s / setting.concurrency
-                    tasks.start_soon(_work, way, name, line, wait_s, taken[name], done)
-    return taken
-
-
-async def _work(
-    way: Way,
-    name: str,
-    line: Iterator[int],
-    wait_s: float,
-    taken: list[Taken],
-    done: Callable[[], object],
-) -> None:
-    await anyio.sleep(wait_s)
-    for number in line:
-        # Nobody has been asked this before.
-        taken.append(await way(number, f"Tell me about {_UNKNOWN}. ({name} {number})"))
-        done()
+def _asking(name: str, way: Way) -> Ask[Taken]:
+    # Nobody has been asked this before.
+    return lambda number: way(number, f"Tell me about {_UNKNOWN}. ({name} {number})")
 
 
 def percentile(values: Sequence[float], share: float) -> float:

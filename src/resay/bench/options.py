@@ -22,14 +22,22 @@ from resay.errors import ConfigurationError
 
 __all__ = [
     "ApiBaseOption",
+    "AtOnceOption",
     "ConcurrencyOption",
     "DataOption",
+    "FirstTokenOption",
     "Form",
+    "JitterOption",
     "JsonOption",
+    "JudgeJitterOption",
+    "JudgeLatencyOption",
     "JudgeOption",
+    "LatencyOption",
     "MarkdownOption",
     "ModelsOption",
+    "RequestsOption",
     "RowsOption",
+    "TurnsOption",
     "as_bad",
     "check_judge",
     "folder_of",
@@ -69,6 +77,20 @@ ConcurrencyOption = Annotated[
 RowsOption = Annotated[
     str | None,
     typer.Option("--rows", metavar="A:B", help="Only rows A to B-1; either may be left out."),
+]
+RequestsOption = Annotated[int, typer.Option(min=1, help="Questions for each way of asking.")]
+AtOnceOption = Annotated[int, typer.Option(min=1, help="How many at the same time.")]
+TurnsOption = Annotated[int, typer.Option(min=1, help="In how many turns.")]
+LatencyOption = Annotated[float, typer.Option(min=0.0, help="An answer takes at least.")]
+JudgeLatencyOption = Annotated[
+    float, typer.Option(min=0.0, help="A judge's answer takes at least.")
+]
+JitterOption = Annotated[float, typer.Option(min=0.0, help="An answer takes at most longer by.")]
+JudgeJitterOption = Annotated[
+    float, typer.Option(min=0.0, help="A judge's answer takes at most longer by.")
+]
+FirstTokenOption = Annotated[
+    float, typer.Option(min=0.0, help="A stream takes to its first piece.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]

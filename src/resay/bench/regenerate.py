@@ -9,19 +9,17 @@ the same drafts.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import anyio
-
-from resay.bench.latency import Setting
 from resay.bench.regenerate_rows import COLUMNS, Taken, row_of
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import ResultTable
+from resay.bench.turns import Ask, Setting, in_turns
 from resay.guard import Guard
 from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
@@ -94,9 +92,6 @@ WAYS = (
 )
 """The ways of asking, in order."""
 
-Ask = Callable[[int], Awaitable[Taken]]
-"""Asks the question with a number, and says what it took."""
-
 
 async def run(
     setting: Setting = DEFAULT, *, done: Callable[[], object] = lambda: None
@@ -122,7 +117,7 @@ async def run(
             # Everything once before, for what is loaded at the first use.
             for ask in asks.values():
                 await ask(setting.requests)
-            taken = await _measure(asks, setting, done)
+            taken = await in_turns(asks, setting, done)
     rows = [row_of(way.name, taken[way.name], taken.get(way.guarded or "")) for way in WAYS]
     return ResultTable("regenerate", COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
 
@@ -136,7 +131,7 @@ async def _documents() -> AsyncGenerator[Retriever]:
         yield retriever
 
 
-def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask:
+def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask[Taken]:
     if way.chain is None:
         return lambda number: _plainly(_query(number, params))
     guard = Guard(way.policy, retriever=retriever if way.mode else None)
@@ -171,31 +166,6 @@ async def _held(guard: Guard, query: Query) -> Taken:
             if first_s is None and part.text.strip():
                 first_s = time.perf_counter() - started
     return Taken.by(stream.answer, time.perf_counter() - started, first_s)
-
-
-async def _measure(
-    asks: Mapping[str, Ask], setting: Setting, done: Callable[[], object]
-) -> Mapping[str, Sequence[Taken]]:
-    taken: dict[str, list[Taken]] = {name: [] for name in asks}
-    for turn in range(setting.turns):
-        numbers = range(setting.requests)[turn :: setting.turns]
-        for name, ask in asks.items():
-            line = iter(numbers)
-            async with anyio.create_task_group() as tasks:
-                for place in range(min(setting.concurrency, len(numbers))):
-                    # Callers do not all begin in the same moment.
-                    wait_s = place * setting.latency_s / setting.concurrency
-                    tasks.start_soon(_work, ask, line, wait_s, taken[name], done)
-    return taken
-
-
-async def _work(
-    ask: Ask, line: Iterator[int], wait_s: float, taken: list[Taken], done: Callable[[], object]
-) -> None:
-    await anyio.sleep(wait_s)
-    for number in line:
-        taken.append(await ask(number))
-        done()
 
 
 _NOTES = (

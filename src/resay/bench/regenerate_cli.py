@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from resay.bench import regenerate as regenerate_bench
-from resay.bench.latency import Setting
-from resay.bench.options import JsonOption, MarkdownOption, form_of, print_result, progress
+from resay.bench.options import (
+    AtOnceOption,
+    FirstTokenOption,
+    JitterOption,
+    JsonOption,
+    JudgeJitterOption,
+    JudgeLatencyOption,
+    LatencyOption,
+    MarkdownOption,
+    RequestsOption,
+    TurnsOption,
+    form_of,
+    print_result,
+    progress,
+)
 from resay.bench.readings import SkippedError
+from resay.bench.turns import Setting
 from resay.errors import ConfigurationError
 from resay.sync import run_sync
 
@@ -19,28 +31,14 @@ _DEFAULT = regenerate_bench.DEFAULT
 
 
 def regenerate(
-    requests: Annotated[
-        int, typer.Option(min=1, help="Questions for each way of asking.")
-    ] = _DEFAULT.requests,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="How many at the same time.")
-    ] = _DEFAULT.concurrency,
-    turns: Annotated[int, typer.Option(min=1, help="In how many turns.")] = _DEFAULT.turns,
-    latency_s: Annotated[
-        float, typer.Option(min=0.0, help="An answer takes at least.")
-    ] = _DEFAULT.latency_s,
-    judge_latency_s: Annotated[
-        float, typer.Option(min=0.0, help="A judge's answer takes at least.")
-    ] = _DEFAULT.judge_latency_s,
-    jitter_s: Annotated[
-        float, typer.Option(min=0.0, help="An answer takes at most longer by.")
-    ] = _DEFAULT.jitter_s,
-    judge_jitter_s: Annotated[
-        float, typer.Option(min=0.0, help="A judge's answer takes at most longer by.")
-    ] = _DEFAULT.judge_jitter_s,
-    first_token_s: Annotated[
-        float, typer.Option(min=0.0, help="A stream takes to its first piece.")
-    ] = _DEFAULT.first_token_s,
+    requests: RequestsOption = _DEFAULT.requests,
+    concurrency: AtOnceOption = _DEFAULT.concurrency,
+    turns: TurnsOption = _DEFAULT.turns,
+    latency_s: LatencyOption = _DEFAULT.latency_s,
+    judge_latency_s: JudgeLatencyOption = _DEFAULT.judge_latency_s,
+    jitter_s: JitterOption = _DEFAULT.jitter_s,
+    judge_jitter_s: JudgeJitterOption = _DEFAULT.judge_jitter_s,
+    first_token_s: FirstTokenOption = _DEFAULT.first_token_s,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
 ) -> None:

@@ -230,10 +230,18 @@ class _Work:
             candidate = await self._rewritten(number, documents)
         else:
             candidate = await self._repaired(number, documents)
-        if candidate is not None and not candidate.passage.sentences:
-            self._notes.append("nothing was left of the answer")
+        why = candidate and self._unfit(candidate)
+        if why:
+            self._notes.append(why)
             return None
         return candidate
+
+    def _unfit(self, candidate: Candidate) -> str | None:
+        if not candidate.passage.sentences:
+            return "nothing was left of the answer"
+        if candidate.passage.text == self._best.passage.text:
+            return "the model changed nothing"
+        return None
 
     async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
         written = await self._writer.answer(documents, index=number)
