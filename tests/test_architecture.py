@@ -11,6 +11,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "resay"
 
 # From the top of the house to the ground floor. A module imports only what stands below it.
 FLOORS = (
+    {"__main__"},
     {"cli"},
     {"bench"},
     {"calibration"},
