@@ -12,7 +12,7 @@ import pytest
 from resay.bench import chaos
 from resay.bench.chaos_plan import POLICIES, WEATHERS, draw
 
-REQUESTS = 150
+REQUESTS = 80
 
 
 @pytest.mark.anyio

@@ -7,8 +7,6 @@ import gc
 import re
 import runpy
 import shlex
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cli_kit import resay_here
 from resay import Policy
 from resay.testing import SimulatedProvider
 
@@ -95,15 +94,7 @@ COMMANDS = [
 @pytest.mark.usefixtures("openai_at_home")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_in_the_pages_run(command: str) -> None:
-    words = shlex.split(command)[1:]
-    done = subprocess.run(
-        [sys.executable, "-c", "from resay.cli import main; main()", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = resay_here(*shlex.split(command)[1:])
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout.strip()
 

@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-import io
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 import resay
-from resay.cli import main
-from resay.providers.caching import close_caches
-from resay.sync import run_sync
+from cli_kit import resay_cli, resay_here
 from resay.testing import Refused, SimulatedProvider
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
@@ -37,50 +31,13 @@ def environment(
     return simulated
 
 
-def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
-    code = "from resay.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-
-
-def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, where litellm is imported once for all.
-
-    Not where calls are cut off: litellm then leaves coroutines behind, and warns of them later.
-    """
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        patch.setattr(sys, "argv", ["resay", *map(str, words)])
-        patch.setattr(sys, "stdin", io.StringIO())
-        patch.chdir(cwd or Path.cwd())
-        with pytest.raises(SystemExit) as left:
-            main()
-    # A process of its own would find nothing of what this one was answered.
-    run_sync(close_caches)
-    code = left.value.code
-    assert code is None or isinstance(code, int)
-    return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
-
-
 def test_check_flags(files: Path) -> None:
     words = ("check", "--response", "response.txt", "--method", "ngram")
     done = resay_cli(*words, "--samples", "a.txt", "b.txt", "c.txt", cwd=files)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("FLAGGED  1 of 2 sentences > 0.50 with 3 samples\n")
     assert "sample 1 says: It has 11 lamps." in done.stdout
-    again = resay_cli(
+    again = resay_here(
         *words, "--samples", "a.txt", "--samples", "b.txt", "--samples", "c.txt", cwd=files
     )
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
@@ -208,7 +165,7 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "Withheld." in done.stdout
-    whole = resay_cli(
+    whole = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
         "--stream", "after",
     ).stdout.partition("FLAGGED")[0].strip()  # fmt: skip
@@ -222,7 +179,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
     policy.write_text("chain: [{method: ngram}]\naction: {do: block, message: Withheld.}\n")
     words = ("ask", QUESTION, "-m", "openai/simulated", "--api-base", environment.base_url)
     for extra in ((), ("--json",)):
-        done = resay_cli(*words, "-p", policy, *extra)
+        done = resay_here(*words, "-p", policy, *extra)
         assert done.returncode == 1
         assert "Withheld." in done.stdout
         assert "Bradfield" not in done.stdout
@@ -254,7 +211,7 @@ def test_policy_check(tmp_path: Path) -> None:
 
 
 def test_policy_schema() -> None:
-    done = resay_cli("policy", "schema")
+    done = resay_here("policy", "schema")
     assert json.loads(done.stdout)["$schema"].endswith("2020-12/schema")
 
 

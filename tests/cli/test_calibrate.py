@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from cli_kit import resay_cli, resay_here
 from resay import Guard, Policy
 
 POLICY = """# ours
@@ -18,27 +17,6 @@ chain:
 threshold:
   passage: ${LIMIT:-0.5}  # x
 """
-
-RUN = """
-from resay.cli.app import app, main
-from resay.cli.calibrate import calibrate
-if not any(command.callback is calibrate for command in app.registered_commands):
-    app.command()(calibrate)
-main()
-"""
-
-
-def resay(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
-    return subprocess.run(
-        [sys.executable, "-c", RUN, "calibrate", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
 
 
 @pytest.fixture
@@ -64,7 +42,7 @@ BASE = ("--policy", "policy.yaml", "--labels", "labels.jsonl", "--bootstrap", "5
 
 
 def test_it_reports_and_prints_the_policy_and_changes_nothing(folder: Path) -> None:
-    done = resay(*BASE, cwd=folder)
+    done = resay_cli("calibrate", *BASE, cwd=folder)
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "120 labelled responses. Thresholds rest on 120: 60 correct, 60 hallucinated." in out
@@ -80,7 +58,7 @@ def test_it_reports_and_prints_the_policy_and_changes_nothing(folder: Path) -> N
 
 def test_write_changes_the_file_and_a_second_time_replaces_the_comment(folder: Path) -> None:
     for _ in range(2):
-        done = resay(*BASE, "--write", cwd=folder)
+        done = resay_here("calibrate", *BASE, "--write", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith("written to policy.yaml\n")
     text = (folder / "policy.yaml").read_text()
@@ -93,7 +71,7 @@ def test_write_changes_the_file_and_a_second_time_replaces_the_comment(folder: P
 
 def test_what_is_written_keeps_the_promise_on_the_labels(folder: Path) -> None:
     words = ("--passage-fpr", "0.1", "--guarantee", "expected", "--out", "new.yaml", "--json")
-    done = resay(*BASE, *words, cwd=folder)
+    done = resay_here("calibrate", *BASE, *words, cwd=folder)
     found = json.loads(done.stdout)
     assert found["policy"] == (folder / "new.yaml").read_text()
     guard = Guard(folder / "new.yaml")
@@ -110,7 +88,7 @@ def test_what_is_written_keeps_the_promise_on_the_labels(folder: Path) -> None:
 def test_a_mark_at_the_beginning_and_windows_line_ends_stay(folder: Path) -> None:
     path = folder / "policy.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + POLICY.replace("\n", "\r\n").encode())
-    assert resay(*BASE, "--write", cwd=folder).returncode == 0
+    assert resay_here("calibrate", *BASE, "--write", cwd=folder).returncode == 0
     written = path.read_bytes()
     assert written.startswith(b"\xef\xbb\xbf# ours\r\n")
     assert written.count(b"\n") == written.count(b"\r\n")
@@ -119,7 +97,7 @@ def test_a_mark_at_the_beginning_and_windows_line_ends_stay(folder: Path) -> Non
 
 @pytest.mark.parametrize("name", ["plot.svg", "plot.html"])
 def test_plots(folder: Path, name: str) -> None:
-    assert resay(*BASE, "--plot", name, cwd=folder).returncode == 0
+    assert resay_here("calibrate", *BASE, "--plot", name, cwd=folder).returncode == 0
     text = (folder / name).read_text()
     assert "lamps" not in text
     svg = text[text.index("<svg") : text.index("</svg>") + 6]
@@ -137,7 +115,7 @@ def test_from_a_log(folder: Path) -> None:
     ids = [json.dumps({"id": r["id"], "hallucinated": r["hallucinated"]}) for r in rows[:110]]
     (folder / "ids.jsonl").write_text("\n".join(ids))
     words = ("--policy", "policy.yaml", "--labels", "ids.jsonl", "--from-log", "log.jsonl")
-    done = resay(*words, cwd=folder)
+    done = resay_here("calibrate", *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "110 of 110 labelled responses are among the 120 logged verdicts" in out
@@ -161,7 +139,7 @@ def test_what_cannot_be_done_is_said_and_writes_nothing(
     folder: Path, words: tuple[str, ...], message: str
 ) -> None:
     before = sorted(folder.iterdir())
-    done = resay(*BASE, *words, cwd=folder)
+    done = resay_here("calibrate", *BASE, *words, cwd=folder)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -172,6 +150,6 @@ def test_what_cannot_be_done_is_said_and_writes_nothing(
 def test_mistakes_in_the_labels_name_file_and_line(folder: Path) -> None:
     with (folder / "labels.jsonl").open("a") as file:
         file.write('\n{"response": "x", "lable": "correct"}')
-    done = resay(*BASE, cwd=folder)
+    done = resay_here("calibrate", *BASE, cwd=folder)
     assert done.returncode == 2
     assert "labels.jsonl:121: unknown key 'lable'; did you mean 'label'?" in done.stderr

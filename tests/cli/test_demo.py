@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
 
+from cli_kit import resay_here
 from resay.cli.demo import run_demo
 from resay.cli.demo_regenerate import DOCUMENTS
 from resay.testing import Subject, World
@@ -19,23 +17,15 @@ from resay.testing.fences import Shown
 SUBJECTS = World.default().subjects
 
 
-def demo() -> str:
-    code = "import sys; from resay.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "demo", "--regenerate"],
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+def demo(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = resay_here("demo", "--regenerate")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_demo_mends_what_was_made_up() -> None:
-    draft, rest = demo().split("─ The answer, mended by documents ─")
+def test_the_demo_mends_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, rest = demo(monkeypatch).split("─ The answer, mended by documents ─")
     answer, rest = rest.split("REPAIRED")
     record, policy = rest.split("─ The policy that did it ─")
 

@@ -1,0 +1,54 @@
+"""The command `resay`, run as a user does or, far sooner, in this process."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from resay.cli import main
+from resay.providers.caching import close_caches
+from resay.sync import run_sync
+
+__all__ = ["resay_cli", "resay_here"]
+
+
+def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    code = "from resay.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, where litellm is imported once for all.
+
+    Not where calls are cut off: litellm then leaves coroutines behind, and warns of them later.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        patch.setattr(sys, "argv", ["resay", *map(str, words)])
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.chdir(cwd or Path.cwd())
+        with pytest.raises(SystemExit) as left:
+            main()
+    # A process of its own would find nothing of what this one was answered.
+    run_sync(close_caches)
+    code = left.value.code
+    assert code is None or isinstance(code, int)
+    return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
