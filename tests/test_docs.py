@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import re
 import runpy
 import shlex
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cli_kit import resay_here
-from resay import Policy
+from resay import Policy, Verdict
 from resay.testing import SimulatedProvider
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +57,7 @@ def openai_at_home(
     monkeypatch.setenv("ANTHROPIC_BASE_URL", simulated.root_url)
     (tmp_path / "policy.yaml").write_text(blocks("yaml")[0])
     (tmp_path / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
+    (tmp_path / "verdict.json").write_text(json.dumps(Verdict("consistent", 0.0, "fine").to_dict()))
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
     monkeypatch.chdir(tmp_path)

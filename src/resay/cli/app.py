@@ -1,4 +1,4 @@
-"""The commands `resay ask`, `check`, `demo`, `calibrate`, `index`, `policy`, `models`, `bench`."""
+"""The command `resay` and its subcommands."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
 from resay.cli.index import index
 from resay.cli.models import app as models_app
+from resay.cli.report import report
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.command()(calibrate)
 app.command()(index)
+app.command()(report)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
 app.add_typer(bench_app, name="bench", help="Published benchmarks, and speed.")
