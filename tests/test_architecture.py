@@ -15,7 +15,7 @@ FLOORS = (
     {"cli"},
     {"bench"},
     {"calibration"},
-    {"adapting", "report"},
+    {"adapting", "journal", "report"},
     {"guard"},
     {"running", "streaming"},
     {"holding"},

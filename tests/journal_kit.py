@@ -1,0 +1,81 @@
+"""Entries and verdicts for the journal's tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resay import Verdict
+from resay.documents import Document
+from resay.journal import Entry
+from resay.usage import Usage
+from resay.verdict import Attempt, Contradiction, Edit, Regeneration, SentenceVerdict, StepRecord
+
+__all__ = ["NOW", "SECRETS", "entry", "found", "mended"]
+
+NOW = 1_700_000_000.0
+# One for each place in which a verdict holds words.
+SECRETS = tuple(
+    f"zq{word}zq"
+    for word in (
+        *("question", "sentence", "why", "sample", "stepwhy", "search", "draft", "before"),
+        *("after", "document", "title", "extra"),
+    )
+)
+(
+    QUESTION,
+    SENTENCE,
+    WHY,
+    SAMPLE,
+    STEP_WHY,
+    SEARCH,
+    DRAFT,
+    BEFORE,
+    AFTER,
+    DOCUMENT,
+    TITLE,
+    EXTRA,
+) = SECRETS
+
+
+def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -> Verdict:
+    """A verdict with words wherever there can be any."""
+    said = Contradiction("sample", 0, SAMPLE)
+    sentence = SentenceVerdict(SENTENCE, 0, 12, 0.75, decision == "flagged", "ngram", WHY, said)
+    return Verdict(
+        decision,
+        0.75,
+        "passage 0.75 > 0.50 with 5 samples",
+        (sentence,),
+        5,
+        (StepRecord("ngram", 1, why=STEP_WHY),),
+        Usage(5, 50, 25, 0.25),
+        0.5,
+        regeneration=regeneration,
+    )
+
+
+def mended(adopted: int | None) -> Regeneration:
+    """What a verdict says of an answer that was written again."""
+    return Regeneration(
+        "repair",
+        (Attempt("passage 0.75 > 0.50", (SEARCH,), ("guide.md#1",)),),
+        adopted,
+        draft=DRAFT,
+        edits=(Edit(BEFORE, AFTER, 0, 12),),
+        sources=(Document("guide.md#1", DOCUMENT, metadata={"title": TITLE}),),
+    )
+
+
+def entry(about: Verdict | None = None, **changes: Any) -> Entry:
+    """An entry, by default of a flagged answer, with words wherever there can be any."""
+    verdict = about or found()
+    given = {
+        "model": "openai/gpt-4.1-mini",
+        "policy": "default",
+        "action": "annotate",
+        "decision": verdict.decision,
+        "time": NOW,
+        "verdict": verdict.to_dict(),
+        "question": QUESTION,
+    }
+    return Entry(**given | changes)
