@@ -15,6 +15,7 @@ FLOORS = (
     {"cli"},
     {"bench"},
     {"calibration"},
+    {"gateway"},
     {"adapting", "journal", "report"},
     {"guard"},
     {"running", "streaming"},

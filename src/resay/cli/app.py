@@ -19,6 +19,7 @@ from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
 from resay.cli.index import index
 from resay.cli.models import app as models_app
 from resay.cli.report import report
+from resay.cli.serve import serve
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 app.command()(calibrate)
 app.command()(index)
+app.command()(serve)
 app.command()(report)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")

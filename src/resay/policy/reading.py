@@ -47,13 +47,22 @@ _WORDS: Mapping[str, object] = {
 }
 
 
-def read_yaml(text: str, *, source: str, env: Mapping[str, str]) -> Document:
-    """Read a policy's text.
+def read_yaml(
+    text: str,
+    *,
+    source: str,
+    env: Mapping[str, str],
+    called: str = "policy",
+    example: str = "chain: [{method: prompt}]",
+) -> Document:
+    """Read the text of a policy, or of another file that is written like one.
 
     Args:
         text: YAML, one document with a mapping at the top.
         source: What to call it in messages; a path, where there is one.
         env: The environment variables.
+        called: What messages call such a file.
+        example: The shortest one, for who gives an empty one.
 
     Returns:
         The data, with the problems that did not stand in the way of reading the rest.
@@ -62,7 +71,7 @@ def read_yaml(text: str, *, source: str, env: Mapping[str, str]) -> Document:
         PolicyError: It cannot be read at all.
     """
     try:
-        root = _composed(text)
+        root = _composed(text, called, example)
         walk = _Walk(env)
         walk.document.data = walk.build(root, (), root.start_mark.line + 1)
     except UnreadableError as error:
@@ -94,10 +103,10 @@ class _Loader(yaml.SafeLoader):
         return ""
 
 
-def _composed(text: str) -> yaml.Node:
+def _composed(text: str, called: str, example: str) -> yaml.Node:
     loader = _loader(text)
     try:
-        return _only_document(loader)
+        return _only_document(loader, called, example)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
@@ -118,16 +127,17 @@ def _loader(text: str) -> _Loader:
         raise UnreadableError("there is a character YAML does not allow here", line) from None
 
 
-def _only_document(loader: _Loader) -> yaml.Node:
+def _only_document(loader: _Loader, called: str, example: str) -> yaml.Node:
     node = loader.get_node() if loader.check_node() else None
     if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
-        raise UnreadableError("the policy is empty; the shortest is: chain: [{method: prompt}]", 1)
+        raise UnreadableError(f"the {called} is empty; the shortest is: {example}", 1)
     if loader.check_node():
-        raise UnreadableError("a second document begins here; a policy is one", loader.line + 1)
+        message = f"a second document begins here; a {called} is one"
+        raise UnreadableError(message, loader.line + 1)
     if not isinstance(node, yaml.MappingNode):
         kind = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
         line = node.start_mark.line + 1
-        raise UnreadableError(f"a policy must be a mapping (key: value), not {kind}", line)
+        raise UnreadableError(f"a {called} must be a mapping (key: value), not {kind}", line)
     return node
 
 

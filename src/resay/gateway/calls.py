@@ -1,0 +1,114 @@
+"""One request as the gateway sees it, before its body is read."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Api
+from resay.gateway.refusing import Dialect, RefusedError
+
+__all__ = ["PREFIX", "Call", "Headers", "credential", "read_call"]
+
+Headers = list[tuple[bytes, bytes]]
+
+PREFIX = "/v1"
+POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
+
+_APIS: Mapping[str, Api] = {
+    PREFIX + api.path: api for api in (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
+}
+_SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+_SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
+_BEARER = "bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as the gateway sees it, before its body is read.
+
+    Attributes:
+        request_id: What it is called in logs and errors.
+        method: The HTTP method.
+        path: The path as it was sent, percent-encoded, without the query.
+        query: The query, without its question mark.
+        headers: The headers, names in lower case.
+        dialect: Whose errors the client understands.
+        api: What is spoken, where it is guarded; None where it is passed on.
+    """
+
+    request_id: str
+    method: str
+    path: bytes
+    query: bytes = field(repr=False)
+    headers: Headers = field(repr=False)
+    dialect: Dialect
+    api: Api | None
+
+    def header(self, name: bytes) -> str | None:
+        """Return a header's value; None where there is none."""
+        found = (value for key, value in self.headers if key == name)
+        value = next(found, None)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def policy(self) -> str | None:
+        """The name of the policy that the client wants; None for the default."""
+        return self.header(POLICY)
+
+    @property
+    def tenant(self) -> str | None:
+        """On whose behalf it is asked.
+
+        Raises:
+            RefusedError: It cannot be read.
+        """
+        tenant = self.header(TENANT)
+        if tenant is not None and not _SANE_TENANT.fullmatch(tenant):
+            raise RefusedError(
+                400,
+                "bad_tenant",
+                "the header x-resay-tenant must be 1 to 128 visible ASCII characters",
+            )
+        return tenant
+
+
+def read_call(scope: Mapping[str, Any]) -> Call:
+    """Return the request in an ASGI scope."""
+    headers: Headers = list(scope["headers"])
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    decoded = _plain(unquote(path.decode("latin-1")))
+    names = {name for name, _ in headers}
+    anthropic = decoded.startswith(PREFIX + MESSAGES.path) or b"anthropic-version" in names
+    return Call(
+        _request_id(headers),
+        scope["method"],
+        path,
+        scope["query_string"],
+        headers,
+        "anthropic" if anthropic else "openai",
+        _APIS.get(decoded) if scope["method"] == "POST" else None,
+    )
+
+
+def _plain(path: str) -> str:
+    """Return a path as the more forgiving upstreams read it."""
+    return re.sub(r"/+", "/", path).rstrip("/").lower()
+
+
+def _request_id(headers: Headers) -> str:
+    given = next((value for name, value in headers if name == REQUEST_ID), b"")
+    return given.decode() if _SANE_ID.fullmatch(given) else f"req-{uuid.uuid4().hex}"
+
+
+def credential(call: Call) -> str | None:
+    """Return the key that a client came with, wherever its SDK puts it."""
+    for name in (b"x-api-key", b"api-key"):
+        if value := call.header(name):
+            return value
+    value = call.header(b"authorization") or ""
+    return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else None

@@ -1,0 +1,236 @@
+"""What a gateway is told: a YAML file, read as strictly as policies are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+
+from resay.errors import PolicyError
+from resay.policy.document import Document, copy_mapping
+from resay.policy.problems import problems_of
+from resay.policy.reading import read_yaml
+from resay.strict import Strict
+
+__all__ = ["DEFAULT_POLICY", "ClientKey", "GatewayConfig", "GatewayLimits", "UpstreamConfig"]
+
+DEFAULT_POLICY = "default"
+
+_EXAMPLE = "upstream: {url: https://api.openai.com/v1}"
+_SOURCE = "<gateway>"
+_Seconds = Annotated[float, Field(gt=0, le=86_400)]
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+
+
+class UpstreamConfig(Strict):
+    """Who answers."""
+
+    url: str = Field(
+        description="Its base URL, as OpenAI's clients take one; without a path, /v1 is meant."
+    )
+    api_key: SecretStr | None = Field(
+        default=None, min_length=1, description="The key to send; null = the client's own."
+    )
+    timeout_s: _Seconds = Field(
+        default=600.0, description="How long it may be silent before it is given up."
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _must_be_a_base_url(cls, url: str) -> str:
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL:
+            raise ValueError("is no URL; write one such as https://api.openai.com/v1") from None
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise ValueError("must begin with http:// or https:// and name a host")
+        if parsed.userinfo or parsed.query or parsed.fragment:
+            raise ValueError("must have no credentials, query or fragment; write a key as api_key")
+        return (
+            str(parsed).rstrip("/") if parsed.path.strip("/") else str(parsed).rstrip("/") + "/v1"
+        )
+
+
+class ClientKey(Strict):
+    """A key that clients may come with."""
+
+    name: _Name = Field(description="Whose it is; it is seen in what observers are told.")
+    sha256: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="The SHA-256 of the key, in lower-case hexadecimal digits.",
+    )
+    env: str | None = Field(default=None, description="The environment variable that holds it.")
+
+    @model_validator(mode="after")
+    def _must_have_one_source(self) -> ClientKey:
+        if (self.sha256 is None) == (self.env is None):
+            raise ValueError("give `sha256` or `env`, and not both")
+        return self
+
+
+class GatewayLimits(Strict):
+    """What clients may take."""
+
+    header_bytes: int = Field(
+        default=32_768, ge=1024, le=1_048_576, description="All of a request's headers."
+    )
+    header_s: _Seconds = Field(
+        default=20.0, description="How long the headers of a request may take to come in."
+    )
+    body_bytes: int = Field(
+        default=33_554_432, ge=1024, description="The body of a request that is guarded."
+    )
+    upload_bytes: int = Field(
+        default=1_073_741_824, ge=1024, description="The body of a request that is passed on."
+    )
+    body_s: _Seconds = Field(
+        default=60.0,
+        description="How long a guarded request's body may take to come in, and how long there"
+        " may be nothing new of one that is passed on.",
+    )
+    answer_bytes: int = Field(
+        default=67_108_864, ge=1024, description="What the upstream may answer to one request."
+    )
+    write_s: _Seconds = Field(
+        default=60.0, description="How long a client may take no more of its answer."
+    )
+    concurrency: int = Field(
+        default=256, ge=1, description="How many requests are guarded at the same time."
+    )
+    queue: int = Field(default=256, ge=0, description="How many wait for that at most.")
+    queue_s: _Seconds = Field(default=10.0, description="How long one waits at most.")
+    connections: int = Field(
+        default=4096, ge=1, description="How many connections clients may have open at all."
+    )
+    drain_s: _Seconds = Field(
+        default=30.0, description="How long answers may go on once it was told to stop."
+    )
+
+
+class GatewayConfig(Strict):
+    """What a gateway is told."""
+
+    version: Literal[1] = Field(default=1, description="The version of this format.")
+    upstream: UpstreamConfig = Field(description="Who answers.")
+    policies: Mapping[_Name, str] = Field(
+        default_factory=dict[str, str],
+        description="Policy files by name. Without one named `default`, that is the policy that"
+        " RESAY_POLICY names, or Resay's own.",
+    )
+    keys: tuple[ClientKey, ...] = Field(
+        default=(),
+        strict=False,
+        description="The keys that clients may come with; empty = clients come with the"
+        " provider's, which is passed on.",
+    )
+    limits: GatewayLimits = Field(default=GatewayLimits(), description="What clients may take.")
+    overload: Literal["refuse", "unguarded"] = Field(
+        default="refuse",
+        description="What happens when too much is asked: status 429, or an answer that nobody"
+        " checked and that says so.",
+    )
+    reload_s: _Seconds = Field(
+        default=2.0, description="How often the policy files are looked at for changes."
+    )
+    heartbeat_s: _Seconds = Field(
+        default=15.0, description="After how long a silent stream gets a comment."
+    )
+
+    @model_validator(mode="after")
+    def _must_tell_keys_apart(self) -> GatewayConfig:
+        names = [key.name for key in self.keys]
+        if len(set(names)) < len(names):
+            raise ValueError("two of the `keys` have the same name; give each one of its own")
+        return self
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str] | None,
+        *,
+        upstream: str | None = None,
+        policy: str | os.PathLike[str] | None = None,
+    ) -> GatewayConfig:
+        """Read a gateway's file.
+
+        Args:
+            path: The YAML file, in UTF-8; None for none. Policy files are named relative to it, and
+                `${NAME}` in it stands for an environment variable.
+            upstream: The base URL of who answers, in place of the file's.
+            policy: The default policy's file, in place of the one the file names.
+
+        Raises:
+            PolicyError: The file cannot be read or is not valid; every problem is in it, with its
+                line.
+        """
+        source = _SOURCE if path is None else os.fspath(path)
+        document = Document({}) if path is None else _read(Path(path), source)
+        folder = Path() if path is None else Path(path).parent
+        data: dict[str, Any] = document.data
+        _place(data, folder)
+        if upstream is not None:
+            _put(data, "upstream", "url", upstream)
+        if policy is not None:
+            _put(data, "policies", DEFAULT_POLICY, os.fspath(policy))
+        if "upstream" not in data:
+            raise PolicyError([f"{source}: upstream: required, but missing; pass --upstream URL"])
+        return cls._of_document(document, source)
+
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> GatewayConfig:
+        """Make one of a mapping such as a file would hold it, in which `${NAME}` has no meaning.
+
+        Raises:
+            PolicyError: It is not valid.
+        """
+        return cls._of_document(copy_mapping(value, source=_SOURCE), _SOURCE)
+
+    @classmethod
+    def _of_document(cls, document: Document, source: str) -> GatewayConfig:
+        problems = document.problems
+        try:
+            config = cls.model_validate(document.data)
+        except ValidationError as error:
+            problems = [*problems, *problems_of(error, document, cls)]
+        else:
+            if not problems:
+                return config
+        # Outside of the handler, so that no traceback drags the values along.
+        problems = sorted(problems, key=lambda problem: problem.line or 0)
+        raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
+
+
+def _read(path: Path, source: str) -> Document:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
+    except FileNotFoundError:
+        message = "there is no such file"
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or type(error).__name__}"
+    else:
+        return read_yaml(
+            text, source=source, env=os.environ, called="gateway file", example=_EXAMPLE
+        )
+    raise PolicyError([f"{source}: {message}"])
+
+
+def _place(data: dict[str, Any], folder: Path) -> None:
+    """Name policy files as they are to be opened."""
+    policies = data.get("policies")
+    if isinstance(policies, dict):
+        for name, file in list(policies.items()):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - plain data
+            if isinstance(file, str):
+                policies[name] = str(folder / file)
+
+
+def _put(data: dict[str, Any], section: str, name: str, value: str) -> None:
+    known = data.setdefault(section, {})
+    if isinstance(known, dict):
+        known[name] = value

@@ -1,0 +1,134 @@
+"""The policies of a gateway, and reading them again when their files change."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from resay.adapting import check_client_policy, guard_of
+from resay.errors import ResayError
+from resay.gateway.config import DEFAULT_POLICY, GatewayConfig
+from resay.gateway.refusing import RefusedError
+from resay.guard import Guard
+
+__all__ = ["Policies"]
+
+logger = logging.getLogger("resay.gateway")
+
+_SHOWN = 64
+_Signature = tuple[int, int, int] | None
+
+
+class Policies:
+    """The guards of a gateway, by name.
+
+    All are replaced at once, and only by ones that can be used. Requests that are being answered
+    keep the guard that they began with.
+
+    Args:
+        config: What the gateway was told.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._files: Mapping[str, str | None] = {
+            DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
+            **config.policies,
+        }
+        self._guards: Mapping[str, Guard] = {}
+        self._signatures: Mapping[str, _Signature] = {}
+        self._reading = asyncio.Lock()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether they were read."""
+        return bool(self._guards)
+
+    def get(self, name: str | None) -> tuple[str, Guard]:
+        """Return a policy's name and its guard.
+
+        Args:
+            name: The name; None for the default.
+
+        Raises:
+            RefusedError: There is none of that name.
+        """
+        wanted = DEFAULT_POLICY if name is None else name
+        guard = self._guards.get(wanted)
+        if guard is None:
+            names = ", ".join(repr(known) for known in sorted(self._guards))
+            message = f"there is no policy {wanted[:_SHOWN]!r} (x-resay-policy); there are {names}"
+            raise RefusedError(400, "unknown_policy", message)
+        return wanted, guard
+
+    async def load(self) -> None:
+        """Read all policies, and load their models.
+
+        Raises:
+            ConfigurationError: One of them is not valid or cannot be used here.
+            ScorerError: A model's server does not answer.
+        """
+        async with self._reading:
+            self._signatures = self._look()
+            self._guards = await self._made()
+
+    async def reload(self) -> bool:
+        """Read all policies again; keep the old ones where one of the new ones cannot be used.
+
+        Returns:
+            Whether the new ones are in use.
+        """
+        async with self._reading:
+            # A file that changes again while it is read is read once more.
+            self._signatures = self._look()
+            try:
+                self._guards = await self._made()
+            except ResayError as error:
+                logger.error("the policies stay as they were: %s", error)
+                return False
+            # A scorer of somebody else's may fail in any way.
+            except Exception as error:
+                logger.error("the policies stay as they were: %s", type(error).__name__)
+                return False
+        logger.info("the policies were read again")
+        return True
+
+    async def follow(self, every_s: float) -> None:
+        """Read all policies again whenever a file changes. Does not return.
+
+        Args:
+            every_s: How often to look, in seconds.
+        """
+        while True:
+            await asyncio.sleep(every_s)
+            if self._look() != self._signatures:
+                await self.reload()
+
+    async def _made(self) -> Mapping[str, Guard]:
+        guards = {name: await asyncio.to_thread(partial(_guard, f)) for name, f in self._known()}
+        for guard in guards.values():
+            await guard.aprepare()
+        return guards
+
+    def _known(self) -> list[tuple[str, str | None]]:
+        return list(self._files.items())
+
+    def _look(self) -> Mapping[str, _Signature]:
+        return {name: _signature(file) for name, file in self._files.items() if file is not None}
+
+
+def _guard(file: str | None) -> Guard:
+    guard = guard_of(file)
+    check_client_policy(guard, "a gateway's upstream")
+    return guard
+
+
+def _signature(file: str) -> _Signature:
+    try:
+        known = Path(file).stat()
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_size, known.st_ino

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gateway_kit import Gateways
+from resay.testing import SimulatedProvider
+
+
+@pytest.fixture
+def gateways(simulated: SimulatedProvider, tmp_path: Path) -> Iterator[Gateways]:
+    """Gateways to the simulated provider."""
+    with ExitStack() as stack:
+        yield Gateways(tmp_path, simulated.root_url, stack)
