@@ -11,7 +11,14 @@ from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableE
 
 from gateway_kit import ASKED, CHAT, MESSAGES, POLICY, Gateways, Served
 from resay.adapting import verdict_in
-from resay.testing import RateLimited, ServerError, SimulatedProvider
+from resay.testing import (
+    CutConnection,
+    Hang,
+    MalformedJson,
+    RateLimited,
+    ServerError,
+    SimulatedProvider,
+)
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 RAISE = BLOCK.replace("do: block", "do: block, exit: raise")
@@ -353,3 +360,45 @@ def test_a_silent_stream_is_kept_alive(gateways: Gateways) -> None:
         response = served.post(json={**CHAT, "stream": True})
     assert response.text.startswith(": ")
     assert verdict_in(events_in(response)[-1]) or verdict_in(events_in(response)[-2])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_upstream_that_breaks_off_is_an_error_of_the_api(
+    served: Served, simulated: SimulatedProvider, path: str
+) -> None:
+    simulated.set_faults(CutConnection())
+    broken = served.post(path)
+    assert broken.status_code == 502
+    assert broken.json()["error"]["message"].startswith("the upstream cannot be reached, or broke")
+    streamed = served.post(path, json={**ASKED[path], "stream": True})
+    assert "the upstream cannot be reached, or broke off" in streamed.text
+    assert [seen.verdict for seen in served.seen(2)] == [None, None]
+
+
+def test_an_answer_that_cannot_be_read_comes_as_it_is(
+    served: Served, simulated: SimulatedProvider
+) -> None:
+    simulated.set_faults(MalformedJson())
+    response = served.post()
+    assert response.status_code == 200
+    assert response.headers["x-resay-action"] == "unguarded"
+    with pytest.raises(json.JSONDecodeError):
+        response.json()
+
+
+def test_who_is_to_stop_is_not_ready(served: Served) -> None:
+    assert httpx.get(f"{served.url}/readyz").status_code == 200
+    served.gateway.draining = True
+    assert httpx.get(f"{served.url}/readyz").status_code == 503
+    assert httpx.get(f"{served.url}/healthz").status_code == 200
+
+
+def test_an_answer_that_takes_too_long_is_an_error_of_the_api(
+    gateways: Gateways, simulated: SimulatedProvider
+) -> None:
+    served = gateways.start(POLICY + "limits: {deadline_s: 0.1}\n")
+    simulated.set_faults(Hang())
+    response = served.post()
+    assert response.status_code == 504
+    assert response.json()["error"]["code"] == "deadline_exceeded"
+    simulated.wait_idle()

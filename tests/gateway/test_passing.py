@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import httpx
 import pytest
@@ -177,3 +178,25 @@ def test_no_path_leads_out_of_the_upstreams_base(
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         assert received(connection).startswith(f"HTTP/1.1 {status} ".encode())
     assert all(request.path.startswith("/v1/") for request in simulated.requests)
+
+
+@pytest.mark.anyio
+async def test_a_client_that_takes_nothing_is_not_waited_for(gateways: Gateways) -> None:
+    left = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"x" * 1_000_000)
+                await writer.drain()
+        left.set()
+
+    async with upstream(handler) as url:
+        limits = {"write_s": 0.1}
+        start = partial(gateways.start, upstream={"url": url}, limits=limits)
+        served = await asyncio.to_thread(start)
+        with served.connected() as connection:
+            connection.sendall(b"GET /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
+            await asyncio.wait_for(left.wait(), 20)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig
 from resay.gateway.gateway import Gateway
 from resay.gateway.observing import Observation, Observer
-from resay.gateway.serving import check_exposure, listener, serve, serving
+from resay.gateway.server import check_exposure, listener, serve, serving
 
 __all__ = [
     "ClientKey",
