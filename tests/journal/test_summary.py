@@ -85,6 +85,17 @@ async def test_columns_that_are_none_of_the_choices(journal: Journal) -> None:
         await journal.summary(0, 1, 1, by="verdict")  # type: ignore[arg-type] - the point
 
 
+@pytest.mark.parametrize(
+    ("count", "p50", "p95"), [(1, 1, 1), (2, 1, 2), (17, 9, 17), (100, 50, 95)]
+)
+async def test_percentiles_of_few_and_of_many(
+    journal: Journal, count: int, p50: float, p95: float
+) -> None:
+    await written(journal, *({"latency_s": float(i)} for i in range(count, 0, -1)))
+    (only,) = await journal.summary(NOW, NOW + 1, 1)
+    assert (only.latency_p50_s, only.latency_p95_s) == (p50, p95)
+
+
 def test_percentiles_are_nearest_ranks(url: str) -> None:
     journal = open_journal(JournalConfig(url=url))
     begins = iter(range(0, 10**6, 100))
