@@ -21,7 +21,7 @@ FLOORS = (
     {"running", "streaming"},
     {"holding"},
     {"regenerating"},
-    {"checking", "demands"},
+    {"checking", "demands", "observing"},
     {"chain"},
     {"deciding"},
     {"board", "actions"},
@@ -35,6 +35,7 @@ FLOORS = (
     {"segmentation", "tokens", "stopping"},
     {"documents", "usage"},
     {"decision", "importing", "loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
+    {"telemetry"},
     {"errors", "_version"},
 )
 HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import re
 import runpy
 import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from cli_kit import resay_here
+from otel_kit import forget_providers
 from resay import Policy, Verdict
 from resay.testing import SimulatedProvider
 
@@ -42,6 +45,16 @@ def swept_loop() -> Iterator[None]:
         gc.collect()
 
 
+@contextmanager
+def own_log() -> Iterator[None]:
+    """Let a page set up the log for itself alone."""
+    log = logging.getLogger("resay")
+    level, handlers = log.level, log.handlers[:]
+    yield
+    log.setLevel(level)
+    log.handlers[:] = handlers
+
+
 @pytest.fixture
 def openai_at_home(
     simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -61,7 +74,8 @@ def openai_at_home(
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
     monkeypatch.chdir(tmp_path)
-    with swept_loop():
+    forget_providers(monkeypatch)
+    with swept_loop(), own_log():
         yield simulated
 
 
@@ -76,7 +90,8 @@ def test_there_is_something_to_test() -> None:
 @pytest.mark.filterwarnings("default::DeprecationWarning")
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.strip().splitlines()[-1])
 def test_python_in_the_pages_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, "README.md", "exec"), {"__name__": "__readme__"})
+    page = compile(code, "README.md", "exec")
+    copy_context().run(exec, page, {"__name__": "__readme__"})
     assert capsys.readouterr().out.strip()
 
 

@@ -8,7 +8,7 @@ import pytest
 import resay
 
 HEAVY = (
-    *("litellm", "openai", "anthropic", "langchain_core", "httpx"),
+    *("litellm", "openai", "anthropic", "langchain_core", "httpx", "opentelemetry"),
     *("torch", "transformers", "onnxruntime", "tokenizers", "huggingface_hub", "numpy"),
 )
 NEURAL = """

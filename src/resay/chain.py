@@ -27,6 +27,7 @@ from resay.scorers import Need, Scorer, Step
 from resay.scorers.fields import Fields
 from resay.stopping import Aim, Outcome, Stopping
 from resay.tasks import compute
+from resay.telemetry import AttributeValue, span
 from resay.verdict import Scores, SentenceVerdict, StepRecord, Usage, Verdict
 
 __all__ = ["Chain"]
@@ -230,6 +231,13 @@ class Chain:
                 run.board.record(run.step, run.indices, run.scores, run.record())
 
     async def _run_step(self, run: _Run) -> None:
+        with span(f"resay.score {run.step.name}", {"resay.method": run.step.name}) as around:
+            try:
+                await self._score(run)
+            finally:
+                around.set(run.attributes)
+
+    async def _score(self, run: _Run) -> None:
         step, evidence = run.step, run.evidence
         judge: Provider | None = run.meter
         if judge is not None and self._cache is not None:
@@ -315,6 +323,20 @@ class _Run:
             return self.found
         left = self.unfinished[-1] if self.unfinished else Scores()
         return replace(left, inconclusive=OVERDUE)
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        """What a span says of it."""
+        usage = self.meter.usage if self.meter else Usage()
+        return {
+            "resay.score": self.scores.passage_score,
+            "resay.sentences": len(self.indices),
+            "resay.skipped": self.skipped is not None,
+            "resay.samples": len(self.evidence.samples),
+            "resay.calls": usage.calls,
+            "resay.cost_usd": usage.cost_usd,
+            "resay.failures": len(self.scores.failures),
+        }
 
     def record(self) -> StepRecord:
         scores = self.scores

@@ -20,7 +20,7 @@ from resay.passage import Passage
 from resay.policy import Policy
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
-from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.query import Query
 from resay.sources import Sources
@@ -145,7 +145,7 @@ class Check:
         query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        provider: Provider = Comparable(self._limited(sampler))
+        provider: Provider = Traced(Comparable(self._limited(sampler)), "resay.sample")
         if self._cache is not None:
             kind = "fields" if query.wants_object else "sample"
             source = source_of(sampler.inner)

@@ -14,6 +14,7 @@ from resay.chain import Chain
 from resay.checking import Check, Given
 from resay.errors import ConfigurationError
 from resay.holding import Asked, Holding, Part, PassingOn, overdue
+from resay.observing import observed
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache
@@ -74,6 +75,10 @@ class Running:
 
     async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
         """Ask, check and act."""
+        work = partial(self._answered, query, sources, given)
+        return await observed(self._policy, query, work)
+
+    async def _answered(self, query: Query, sources: Sources, given: Given) -> Answer:
         return await in_task_group(partial(self._answer, query, sources, given))
 
     async def _answer(
@@ -112,8 +117,19 @@ class Running:
         Returns:
             The answer, when everything was said and checked.
         """
+        work = partial(self._stream, query, sources, references, mode, parts)
+        return await observed(self._policy, query, work)
+
+    async def _stream(
+        self,
+        query: Query,
+        sources: Sources,
+        references: Sequence[str],
+        mode: StreamMode,
+        parts: MemoryObjectSendStream[Part],
+    ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
-            answer = await self.answer(query, sources, Given(references))
+            answer = await self._answered(query, sources, Given(references))
             # Sentences with marks between them have other offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
@@ -162,7 +178,8 @@ class Running:
         self, response: str, query: Query | None, sources: Sources | None, given: Given
     ) -> Verdict:
         """Check a response that is there already."""
-        return await in_task_group(partial(self._check, response, query, sources, given))
+        work = partial(self._check, response, query, sources, given)
+        return await observed(self._policy, query, partial(in_task_group, work))
 
     async def _check(
         self,

@@ -1,4 +1,4 @@
-"""Small layers around a provider: retries, a limit on concurrency, a meter, a time limit."""
+"""Small layers around a provider: retries, a limit on concurrency, a meter, a time limit, spans."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from resay.providers.base import (
     open_stream,
 )
 from resay.query import Query
+from resay.telemetry import here, span
 from resay.verdict import Usage
 
-__all__ = ["Limited", "Metered", "Retrying", "TimeLimited"]
+__all__ = ["Limited", "Metered", "Retrying", "TimeLimited", "Traced"]
 
 _LONGEST_WAIT_S = 60.0
 
@@ -243,6 +244,39 @@ class Retrying(Layer):
             sleep=anyio.sleep,
             reraise=True,
         )
+
+
+class Traced(Layer):
+    """Opens a span around each request that is not streamed.
+
+    All belong to the span in which the layer was made: whoever happens to be the first to need an
+    answer may be done before it comes.
+
+    Args:
+        inner: Who is asked.
+        name: What the spans are called.
+    """
+
+    def __init__(self, inner: Provider, name: str) -> None:
+        super().__init__(inner)
+        self._name = name
+        self._place = here()
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the wrapped provider."""
+        asked = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
+        with span(self._name, asked, parent=self._place) as around:
+            completions = await self.inner.complete(query, n=n)
+            usage = completions.usage
+            around.set(
+                {
+                    "resay.samples": len(completions.items),
+                    "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                    "gen_ai.usage.output_tokens": usage.completion_tokens,
+                    "resay.cost_usd": usage.cost_usd,
+                }
+            )
+            return completions
 
 
 def _may_help(error: BaseException) -> bool:

@@ -11,6 +11,7 @@ from resay.documents import Document
 from resay.policy import Regenerate
 from resay.regenerating.fencing import disarmed
 from resay.retrieval import AdaptedRetriever
+from resay.telemetry import span
 from resay.verdict import tally
 
 __all__ = ["Found", "Gathering", "fused"]
@@ -70,8 +71,9 @@ class Gathering:
 
     async def _search(self, query: str) -> None:
         try:
-            with anyio.fail_after(self._action.timeout_s):
+            with span("resay.retrieve") as around, anyio.fail_after(self._action.timeout_s):
                 found = await self._retriever.retrieve(query, k=self._action.k, tenant=self._tenant)
+                around.set({"resay.documents": len(found)})
             self._known[query] = tuple(found)[: self._action.k]
         # Whoever wrote the retriever, it must not cost the user the answer.
         except Exception as error:

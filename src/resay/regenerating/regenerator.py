@@ -24,7 +24,8 @@ from resay.regenerating.repairs import Repaired, without_repeats
 from resay.regenerating.writers import Writer
 from resay.retrieval import AdaptedRetriever
 from resay.tasks import compute
-from resay.verdict import Attempt, Regeneration, SentenceVerdict, Verdict
+from resay.telemetry import AttributeValue, span
+from resay.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
 
 __all__ = ["Regenerated", "Regenerator"]
 
@@ -89,6 +90,12 @@ class Regenerator:
         Returns:
             The best answer, with its verdict.
         """
+        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
+            found = await self._run(text, verdict, check, shown)
+            around.set(_attributes(found.verdict))
+            return found
+
+    async def _run(self, text: str, verdict: Verdict, check: Check, shown: int) -> Regenerated:
         passage = await _split(text, self._policy)
         gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
         draft = Candidate(passage, verdict)
@@ -311,6 +318,20 @@ def _named(
 
 async def _split(text: str, policy: Policy) -> Passage:
     return await compute(partial(Passage.of, text, splitter=policy.splitter), chars=len(text))
+
+
+def _attributes(verdict: Verdict) -> dict[str, AttributeValue]:
+    """Return what a span says of a regeneration."""
+    attempts = verdict.regeneration.attempts if verdict.regeneration else ()
+    usage = sum((attempt.usage for attempt in attempts), Usage())
+    return {
+        "resay.regenerate.attempts": len(attempts),
+        "resay.regenerate.adopted": verdict.regenerated,
+        "resay.decision": verdict.decision,
+        "resay.score": verdict.score,
+        "resay.calls": usage.calls,
+        "resay.cost_usd": usage.cost_usd,
+    }
 
 
 def _what(error: Exception) -> str:

@@ -1,0 +1,23 @@
+"""What an operator sees of checks: spans, an event, metrics and a log record.
+
+Everything of OpenTelemetry is left out where the application does not use it. No words of a
+query, a response, a sample or a document are in any of it, unless the application asks for them;
+see `resay.telemetry.otel`.
+"""
+
+from resay.telemetry.checking import Checking, checking
+from resay.telemetry.outcome import Outcome
+from resay.telemetry.records import request_id
+from resay.telemetry.spans import AttributeValue, Place, Span, here, span
+
+__all__ = [
+    "AttributeValue",
+    "Checking",
+    "Outcome",
+    "Place",
+    "Span",
+    "checking",
+    "here",
+    "request_id",
+    "span",
+]

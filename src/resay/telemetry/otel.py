@@ -1,0 +1,158 @@
+"""OpenTelemetry's API. Only `resay.telemetry.spans` imports this, and only where it is in use.
+
+The names that begin with `gen_ai.` are those of OpenTelemetry's semantic conventions for generative
+AI. What they are called today is written out here: there is no stable package with them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, cast
+
+from opentelemetry import _logs, context, metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Status, StatusCode
+
+from resay import __version__
+from resay.errors import HallucinationBlocked
+from resay.telemetry.outcome import Outcome
+from resay.telemetry.spans import AttributeValue, Place
+
+__all__ = ["CAPTURE", "OpenTelemetry"]
+
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The environment variable that lets content into the event."""
+
+# What OpenTelemetry's own instrumentations take for "in events"; older ones know only `true`.
+_CAPTURES = {"true", "event_only", "span_and_event"}
+_NAME = "resay"
+_EVENT = "gen_ai.evaluation.result"
+_EVALUATION = "hallucination.consistency"
+
+
+class OpenTelemetry:
+    """What we do with OpenTelemetry. It follows the providers that the application sets."""
+
+    def here(self) -> Place:
+        """Return the current context."""
+        return Place(context.get_current())
+
+    @contextmanager
+    def span(
+        self, name: str, attributes: Mapping[str, AttributeValue], parent: Place | None
+    ) -> Generator[_Open, None, None]:
+        """Open a span; see `resay.telemetry.span`."""
+        with _tracer(trace.get_tracer_provider()).start_as_current_span(
+            name,
+            context=cast("Context | None", parent),
+            attributes=_known(attributes),
+            # Messages and stack traces may hold content.
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as opened:
+            try:
+                yield _Open(opened)
+            except HallucinationBlocked:
+                raise
+            except Exception as error:
+                kind = _kind(error)
+                opened.set_attribute("error.type", kind)
+                opened.set_status(Status(StatusCode.ERROR, kind))
+                raise
+            except BaseException:
+                opened.set_attribute("resay.cancelled", True)
+                raise
+
+    def evaluated(self, outcome: Outcome) -> None:
+        """Send the event of an evaluation, unless nothing was evaluated."""
+        logger = _logger(_logs.get_logger_provider())
+        if logger is None or outcome.decision == "skipped":
+            return
+        attributes: dict[str, AttributeValue] = {
+            "gen_ai.evaluation.name": _EVALUATION,
+            "gen_ai.evaluation.score.value": outcome.score,
+            "gen_ai.evaluation.score.label": outcome.decision,
+            "gen_ai.evaluation.explanation": outcome.reason,
+            "gen_ai.response.id": outcome.response_id,
+        }
+        if os.environ.get(CAPTURE, "").strip().lower() in _CAPTURES:
+            attributes["resay.flagged_sentences"] = outcome.flagged
+        logger.emit(event_name=_EVENT, attributes=_known(attributes))
+
+    def count(self, outcome: Outcome, model: str | None) -> None:
+        """Count a check that has ended."""
+        meters = _meters(metrics.get_meter_provider())
+        asked = _known({"gen_ai.request.model": model})
+        decided = _known({"resay.decision": outcome.decision, "resay.action": outcome.action})
+        meters.verdicts.add(1, {**decided, **asked})
+        meters.duration.record(outcome.elapsed_s, {**decided, **asked})
+        meters.calls.add(outcome.calls, asked)
+        meters.tokens.add(outcome.tokens, asked)
+        if outcome.cost_usd is not None:
+            meters.cost.add(outcome.cost_usd, asked)
+
+    def count_failure(self, error: Exception, model: str | None, elapsed_s: float) -> None:
+        """Count a check that has failed."""
+        attributes = _known({"error.type": _kind(error), "gen_ai.request.model": model})
+        _meters(metrics.get_meter_provider()).duration.record(elapsed_s, attributes)
+
+
+class _Open:
+    """A span that is open."""
+
+    def __init__(self, opened: trace.Span) -> None:
+        self._opened = opened
+
+    def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
+        self._opened.set_attributes(_known(attributes))
+
+
+class _Meters:
+    """What is counted."""
+
+    def __init__(self, meter: metrics.Meter) -> None:
+        self.verdicts = meter.create_counter(
+            "resay.verdicts", "{verdict}", "Verdicts, by decision and action."
+        )
+        self.duration = meter.create_histogram(
+            "resay.check.duration", "s", "How long requests take, main call and check together."
+        )
+        self.calls = meter.create_counter(
+            "resay.calls", "{call}", "Calls that checks have cost, without main calls."
+        )
+        self.tokens = meter.create_counter(
+            "resay.tokens", "{token}", "Tokens that checks have cost, without main calls."
+        )
+        self.cost = meter.create_counter(
+            "resay.cost_usd", "{USD}", "Dollars that checks have cost, where prices are known."
+        )
+
+
+# One for each provider: an application may set its own after ours was asked for.
+@lru_cache(maxsize=1)
+def _tracer(provider: trace.TracerProvider) -> trace.Tracer:
+    return provider.get_tracer(_NAME, __version__)
+
+
+@lru_cache(maxsize=1)
+def _meters(provider: metrics.MeterProvider) -> _Meters:
+    return _Meters(provider.get_meter(_NAME, __version__))
+
+
+@lru_cache(maxsize=1)
+def _logger(provider: _logs.LoggerProvider) -> _logs.Logger | None:
+    """Return who takes events; None where its version is too old for them."""
+    logger = provider.get_logger(_NAME, __version__)
+    return logger if "event_name" in inspect.signature(logger.emit).parameters else None
+
+
+def _known(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__

@@ -1,0 +1,83 @@
+"""Spans, where OpenTelemetry is in use; nothing otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, NewType, Protocol
+
+if TYPE_CHECKING:
+    from resay.telemetry.otel import OpenTelemetry
+
+__all__ = ["AttributeValue", "Place", "Span", "here", "in_use", "span"]
+
+AttributeValue = str | bool | int | float | Sequence[str] | None
+"""What an attribute can be. None leaves it out."""
+
+Place = NewType("Place", object)
+"""A place in the tree of spans."""
+
+
+class Span(Protocol):
+    """A span that is open."""
+
+    def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
+        """Add attributes; those that are None are left out."""
+        ...
+
+
+class _NoSpan:
+    def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
+        pass
+
+
+_NO_SPAN: AbstractContextManager[Span] = nullcontext(_NoSpan())
+
+
+def in_use() -> OpenTelemetry | None:
+    """Return OpenTelemetry; None where the application has not imported it.
+
+    Who has not has set nothing up that could take anything; an import would only cost time.
+    """
+    return _loaded() if sys.modules.get("opentelemetry") is not None else None
+
+
+@cache
+def _loaded() -> OpenTelemetry | None:
+    try:
+        from resay.telemetry.otel import OpenTelemetry
+    # Also where its version is too old: who has it for other reasons must not be disturbed.
+    except ImportError:
+        return None
+    return OpenTelemetry()
+
+
+def here() -> Place | None:
+    """Return the place in the tree of spans where the caller is."""
+    otel = in_use()
+    return otel.here() if otel else None
+
+
+def span(
+    name: str,
+    attributes: Mapping[str, AttributeValue] | None = None,
+    *,
+    parent: Place | None = None,
+) -> AbstractContextManager[Span]:
+    """Open a span around what is done inside.
+
+    An error that comes out of it is noted by its type alone: messages may hold content. That a
+    policy withholds an answer is no error.
+
+    Args:
+        name: What is done.
+        attributes: What is known of it beforehand; those that are None are left out.
+        parent: Where it belongs; by default where the caller is.
+
+    Returns:
+        A context manager. It is left in the task that entered it.
+    """
+    otel = in_use()
+    return otel.span(name, attributes or {}, parent) if otel else _NO_SPAN
