@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Event
 from typing import Any
 
 import httpx
@@ -99,3 +100,37 @@ def received(connection: socket.socket) -> bytes:
     while piece := connection.recv(65536):
         pieces.append(piece)
     return b"".join(pieces)
+
+
+class Waiting(logging.Handler):
+    """Waits for what is logged."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+        self._came = Event()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+        if self._words in self.said[-1]:
+            self._came.set()
+
+    def wait(self) -> str:
+        assert self._came.wait(20), self.said
+        return self.said[-1]
+
+
+@contextmanager
+def logged(words: str) -> Iterator[Waiting]:
+    """Do something, and wait until the gateway has said so in its log."""
+    logger, waiting = logging.getLogger("resay.gateway"), Waiting(words)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(waiting)
+    try:
+        yield waiting
+        waiting.wait()
+    finally:
+        logger.removeHandler(waiting)
+        logger.setLevel(level)

@@ -1,51 +1,13 @@
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event
-
 import pytest
 
-from gateway_kit import POLICY, Gateways, Served
+from gateway_kit import POLICY, Gateways, Served, logged
 from resay.errors import ConfigurationError, PolicyError
 from resay.gateway import Gateway, GatewayConfig, serving
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 BAD = "chain:\n  - method: ngramm\n"
-
-
-class Waiting(logging.Handler):
-    """Waits for what is logged."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__()
-        self._words = words
-        self._came = Event()
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
-        if self._words in self.said[-1]:
-            self._came.set()
-
-    def wait(self) -> str:
-        assert self._came.wait(20), self.said
-        return self.said[-1]
-
-
-@contextmanager
-def logged(words: str) -> Iterator[Waiting]:
-    logger, waiting = logging.getLogger("resay.gateway"), Waiting(words)
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(waiting)
-    try:
-        yield waiting
-        waiting.wait()
-    finally:
-        logger.removeHandler(waiting)
-        logger.setLevel(level)
 
 
 def action(served: Served, policy: str = "default") -> str:

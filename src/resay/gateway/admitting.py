@@ -34,7 +34,7 @@ class Admission:
 
     def __init__(self, limits: GatewayLimits) -> None:
         self._limits = limits
-        self._room = anyio.Semaphore(limits.concurrency, fast_acquire=True)
+        self._room = anyio.Semaphore(limits.concurrency)
         self._waiting = 0
 
     @property
