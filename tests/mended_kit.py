@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from resay import Document, Guard, Verdict
-from resay.testing import Invention, Subject, World
+from resay.testing import Invention, SimulatedProvider, Subject, World
 
 __all__ = [
     "KNOWN",
@@ -17,7 +17,9 @@ __all__ = [
     "RIGHT",
     "WORLD",
     "Shelf",
+    "check_mended",
     "guard",
+    "half_right",
     "said_beside",
     "words_of_draft",
 ]
@@ -38,6 +40,12 @@ WORLD = World(
     ]
 )
 MODES = [(mode, stream) for mode in ("repair", "rewrite") for stream in ("hold", "buffer")]
+
+
+def half_right() -> Iterator[SimulatedProvider]:
+    """Make a fixture of this: a provider whose answers are half made up."""
+    with SimulatedProvider(seed=5, world=WORLD) as provider:
+        yield provider
 
 
 class Shelf:
@@ -68,6 +76,22 @@ def words_of_draft(verdict: Verdict | None) -> set[str]:
     invented = set(words) - set(known)
     assert invented
     return invented
+
+
+def check_mended(text: str, verdict: Verdict | None, told: Any) -> None:
+    """See whether a text is a mended answer, and all that is told of it.
+
+    Args:
+        text: The text.
+        verdict: Its verdict.
+        told: Everything that the client got, as JSON values.
+    """
+    assert KNOWN in text
+    assert RIGHT in text
+    assert verdict is not None
+    assert verdict.regenerated
+    beside = said_beside(told)
+    assert not [word for word in words_of_draft(verdict) if word in beside]
 
 
 def said_beside(data: Any) -> str:

@@ -216,6 +216,30 @@ def respond_raw(client: OpenAI) -> Any:
     return type(answer).__name__, answer.parse()
 
 
+def complete(client: OpenAI) -> Any:
+    return client.completions.create(model=MODEL, prompt=QUESTION, max_tokens=30, suffix="!")
+
+
+def complete_several(client: OpenAI) -> Any:
+    return client.completions.create(model=MODEL, prompt=QUESTION, n=3, best_of=4, logprobs=2)
+
+
+def complete_prompts(client: OpenAI) -> Any:
+    return client.completions.create(model=MODEL, prompt=[QUESTION, "Who?"], echo=True)
+
+
+def complete_stream(client: OpenAI) -> Any:
+    pieces = client.completions.create(
+        model=MODEL, prompt=QUESTION, stream=True, stream_options={"include_usage": True}
+    )
+    return type(pieces).__name__, list(pieces)
+
+
+def complete_raw(client: OpenAI) -> Any:
+    answer = client.completions.with_raw_response.create(model=MODEL, prompt=QUESTION)
+    return type(answer).__name__, answer.status_code, answer.parse()
+
+
 SYNC_SHAPES: list[Callable[[OpenAI], Any]] = [
     create,
     conversation,
@@ -247,6 +271,11 @@ SYNC_SHAPES: list[Callable[[OpenAI], Any]] = [
     respond_parse,
     respond_tools,
     respond_raw,
+    complete,
+    complete_several,
+    complete_prompts,
+    complete_stream,
+    complete_raw,
 ]
 
 
@@ -336,6 +365,15 @@ async def arespond_parse(client: AsyncOpenAI) -> Any:
     return answer, answer.output_parsed
 
 
+async def acomplete(client: AsyncOpenAI) -> Any:
+    return await client.completions.create(model=MODEL, prompt=QUESTION)
+
+
+async def acomplete_stream(client: AsyncOpenAI) -> Any:
+    pieces = await client.completions.create(model=MODEL, prompt=QUESTION, stream=True)
+    return type(pieces).__name__, [piece async for piece in pieces]
+
+
 ASYNC_SHAPES: list[Callable[[AsyncOpenAI], Awaitable[Any]]] = [
     acreate,
     aseveral,
@@ -353,4 +391,6 @@ ASYNC_SHAPES: list[Callable[[AsyncOpenAI], Awaitable[Any]]] = [
     arespond_stream,
     arespond_helper,
     arespond_parse,
+    acomplete,
+    acomplete_stream,
 ]

@@ -257,6 +257,7 @@ def odd(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {**registry(), "odd": Odd}
     monkeypatch.setattr(resay.scorers.lookup, "registry", lambda: known)
     monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
+    monkeypatch.setattr(resay.policy.steps, "registry", lambda: known)
 
 
 @pytest.mark.usefixtures("odd")

@@ -28,9 +28,10 @@ C = TypeVar("C", bound="OpenAI | AsyncOpenAI")
 class GuardedOpenAI(Sync, OpenAI):
     """OpenAI's client, with answers that are checked and acted on as a policy says.
 
-    Guarded are `chat.completions` and `responses`: `create`, `parse` and `stream`, also by
-    `with_raw_response` and `with_streaming_response`. Everything else is the SDK's own, and so are
-    all types. A response has its verdict at `hallucination`, which `verdict_of` reads.
+    Guarded are `chat.completions` and `responses`: `create`, `parse` and `stream`, and
+    `completions.create`, also by `with_raw_response` and `with_streaming_response`. Everything else
+    is the SDK's own, and so are all types. A response has its verdict at `hallucination`, which
+    `verdict_of` reads.
 
     Inside another guard it does nothing.
 

@@ -29,14 +29,15 @@ from resay.adapting.http import (
     with_body,
     with_events,
 )
-from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Api, Body, Request
+from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api, Body, Request
 from resay.errors import ConfigurationError, HallucinationBlocked
 
 __all__ = ["guard_http_client"]
 
 H = TypeVar("H")
 
-_APIS = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
+# The path of chat completions ends like that of completions too; the first counts.
+_APIS = (CHAT_COMPLETIONS, RESPONSES, MESSAGES, COMPLETIONS)
 _SECRET = ("authorization", "api-key", "x-api-key", "openai-organization", "openai-project")
 # Headers of a request that are not those of another one like it.
 _OWN = frozenset({"content-length", "idempotency-key", "transfer-encoding"})
@@ -46,7 +47,8 @@ def guard_http_client(client: H, policy: PolicyLike = None, *, retriever: object
     """Return an HTTP client like the one given that guards the requests it knows.
 
     It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
-    requests for chat completions, responses (OpenAI) and messages (Anthropic), wherever they go.
+    requests for chat completions, responses and completions (OpenAI) and messages (Anthropic),
+    wherever they go.
     The verdict stands in the JSON under `hallucination`: it reaches all who keep unknown fields.
 
     Here a request is seen each time it is tried, so the main call is sent first and samples are

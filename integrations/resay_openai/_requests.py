@@ -14,7 +14,7 @@ from openai._models import FinalRequestOptions
 from openai._types import NotGiven, Omit
 
 from resay.adapting import VERDICT_KEY, Relay
-from resay.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event
+from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event
 from resay.apis.reading import listed, mapping
 from resay.guard import Guard
 
@@ -62,7 +62,9 @@ def is_beside() -> bool:
 
 def relays_of(guard: Guard) -> Relays:
     """Return who guards what, by the request's path."""
-    return {api.path: (api, Relay(guard, api)) for api in (CHAT_COMPLETIONS, RESPONSES)}
+    return {
+        api.path: (api, Relay(guard, api)) for api in (CHAT_COMPLETIONS, RESPONSES, COMPLETIONS)
+    }
 
 
 def body_of(options: FinalRequestOptions) -> Body | None:
@@ -133,7 +135,9 @@ def _told(choice: Body, verdict: Any) -> Body:
 def create_of(client: Any, api: Api) -> Callable[..., Any]:
     """Return the public method of a client by which an API is asked."""
     # The public ones, looked up anew: that is where tracers sit.
-    return client.responses.create if api is RESPONSES else client.chat.completions.create
+    if api is RESPONSES:
+        return client.responses.create
+    return client.completions.create if api is COMPLETIONS else client.chat.completions.create
 
 
 def arguments(

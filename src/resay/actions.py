@@ -128,7 +128,7 @@ def act(
         if not isinstance(block, Block):
             block = Block()
         if block.exit == "raise":
-            raise HallucinationBlocked(verdict)
+            raise HallucinationBlocked(verdict, usage)
         text = block.message
     elif isinstance(policy.action, Regenerate) and policy.action.citations == "marks":
         text = cited(response, verdict)

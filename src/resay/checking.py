@@ -22,6 +22,7 @@ from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
+from resay.providers.pricing import Priced
 from resay.query import Query
 from resay.sources import Sources
 from resay.tasks import compute
@@ -76,14 +77,17 @@ class Check:
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         limits = policy.limits
         self._budget = Budget(calls=limits.calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
-        self._sampler = Metered(sampler) if sampler else None
-        self._judge = Metered(judge) if judge else None
+        model = sources.model if sources else None
+        self._sampler = Metered(Priced(sampler, policy.prices, model)) if sampler else None
+        self._judge = Metered(Priced(judge, policy.prices, model)) if judge else None
+        self._sampled_by = source_of(sampler) if sampler else ""
+        self._judged_by = source_of(judge) if judge else ""
         self._evidence = Evidence(
             samples=Samples(_comparable(given.samples or (), query), splitter=policy.splitter),
             references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
-            judge_source=source_of(judge) if judge else "",
+            judge_source=self._judged_by,
             logprobs=given.logprobs,
         )
 
@@ -126,7 +130,8 @@ class Check:
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Say where samples come from, if any step wants them. None is drawn yet."""
         if self._query is not None and self._sampler and self._chain.needing("samples"):
-            self._draw(self._evidence.samples, self._query, self._sampler, tasks)
+            samples, source = self._evidence.samples, self._sampled_by
+            self._draw(samples, self._query, self._sampler, source, tasks)
 
     def draw_again(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
         """Say where the samples of another question come from. None is drawn yet.
@@ -138,9 +143,11 @@ class Check:
         """
         # Who gives samples may know only what the main call asked.
         if self._judge is not None:
-            self._draw(samples, query, self._judge, tasks)
+            self._draw(samples, query, self._judge, self._judged_by, tasks)
 
-    def _draw(self, samples: Samples, query: Query, sampler: Metered, tasks: TaskGroup) -> None:
+    def _draw(
+        self, samples: Samples, query: Query, sampler: Metered, source: str, tasks: TaskGroup
+    ) -> None:
         sampling = self._policy.sampling
         query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
@@ -148,7 +155,6 @@ class Check:
         provider: Provider = Traced(Comparable(self._limited(sampler)), "resay.sample")
         if self._cache is not None:
             kind = "fields" if query.wants_object else "sample"
-            source = source_of(sampler.inner)
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from resay.usage import Usage
     from resay.verdict import Verdict
 
 __all__ = [
@@ -123,8 +124,10 @@ class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy as
 
     Attributes:
         verdict: Why. It holds the withheld text; do not show it to end users.
+        usage: What everything cost, main call and check together.
     """
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: Verdict, usage: Usage | None = None) -> None:
         super().__init__(f"the answer was withheld: {verdict.reason}")
         self.verdict = verdict
+        self.usage = usage or verdict.usage

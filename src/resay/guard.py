@@ -217,6 +217,39 @@ class Guard:
         self._demands.check_request(query, sources, references)
         return await self._running.answer(query, sources, Given(references, samples or None))
 
+    async def arun_check(
+        self,
+        response: str,
+        query: Query,
+        sources: Sources,
+        *,
+        references: Sequence[str] = (),
+        samples: Sequence[str] | None = None,
+        logprobs: Sequence[object] = (),
+    ) -> Verdict:
+        """Check a response that is there, with each kind of call going where `sources` says.
+
+        This is the way in for adapters; applications call `acheck`.
+
+        Args:
+            response: The text to check.
+            query: What it answers; without messages where that is not known.
+            sources: Who answers what. The main call is not made.
+            references: Trusted texts for the steps of the chain that compare with references.
+            samples: Other responses to the same query; None to draw them.
+            logprobs: The response's tokens, as for `acheck`.
+
+        Returns:
+            The verdict.
+
+        Raises:
+            ConfigurationError: What the chain needs is not given.
+        """
+        self._demands.check_question(query)
+        self._demands.check_references(references)
+        given = Given(references, samples, self._demands.tokens(logprobs))
+        return await self._running.check(response, query, sources, given)
+
     def astream(
         self,
         question: str | Sequence[Message] | Query,

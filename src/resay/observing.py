@@ -9,7 +9,6 @@ from resay.actions import Answer
 from resay.errors import HallucinationBlocked
 from resay.policy import Policy
 from resay.providers.base import Completion
-from resay.query import Query
 from resay.telemetry import Outcome, checking
 from resay.verdict import Verdict
 
@@ -18,12 +17,12 @@ __all__ = ["observed"]
 T = TypeVar("T", Answer, Verdict)
 
 
-async def observed(policy: Policy, query: Query | None, work: Callable[[], Awaitable[T]]) -> T:
+async def observed(policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]) -> T:
     """Do the work of a request, and tell of it.
 
     Args:
         policy: The policy.
-        query: What is asked, where it is known.
+        model: Who is asked, where that is known.
         work: What is to be done.
 
     Returns:
@@ -33,7 +32,7 @@ async def observed(policy: Policy, query: Query | None, work: Callable[[], Await
         BaseException: What the work raises.
     """
     methods = [config.method_name for config in policy.chain]
-    with checking(model=query.model if query else None, policy=methods) as check:
+    with checking(model=model, policy=methods) as check:
         try:
             result = await work()
         except HallucinationBlocked as error:

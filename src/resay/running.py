@@ -20,6 +20,7 @@ from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache
 from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
+from resay.providers.pricing import Priced
 from resay.query import Query
 from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
@@ -76,7 +77,7 @@ class Running:
     async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
         """Ask, check and act."""
         work = partial(self._answered, query, sources, given)
-        return await observed(self._policy, query, work)
+        return await observed(self._policy, _model(query, sources), work)
 
     async def _answered(self, query: Query, sources: Sources, given: Given) -> Answer:
         return await in_task_group(partial(self._answer, query, sources, given))
@@ -118,7 +119,7 @@ class Running:
             The answer, when everything was said and checked.
         """
         work = partial(self._stream, query, sources, references, mode, parts)
-        return await observed(self._policy, query, work)
+        return await observed(self._policy, _model(query, sources), work)
 
     async def _stream(
         self,
@@ -163,7 +164,7 @@ class Running:
 
     def _asked(self, query: Query, sources: Sources) -> Asked:
         """Return the main call."""
-        meter = Metered(sources.main)
+        meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
         if self._chain.needing("logprobs") and not query.wants_object:
             provider = WithLogprobs(provider, alternatives_wanted(self._policy.chain))
@@ -179,7 +180,7 @@ class Running:
     ) -> Verdict:
         """Check a response that is there already."""
         work = partial(self._check, response, query, sources, given)
-        return await observed(self._policy, query, partial(in_task_group, work))
+        return await observed(self._policy, _model(query, sources), partial(in_task_group, work))
 
     async def _check(
         self,
@@ -210,3 +211,9 @@ def _regenerator(
         )
     rechecking = Rechecking(policy, action, chain, cache)
     return Regenerator(policy, action, as_retriever(retriever), rechecking)
+
+
+def _model(query: Query | None, sources: Sources | None) -> str | None:
+    """Return who is asked, where that is known."""
+    named = query.model if query else None
+    return named or (sources.model if sources else None)

@@ -20,6 +20,7 @@ class Sources:
         judge: Answers for judges, those named in the policy and the response's own model.
         via: Which way samples are drawn, for the verdict.
         finds_references: Whether answers come with the trusted texts they were written from.
+        model: Who answers a query that names no model, for its price; None where that is not known.
     """
 
     main: Provider
@@ -27,6 +28,7 @@ class Sources:
     judge: Provider
     via: Via = "native"
     finds_references: bool = False
+    model: str | None = None
 
     @classmethod
     def all(cls, provider: Provider, via: Via = "native") -> Sources:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -175,3 +176,29 @@ def test_a_thought_is_and_leaves_no_word_in_the_frame():
 @pytest.mark.parametrize("name", ["conversation", "previous_response_id", "thread_id"])
 def test_what_a_gateway_keeps_is_not_asked_again(name: str):
     assert CHAT_COMPLETIONS.read(request_of(**{name: "x"})).unrepeatable
+
+
+PARTS = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+    {"type": "text", "text": "It is so. "},
+    {"type": "text", "text": "It was then."},
+]
+
+
+def test_the_words_of_a_content_may_be_in_parts() -> None:
+    message = {"role": "assistant", "content": PARTS}
+    response = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    (completion,) = CHAT_COMPLETIONS.completions(response)
+    assert completion.text == "It is so. It was then."
+    told = Outcome({"action": "block"}, "withheld")
+    (choice,) = CHAT_COMPLETIONS.answered(response, [told])["choices"]
+    assert choice["message"]["content"] == "withheld"
+
+
+def test_the_words_of_a_piece_may_be_in_parts() -> None:
+    delta = {"content": PARTS}
+    event = Event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    ((index, chunk),) = CHAT_COMPLETIONS.chunks(event)
+    assert (index, chunk.text) == (0, "It is so. It was then.")
+    silent = CHAT_COMPLETIONS.silent(event)
+    assert silent is None or "It was then." not in json.dumps(silent.body)

@@ -13,6 +13,8 @@ from resay import ConfigurationError
 from resay.testing import (
     Fault,
     IgnoreLogprobs,
+    IgnoreN,
+    IgnoreStreamOptions,
     RateLimited,
     RefusedLogprobs,
     SimulatedProvider,
@@ -49,10 +51,85 @@ def test_openai_gets_the_log_probabilities_of_a_prompt(sdk: openai.OpenAI) -> No
 
 
 def test_what_is_written_comes_behind_the_prompt(sdk: openai.OpenAI) -> None:
-    done = sdk.completions.create(model="m", prompt=TEXT, max_tokens=2, echo=True, logprobs=0)
-    assert done.choices[0].text == f"{TEXT} And that"
-    alone = sdk.completions.create(model="m", prompt=TEXT, max_tokens=2)
-    assert (alone.choices[0].text, alone.choices[0].logprobs) == (" And that", None)
+    asked: Any = {"model": "m", "prompt": TEXT, "max_tokens": 2, "temperature": 0}
+    alone = sdk.completions.create(**asked).choices[0]
+    assert (len(alone.text.split()), alone.logprobs) == (2, None)
+    assert alone.text.startswith(" ")
+    for logprobs in (None, 0):
+        done = sdk.completions.create(**asked, echo=True, logprobs=logprobs).choices[0]
+        assert (done.text, done.finish_reason) == (TEXT + alone.text, "length")
+    listed: Any = sdk.completions.create(**asked, logprobs=1).choices[0].logprobs
+    assert listed.text_offset == [len(TEXT), len(TEXT) + len(listed.tokens[0])]
+    assert None not in listed.token_logprobs
+    spaced = sdk.completions.create(**{**asked, "prompt": f"{TEXT}\n"}).choices[0].text
+    assert spaced[0] != " "
+
+
+def test_a_prompt_is_answered_like_a_message(
+    simulated: SimulatedProvider, sdk: openai.OpenAI
+) -> None:
+    question = "Who was Marie Curie?"
+    talk = "User: Tell me about Marie Curie.\n\nAssistant: Yes?\n\nUser: Where?\n\nAssistant:"
+    chat: Any = [{"role": "user", "content": question}]
+    said = sdk.chat.completions.create(model="m", messages=chat, temperature=0)
+    done = sdk.completions.create(model="m", prompt=question, max_tokens=999, temperature=0)
+    assert done.choices[0].text == f" {said.choices[0].message.content}"
+    assert (done.object, done.choices[0].finish_reason) == ("text_completion", "stop")
+    assert done.usage is not None
+    assert done.usage.completion_tokens > 0
+    assert simulated.requests[-1].completion_tokens == done.usage.completion_tokens
+    gone_on = sdk.completions.create(model="m", prompt=talk, max_tokens=999)
+    assert "Curie" in gone_on.choices[0].text
+    assert len(sdk.completions.create(model="m", prompt=question).choices[0].text.split()) <= 16
+
+
+def test_each_prompt_has_its_answers(sdk: openai.OpenAI) -> None:
+    done = sdk.completions.create(model="m", prompt=[TEXT, "Who?"], n=2, echo=True)
+    assert [choice.index for choice in done.choices] == [0, 1, 2, 3]
+    begin = [choice.text.startswith(TEXT) for choice in done.choices]
+    assert begin == [True, True, False, False]
+    for tokens in ([5, 6], [[5, 6], [7]]):
+        done = sdk.completions.create(model="m", prompt=tokens, echo=True)
+        assert done.choices[0].text.startswith("5 6")
+
+
+def test_the_best_of_several_is_given(sdk: openai.OpenAI) -> None:
+    asked: Any = {"model": "m", "prompt": "Who was Ada Zorblatt?", "max_tokens": 9, "logprobs": 0}
+    done = sdk.completions.create(**asked, best_of=4, n=2)
+    chances = [sum(c.logprobs.token_logprobs) / 9 for c in done.choices if c.logprobs]
+    assert chances == sorted(chances, reverse=True)
+    assert len(chances) == 2
+    assert done.usage is not None
+    assert done.usage.completion_tokens == 4 * 9
+
+
+def test_a_stream_makes_up_the_answer(sdk: openai.OpenAI) -> None:
+    asked: Any = {"model": "m", "prompt": TEXT, "temperature": 0, "logprobs": 1, "max_tokens": 6}
+    for echo in (False, True):
+        whole = sdk.completions.create(**asked, echo=echo)
+        with sdk.completions.create(
+            **asked, echo=echo, stream=True, stream_options={"include_usage": True}
+        ) as stream:
+            *pieces, last, usage = stream
+        assert {piece.object for piece in pieces} == {"text_completion"}
+        assert "".join(p.choices[0].text for p in pieces) == whole.choices[0].text
+        listed = [piece.choices[0].logprobs for piece in pieces]
+        expected: Any = whole.choices[0].logprobs
+        for name in ("tokens", "text_offset", "token_logprobs", "top_logprobs"):
+            joined = [entry for one in listed for entry in getattr(one, name)]
+            assert joined == getattr(expected, name)
+        assert [p.choices[0].finish_reason for p in pieces] == [None] * len(pieces)
+        assert (last.choices[0].text, last.choices[0].finish_reason) == ("", "length")
+        assert (usage.choices, usage.usage) == ([], whole.usage)
+        assert last.usage is None
+
+
+def test_a_stream_has_several_answers(sdk: openai.OpenAI) -> None:
+    with sdk.completions.create(model="m", prompt=TEXT, n=2, stream=True) as stream:
+        pieces = list(stream)
+    ends = [p.choices[0].index for p in pieces if p.choices[0].finish_reason]
+    assert ends == [0, 1]
+    assert all(piece.usage is None for piece in pieces)
 
 
 @pytest.mark.parametrize("top", [0, 1, 4])
@@ -78,7 +155,19 @@ def test_the_same_text_is_read_the_same(sdk: openai.OpenAI) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"stream": True}, {"prompt": ""}, {"logprobs": -1}, {"max_tokens": -1}]
+    "body",
+    [
+        {"prompt": ""},
+        {"prompt": []},
+        {"prompt": [TEXT, ""]},
+        {"prompt": {"text": TEXT}},
+        {"logprobs": -1},
+        {"max_tokens": -1},
+        {"n": 3, "best_of": 2},
+        {"best_of": 2, "stream": True},
+        {"stop": ["a", "b", "c", "d", "e"]},
+    ],
+    ids=str,
 )
 def test_what_it_cannot_do_is_refused(sdk: openai.OpenAI, body: dict[str, Any]) -> None:
     with pytest.raises(openai.BadRequestError):
@@ -138,6 +227,17 @@ def test_log_probabilities_may_be_left_out(
         assert all(c.logprobs is None for chunk in stream for c in chunk.choices)
     done = sdk.completions.create(model="m", prompt=TEXT, echo=True, logprobs=1)
     assert done.choices[0].logprobs is None
+
+
+def test_a_stream_may_say_nothing_of_its_usage(
+    simulated: SimulatedProvider, sdk: openai.OpenAI
+) -> None:
+    simulated.set_faults(IgnoreStreamOptions(), IgnoreN())
+    counted: Any = {"stream": True, "stream_options": {"include_usage": True}}
+    with sdk.completions.create(model="m", prompt=TEXT, **counted) as stream:
+        assert all(piece.choices for piece in stream)
+    simulated.set_faults(IgnoreN())
+    assert len(sdk.completions.create(model="m", prompt=TEXT, n=3).choices) == 1
 
 
 @pytest.mark.parametrize(

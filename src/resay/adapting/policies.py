@@ -66,18 +66,19 @@ def asking_writer(policy: Policy) -> str | None:
     return "recheck" if any(step.asks_response_model for step in steps) else None
 
 
-def check_client_policy(guard: Guard, client: str) -> None:
+def check_client_policy(guard: Guard, client: str, *, gives_references: bool = False) -> None:
     """See whether a guard can check what a client is answered.
 
     Args:
         guard: The guard.
         client: What it guards, for the error.
+        gives_references: Whether references may come with what is checked.
 
     Raises:
         ConfigurationError: The policy asks for what cannot be had of a client.
     """
     sampling = guard.policy.sampling
-    if method := guard.needing("references"):
+    if not gives_references and (method := guard.needing("references")):
         raise ConfigurationError(
             f"method {method!r} compares with references, and {client} has none to give; leave"
             " `evidence: references` out, or call `Guard.check` with `references`"

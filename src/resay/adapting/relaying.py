@@ -13,7 +13,15 @@ from typing import Any, TypeVar, cast
 from resay.actions import Answer
 from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
-from resay.adapting.shaping import OneOfSeveral, PassedOn, Shaping, left_alone, outcome_of
+from resay.adapting.shaping import (
+    OneOfSeveral,
+    PassedOn,
+    Shaping,
+    left_alone,
+    outcome_of,
+    unchecked,
+    usage_of,
+)
 from resay.adapting.threads import given_in_sync, in_thread, read_in_threads
 from resay.adapting.upstream import (
     JudgeProvider,
@@ -37,7 +45,7 @@ from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
 from resay.sync import run_sync
-from resay.verdict import Usage
+from resay.usage import Usage
 
 __all__ = ["Relay"]
 
@@ -54,17 +62,26 @@ class Relay:
             check breaks off, for clients that count what a stream cost as it is read. What the
             deadline or a bug of the check cuts short then passes unchecked, unless the policy says
             `on_error: block`.
+        told: Who is told of each answer that is given.
     """
 
-    def __init__(self, guard: Guard, api: Api, *, to_the_end: bool = False) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        api: Api,
+        *,
+        to_the_end: bool = False,
+        told: Callable[[Answer], None] | None = None,
+    ) -> None:
         self._guard = guard
         self._api = api
         self._to_the_end = to_the_end
+        self._told = told or _nobody
 
     def read(self, body: Body) -> Request:
         """Return a request as the guard understands it."""
         request = self._api.read(body)
-        reason = self._unchecked(request)
+        reason = request.query.unchecked or self._unchecked(request)
         return replace(request, query=replace(request.query, unchecked=reason))
 
     def _unchecked(self, request: Request) -> str | None:
@@ -81,7 +98,7 @@ class Relay:
         judge = JudgeProvider(self._api, request.body, upstream)
         samples = SampleProvider(self._api, request, upstream)
         via = "native" if self._guard.policy.sampling.model is None else "litellm"
-        return Sources(main, samples, judge, upstream.via or via)
+        return Sources(main, samples, judge, upstream.via or via, model=request.model)
 
     def asked(self, request: Request) -> Body:
         """Return what to send where the main call is sent before the guard is at work."""
@@ -96,7 +113,7 @@ class Relay:
         """Do what `aanswer` does, for callers that are not async."""
         reason = self._guard.skips(request.query)
         if reason is not None:
-            return self._skipped(send(request.body), reason)
+            return self._skipped(request, send(request.body), reason)
 
         async def in_another_thread(body: Body) -> Body:
             return await in_thread(partial(send, body))
@@ -122,10 +139,10 @@ class Relay:
         """
         reason = self._guard.skips(request.query)
         if reason is not None:
-            return self._skipped(await send(request.body), reason)
+            return self._skipped(request, await send(request.body), reason)
         if request.n > 1:
             return await self.acheck(request, await self._send(request, send), upstream)
-        main = MainProvider(self._api, request, send)
+        main = MainProvider(self._api, request, send, upstream.cost_usd)
         answer = await self._guard.arun(request.query, self._sources(request, main, upstream))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         return self._answered(request, cast("Body", answer.completion.raw), [answer])
@@ -155,17 +172,24 @@ class Relay:
         answers = await self._each(request, items, self._api.usage(response), upstream)
         return self._answered(request, response, answers)
 
-    def _skipped(self, response: Body, reason: str) -> Body:
+    def _skipped(self, request: Request, response: Body, reason: str) -> Body:
         items = self._api.completions(response)
-        return (
-            self._api.answered(response, [left_alone(reason)] * len(items)) if items else response
-        )
+        if not items:
+            return response
+        self._tell_unchecked(request, reason, self._api.usage(response))
+        return self._api.answered(response, [left_alone(reason)] * len(items))
+
+    def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
+        priced = self._guard.policy.prices.priced(request.model, usage)
+        self._told(unchecked(reason, priced))
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
         if self.asked(request) is not request.body:
             response = self._api.without_logprobs(response)
         if len(self._api.completions(response)) != len(answers) or not answers:
             return response
+        for answer in answers:
+            self._told(answer)
         return self._api.answered(response, [outcome_of(answer) for answer in answers])
 
     async def _each(
@@ -237,6 +261,7 @@ class Relay:
             async for event in events:
                 for given in ending.of(event):
                     yield given
+        self._tell_unchecked(request, reason, ending.usage)
         for given in ending.last():
             yield given
 
@@ -291,6 +316,7 @@ class Relay:
                     for given in shaping.unchecked(event):
                         yield given
         answer = self._guard.apply("", failed_check(broken))
+        self._told(answer)
         notice = shaping.of(Part(answer.text, notice=True)) if answer.blocked else []
         for event in [*notice, *shaping.of(answer)]:
             yield event
@@ -312,8 +338,9 @@ class Relay:
                         yield self._stripped(request, self._api.together(given, place))
         places = sorted(coming)
         items = tuple(coming[place].gathered.completion for place in places)
-        answers = await self._each(request, items, _usage(self._api, of_all), upstream)
+        answers = await self._each(request, items, usage_of(self._api, of_all), upstream)
         for place, answer in zip(places, answers, strict=True):
+            self._told(answer)
             for given in coming[place].end(answer, passed_on=passes_on):
                 yield self._stripped(request, self._api.together(given, place))
         # The last of them says that the stream is over.
@@ -336,6 +363,7 @@ class Relay:
         with closing(events):
             for event in events:
                 yield from ending.of(event)
+        self._tell_unchecked(request, reason, ending.usage)
         yield from ending.last()
 
     def _shaping(self, seen: list[Event]) -> Shaping:
@@ -354,6 +382,8 @@ class Relay:
         )
         async with aclosing(aparts_of(stream)) as parts:
             async for part in parts:
+                if isinstance(part, Answer):
+                    self._told(part)
                 yield part
 
     def _mode(self, query: Query) -> StreamMode:
@@ -368,9 +398,8 @@ class Relay:
         return event if stripped == event.body else Event(stripped, event.name)
 
 
-def _usage(api: Api, events: Sequence[Event]) -> Usage:
-    told = [chunk.usage for event in events for _, chunk in api.chunks(event) if chunk.usage]
-    return sum(told, Usage()) if told else Usage(1, cost_usd=None)
+def _nobody(answer: Answer) -> None:
+    del answer
 
 
 def _sample(item: Completion, query: Query) -> str:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from resay.actions import Answer
 from resay.adapting.verdicts import verdict_data
 from resay.apis import Api, Event, Outcome
 from resay.holding import Part
 from resay.providers.base import Chunk, Gathered
+from resay.usage import Usage
 from resay.verdict import Verdict
 
-__all__ = ["OneOfSeveral", "PassedOn", "Shaping", "left_alone", "outcome_of"]
+__all__ = [
+    "OneOfSeveral",
+    "PassedOn",
+    "Shaping",
+    "left_alone",
+    "outcome_of",
+    "unchecked",
+    "usage_of",
+]
 
 
 def outcome_of(answer: Answer) -> Outcome:
@@ -24,6 +33,22 @@ def outcome_of(answer: Answer) -> Outcome:
 def left_alone(reason: str) -> Outcome:
     """Return what becomes of an answer that is not checked."""
     return Outcome(verdict_data(Verdict("skipped", None, reason), "allow"))
+
+
+def unchecked(reason: str, usage: Usage) -> Answer:
+    """Return what is told of an answer that is not checked: nothing of its words.
+
+    Args:
+        reason: Why it is not.
+        usage: What it cost.
+    """
+    return Answer("", "", "allow", Verdict("skipped", None, reason), usage)
+
+
+def usage_of(api: Api, events: Sequence[Event]) -> Usage:
+    """Return what the events of a stream say that it cost."""
+    told = [chunk.usage for event in events for _, chunk in api.chunks(event) if chunk.usage]
+    return sum(told, Usage()) if told else Usage(1, cost_usd=None)
 
 
 class Shaping:
@@ -193,6 +218,7 @@ class PassedOn:
     def __init__(self, api: Api, n: int, reason: str) -> None:
         self._api = api
         self._outcomes = dict.fromkeys(range(n), left_alone(reason))
+        self._first: list[Event] = []
         self._held: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
@@ -200,7 +226,14 @@ class PassedOn:
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []
+        # Some APIs say at the beginning what was read, and at the end what was written.
+        self._first = self._first or [event]
         return [event]
+
+    @property
+    def usage(self) -> Usage:
+        """What it cost, when there are no more events."""
+        return usage_of(self._api, [*self._first, *self._held])
 
     def last(self) -> list[Event]:
         """Return what is given when there are no more events."""

@@ -72,12 +72,20 @@ class MainProvider:
         api: What is spoken.
         request: The request.
         send: Sends it.
+        cost_usd: What a response cost in US dollars, where the client knows.
     """
 
-    def __init__(self, api: Api, request: Request, send: Send) -> None:
+    def __init__(
+        self,
+        api: Api,
+        request: Request,
+        send: Send,
+        cost_usd: Callable[[Body], float | None] | None = None,
+    ) -> None:
         self._api = api
         self._request = request
         self._send = send
+        self._cost_usd = cost_usd
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: this is one answer."""
@@ -104,7 +112,7 @@ class MainProvider:
 
     def _read(self, response: Body) -> Completions:
         items = self._api.completions(response) or (Completion("", raw=response),)
-        return Completions(items[:1], self._api.usage(response))
+        return Completions(items[:1], _usage(self._api, response, self._cost_usd))
 
 
 class KnownProvider:
@@ -258,10 +266,12 @@ async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
     items = api.completions(response)
     if not items:
         raise ProviderError("the model answered without an answer in it", retryable=True)
+    return Completions(items, _usage(api, response, upstream.cost_usd))
+
+
+def _usage(api: Api, response: Body, cost_usd: Callable[[Body], float | None] | None) -> Usage:
     usage = api.usage(response)
-    if upstream.cost_usd is not None:
-        usage = replace(usage, cost_usd=upstream.cost_usd(response))
-    return Completions(items, usage)
+    return usage if cost_usd is None else replace(usage, cost_usd=cost_usd(response))
 
 
 def is_about_parameters(error: Exception) -> bool:

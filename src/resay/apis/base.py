@@ -57,6 +57,12 @@ class Request:
     streams: bool = False
     unrepeatable: str | None = None
 
+    @property
+    def model(self) -> str | None:
+        """The model that is asked; None where it names none."""
+        model: object = self.body.get("model")
+        return model if isinstance(model, str) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

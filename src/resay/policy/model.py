@@ -35,6 +35,8 @@ from resay.policy.sections import (
     Structured,
     Threshold,
 )
+from resay.policy.steps import Step
+from resay.prices import Price, Prices
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.scorers import ScorerConfig, registry
 from resay.strict import Strict
@@ -46,6 +48,8 @@ __all__ = [
     "Limits",
     "Params",
     "Policy",
+    "Price",
+    "Prices",
     "ProcessLimits",
     "Regenerate",
     "Sampling",
@@ -63,10 +67,6 @@ def _actions() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block, "regenerate": Regenerate}
 
 
-def _steps() -> Mapping[str, type[BaseModel]]:
-    return {name: scorer.Config for name, scorer in registry().items()}
-
-
 class Policy(Strict):
     """What to check, how, and what to do about it.
 
@@ -75,7 +75,7 @@ class Policy(Strict):
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
     sampling: Sampling = Field(default=Sampling(), description="How the model is asked again.")
-    chain: tuple[Annotated[ScorerConfig, OneOf("method", "method", _steps)], ...] = Field(
+    chain: tuple[Step, ...] = Field(
         min_length=1, strict=False, description="The methods, in the order in which they look."
     )
     threshold: Threshold = Field(
@@ -85,6 +85,11 @@ class Policy(Strict):
         default=Annotate(), description="What to do with a flagged response."
     )
     limits: Limits = Field(default=Limits(), description="What a check may take.")
+    prices: Prices = Field(
+        default_factory=Prices,
+        description="What models cost, by their names as they are asked; they go before those of"
+        " litellm's list.",
+    )
     cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
         default=MemoryCacheConfig(), description="Where samples and judges' answers are kept."
     )

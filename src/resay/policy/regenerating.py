@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from resay.one_of import OneOf
 from resay.policy.sections import Annotate, Block, Seconds
+from resay.policy.steps import Step
 from resay.retrieval import RetrieverConfig, retriever_configs
-from resay.scorers import ScorerConfig, registry
 from resay.strict import Strict
 
 __all__ = ["Regenerate"]
@@ -18,10 +18,6 @@ __all__ = ["Regenerate"]
 
 def _otherwise() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block}
-
-
-def _steps() -> Mapping[str, type[BaseModel]]:
-    return {name: scorer.Config for name, scorer in registry().items()}
 
 
 class Regenerate(Strict):
@@ -78,7 +74,7 @@ class Regenerate(Strict):
     )
     recheck: (
         Annotated[
-            tuple[Annotated[ScorerConfig, OneOf("method", "method", _steps)], ...],
+            tuple[Step, ...],
             Field(min_length=1, strict=False),
         ]
         | None

@@ -187,7 +187,7 @@ class MalformedJson(Fault):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreN(Fault):
-    """One answer, whatever `n` says; only chat completions have one."""
+    """One answer, whatever `n` says; only OpenAI's two kinds of completions have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class IgnoreLogprobs(Fault):
 class IgnoreStreamOptions(Fault):
     """A stream that says nothing of its usage, whatever was asked for.
 
-    Only streams of chat completions leave it out; those of other APIs always tell it.
+    Only streams of completions leave it out; those of other APIs always tell it.
     """
 
 

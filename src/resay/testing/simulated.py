@@ -35,7 +35,7 @@ from resay.testing.reading import writing_in
 from resay.testing.record import RequestRecord
 from resay.testing.responses_wire import ResponsesRequest
 from resay.testing.serving import Exchange
-from resay.testing.texts import TextBody, TextCompletion
+from resay.testing.texts import TextBody, TextCompletion, Written
 from resay.testing.wire import Completion
 from resay.testing.world import World
 
@@ -60,8 +60,11 @@ class SimulatedProvider(ObservedServer):
     whoever asks. The same conversation gets the same answers at all of them. Tools that a provider
     runs itself, such as a web search, are taken and not used. A response can be gone on from with
     `previous_response_id` or `conversation`, but not be retrieved.
-    At `POST /v1/completions` it says how probable the tokens of a prompt are, with `echo` and
-    `logprobs` or with vLLM's `prompt_logprobs`; it writes nothing of interest there.
+    At `POST /v1/completions` a prompt is answered like a message of the user's (with `n`,
+    `best_of`, `echo`, `logprobs`, `stream`, `stop`), and one that is a conversation, with
+    "User:" and "Assistant:" before what they say, like that conversation. It says how probable the
+    tokens of a prompt are, with `echo` and `logprobs` or with vLLM's `prompt_logprobs`. Tokens
+    that are given as numbers, and `suffix`, are taken and not understood.
 
     What it says is fixed by the seed, the conversation and how often that conversation was answered
     before; at temperature 0, and with the request parameter `seed`, it says the same each time.
@@ -241,14 +244,34 @@ class SimulatedProvider(ObservedServer):
         )
 
     async def _text(self, delivery: Delivery, request: TextBody) -> None:
-        fault = self._strike(delivery.index, "text", logprobs=request.wants_logprobs)
+        said = request.chats[0].said_by_user if len(request.chats) == 1 else []
+        task = writing_in(said) or question_in(said)
+        question = task if isinstance(task, Question) else None
+        fault = self._strike(
+            delivery.index,
+            "text" if question is None else _kind(question),
+            logprobs=request.wants_logprobs,
+            stream_options=request.stream_options is not None,
+        )
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await delivery.fail_as(fault)
+        written = [
+            Written(prompt, self._model.read(prompt), self._model.choices(chat, task, fault))
+            for prompt, chat in zip(request.prompts, request.chats, strict=True)
+        ]
         if isinstance(fault, IgnoreLogprobs):
             request = request.model_copy(update={"logprobs": None, "prompt_logprobs": None})
-        completion = TextCompletion(request, self._model.read(request.prompt), delivery.index)
-        await asyncio.sleep(await self._hold_up(fault, delivery))
-        return await delivery.send(completion.body(), completion.usage, fault)
+        if isinstance(fault, IgnoreStreamOptions):
+            request = request.model_copy(update={"stream_options": None})
+        completion = TextCompletion(request, written, delivery.index)
+        latency = await self._hold_up(fault, delivery, judging=question is not None)
+        if not request.stream:
+            await asyncio.sleep(latency)
+            return await delivery.send(completion.body(), completion.usage, fault)
+        usage = completion.usage if completion.reports_usage else None
+        return await delivery.stream(
+            completion.events(), usage, fault, first_s=self._first_token_s, whole_s=latency
+        )
 
     def _strike(
         self, index: int, kind: RequestKind, *, logprobs: bool, stream_options: bool = False

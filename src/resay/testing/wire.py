@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from resay.testing.tokens import Token
 
 __all__ = ["Choice", "Completion", "ToolCall", "error_body", "models_body"]
+
+_THREE_BYTES = "\uffff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,10 @@ class Choice:
     def size(self) -> int:
         """How many tokens it has."""
         said = [*self.tokens, *(token for call in self.tool_calls for token in call.tokens)]
-        return sum(len(token.pieces) for token in said)
+        text = "".join(token.text for token in said)
+        # A character of four bytes is cut in two, see `Token.pieces`.
+        cut = 0 if text.isascii() else sum(character > _THREE_BYTES for character in text)
+        return len(said) + cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +94,20 @@ class Completion:
         choices: The answers.
         number: Tells completions of one provider apart.
         created: When it was made, in seconds since 1970.
+        usage: What the request and the answers cost, in tokens. Nothing is cached or thought.
     """
 
     request: ChatBody
     choices: Sequence[Choice]
     number: int
     created: int = field(default_factory=lambda: int(time.time()))
+    # Looked at several times for one answer, and what takes long of a short one.
+    usage: Mapping[str, Any] = field(init=False)
 
-    @property
-    def usage(self) -> dict[str, Any]:
-        """What the request and the answers cost, in tokens. Nothing is cached or thought."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usage", self._counted())
+
+    def _counted(self) -> Mapping[str, Any]:
         prompt, completion = self.request.prompt_tokens, sum(c.size for c in self.choices)
         audio = self.request.audio_tokens
         return {

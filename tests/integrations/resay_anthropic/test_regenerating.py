@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,12 +13,10 @@ from mended_kit import (
     KNOWN,
     MODES,
     QUESTION,
-    RIGHT,
-    WORLD,
     Shelf,
+    check_mended,
     guard,
-    said_beside,
-    words_of_draft,
+    half_right,
 )
 from resay.errors import ConfigurationError
 from resay.testing import SimulatedProvider
@@ -26,13 +24,9 @@ from resay_anthropic import guard_client, verdict_of
 
 pytestmark = pytest.mark.anyio
 
+provider = pytest.fixture(half_right)
+
 Guarded = Callable[[Any], Any]
-
-
-@pytest.fixture
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=5, world=WORLD) as provider:
-        yield provider
 
 
 def asked(question: Any = QUESTION, **further: Any) -> dict[str, Any]:
@@ -41,12 +35,7 @@ def asked(question: Any = QUESTION, **further: Any) -> dict[str, Any]:
 
 
 def check(text: str, verdict: Any, told: list[Any]) -> None:
-    """See whether a text is a mended answer, and all that is told of it."""
-    assert KNOWN in text
-    assert RIGHT in text
-    assert verdict.regenerated
-    beside = said_beside([json.loads(item.to_json()) for item in told])
-    assert not [word for word in words_of_draft(verdict) if word in beside]
+    check_mended(text, verdict, [json.loads(item.to_json()) for item in told])
 
 
 def texts_in(events: list[Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -19,26 +18,22 @@ from mended_kit import (
     MODES,
     QUESTION,
     RIGHT,
-    WORLD,
     Shelf,
+    check_mended,
     guard,
+    half_right,
     said_beside,
     words_of_draft,
 )
 from resay.errors import ConfigurationError
-from resay.testing import SimulatedProvider
 from resay_litellm import HallucinationCallback, verdict_of
 
 pytestmark = pytest.mark.anyio
 
+provider = pytest.fixture(half_right)
+
 RESPOND = {"model": "chat", "input": QUESTION}
 CLAUDE = {**ask(QUESTION), "model": "claude", "max_tokens": 300}
-
-
-@pytest.fixture
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=5, world=WORLD) as provider:
-        yield provider
 
 
 def as_json(piece: Any) -> Any:
@@ -46,12 +41,7 @@ def as_json(piece: Any) -> Any:
 
 
 def check(text: str, verdict: Any, told: list[Any]) -> None:
-    """See whether a text is a mended answer, and all that is told of it."""
-    assert KNOWN in text
-    assert RIGHT in text
-    assert verdict.regenerated
-    beside = said_beside([as_json(piece) for piece in told])
-    assert not [word for word in words_of_draft(verdict) if word in beside]
+    check_mended(text, verdict, [as_json(piece) for piece in told])
 
 
 async def given(guardrail: Any, response: Any, body: dict[str, Any]) -> Any:

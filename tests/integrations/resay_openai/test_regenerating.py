@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -15,25 +14,19 @@ from mended_kit import (
     MODES,
     QUESTION,
     RIGHT,
-    WORLD,
     Shelf,
+    check_mended,
     guard,
-    said_beside,
-    words_of_draft,
+    half_right,
 )
 from resay.errors import ConfigurationError
-from resay.testing import SimulatedProvider
 from resay_openai import guard_client, guard_http_client, verdict_of
 
 pytestmark = pytest.mark.anyio
 
+provider = pytest.fixture(half_right)
+
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
-
-
-@pytest.fixture
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=5, world=WORLD) as provider:
-        yield provider
 
 
 def chat(client: Any, question: Any = QUESTION, **kwargs: Any) -> Any:
@@ -51,13 +44,9 @@ def as_json(items: Any) -> Any:
 
 
 def check(text: str, verdict: Any, told: Any) -> None:
-    """See whether a text is a mended answer, and all that is told of it."""
-    assert KNOWN in text
-    assert RIGHT in text
-    assert verdict.regenerated
+    """See whether a text is a mended answer whose sentences the verdict knows."""
+    check_mended(text, verdict, told)
     assert "".join(s.text for s in verdict.sentences).replace(" ", "") == text.replace(" ", "")
-    beside = said_beside(told)
-    assert not [word for word in words_of_draft(verdict) if word in beside]
 
 
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])

@@ -1,0 +1,191 @@
+"""What models cost: as the policy says, or else litellm's price list."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from resay.strict import Strict
+from resay.usage import Usage
+
+__all__ = ["Price", "Prices"]
+
+_MILLION = 1_000_000
+# litellm's own copy of its list, as of its release.
+_FILE = "model_prices_and_context_window_backup.json"
+_INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
+_LONG = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
+_DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
+
+
+class Price(Strict):
+    """What one model costs."""
+
+    input: float = Field(ge=0, description="Dollars for a million tokens that are read.")
+    output: float = Field(ge=0, description="Dollars for a million tokens that are written.")
+
+
+_Listed = Mapping[Annotated[str, Field(min_length=1)], Price]
+
+
+class Prices(Mapping[str, Price]):
+    """What models cost, by their names as they are asked.
+
+    A name with a date behind it (`-2025-04-14` or `-20250414`) that is not listed costs what the
+    name without the date does. All other names have to be the same.
+
+    Args:
+        listed: The prices that go before those of litellm's list.
+    """
+
+    __slots__ = ("_listed",)
+
+    def __init__(self, listed: Mapping[str, Price] | None = None) -> None:
+        self._listed = dict(listed or {})
+
+    def __getitem__(self, model: str) -> Price:
+        return self._listed[model]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def __repr__(self) -> str:
+        return f"Prices({self._listed!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        del source
+        listed = handler.generate_schema(_Listed)
+        plain = core_schema.plain_serializer_function_ser_schema(_plain)
+        return core_schema.no_info_after_validator_function(cls, listed, serialization=plain)
+
+    def cost_usd(self, model: str | None, usage: Usage) -> float | None:
+        """Return what calls of a model cost.
+
+        It is an upper bound where some of the tokens were cheaper: those that a provider had in its
+        cache. litellm's list counts where it is installed, with what prompts of more than so many
+        tokens cost beyond that; litellm is not imported. Its file, of some three megabytes, is read
+        once.
+
+        Args:
+            model: Who was asked; None where that is not known.
+            usage: The calls, or one of them.
+
+        Returns:
+            US dollars; None where the price is not known, or where no tokens were counted.
+        """
+        listed = self._listed_cost(model, usage)
+        return _litellm_cost(model, usage) if listed is None else listed
+
+    def priced(self, model: str | None, usage: Usage) -> Usage:
+        """Return a usage with its cost.
+
+        Args:
+            model: Who was asked; None where that is not known.
+            usage: The calls. A cost that it has already is replaced only by a listed price.
+        """
+        cost = self._listed_cost(model, usage)
+        if cost is None and usage.cost_usd is None:
+            cost = _litellm_cost(model, usage)
+        return usage if cost is None else replace(usage, cost_usd=cost)
+
+    def _listed_cost(self, model: str | None, usage: Usage) -> float | None:
+        price = next((self._listed[n] for n in _names(model) if n in self._listed), None)
+        if price is None:
+            return None
+        return _Rate(price.input / _MILLION, price.output / _MILLION).cost(usage)
+
+
+def _plain(prices: Prices) -> dict[str, dict[str, float]]:
+    return {model: price.model_dump() for model, price in prices.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """Dollars for a token, for prompts of more than so many tokens."""
+
+    read: float
+    written: float
+    above: int = 0
+
+    def cost(self, usage: Usage) -> float | None:
+        free = not (self.read or self.written)
+        # Whoever was asked did not count.
+        if usage.calls and not usage.tokens and not free:
+            return None
+        return usage.prompt_tokens * self.read + usage.completion_tokens * self.written
+
+
+def _names(model: str | None) -> list[str]:
+    """Return the names under which a model may be listed, the likeliest first."""
+    if model is None:
+        return []
+    dated = _DATED.fullmatch(model)
+    return [model, dated[1]] if dated else [model]
+
+
+def _litellm_cost(model: str | None, usage: Usage) -> float | None:
+    rates = next((_litellm_rates()[n] for n in _names(model) if n in _litellm_rates()), ())
+    fitting = [rate for rate in rates if rate.above == 0 or usage.prompt_tokens > rate.above]
+    return fitting[-1].cost(usage) if fitting else None
+
+
+@cache
+def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
+    read = {name: _rates(entry) for name, entry in _litellm_entries().items()}
+    return {name: rates for name, rates in read.items() if rates}
+
+
+def _litellm_entries() -> Mapping[str, object]:
+    try:
+        spec = find_spec("litellm")
+    # Somebody's stand-in for it.
+    except (ImportError, ValueError):
+        return {}
+    folders = (spec.submodule_search_locations if spec else None) or []
+    for folder in folders:
+        try:
+            content: object = json.loads((Path(folder) / _FILE).read_bytes())
+        # There may be none in other versions, or another one.
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(content, dict):
+            return cast("Mapping[str, object]", content)
+    return {}
+
+
+def _rates(entry: object) -> tuple[_Rate, ...]:
+    """Return what an entry of litellm's list says; what it calls free is not known to be."""
+    if not isinstance(entry, Mapping):
+        return ()
+    known = cast("Mapping[str, object]", entry)
+    usual = _rate(known, "", 0)
+    if usual is None or not (usual.read or usual.written):
+        return ()
+    bounds = sorted(int(long[1]) for name in known if (long := _LONG.fullmatch(name)))
+    dearer = [_rate(known, f"_above_{bound}k_tokens", bound * 1000) for bound in bounds]
+    return (usual, *(rate for rate in dearer if rate is not None))
+
+
+def _rate(known: Mapping[str, object], suffix: str, above: int) -> _Rate | None:
+    read, written = (_price(known.get(f"{name}{suffix}")) for name in (_INPUT, _OUTPUT))
+    return None if read is None or written is None else _Rate(read, written, above)
+
+
+def _price(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
