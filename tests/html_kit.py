@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 __all__ = ["Element", "parsed"]
 
-_VOID = {"meta"}
+_VOID = {"input", "link", "meta"}
 
 
 @dataclass

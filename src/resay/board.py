@@ -31,6 +31,7 @@ class Entry:
         step: The step whose comparisons the score rests on.
         columns: What each sample said about it.
         contradiction: What a method found that contradicts it.
+        scores: What each method said, in the order in which they looked.
     """
 
     score: float | None = None
@@ -39,6 +40,7 @@ class Entry:
     step: Step | None = None
     columns: tuple[float | None, ...] = ()
     contradiction: Contradiction | None = None
+    scores: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def against(self) -> frozenset[int] | None:
@@ -87,7 +89,9 @@ class Board:
         """
         entries = [Entry() for _ in passage.sentences]
         for i, sentence in kept.items():
-            entries[i] = Entry(sentence.score, sentence.by, sentence.why)
+            entries[i] = Entry(
+                sentence.score, sentence.by, sentence.why, scores=dict(sentence.scores)
+            )
         board = cls(passage, entries, kept=frozenset(kept))
         board.score = mean_score(board.scores)
         return board
@@ -162,10 +166,14 @@ class Board:
 
 def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     score = scores.sentences[place]
-    if score is None or (step.corrects and score == before.score):
+    if score is None:
         return before
+    said = {**before.scores, step.name: score}
+    if step.corrects and score == before.score:
+        return replace(before, scores=said)
     why = scores.why[place] if scores.why else None
     if not step.corrects:
-        return Entry(score, step.name, why, step, tuple(c[place] for c in scores.columns))
+        columns = tuple(column[place] for column in scores.columns)
+        return Entry(score, step.name, why, step, columns, scores=said)
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
-    return replace(before, score=score, by=step.name, why=reasons or None)
+    return replace(before, score=score, by=step.name, why=reasons or None, scores=said)

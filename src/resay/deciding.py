@@ -137,6 +137,7 @@ class Deciding:
                 entry.by,
                 entry.why,
                 _contradiction(entry, sentence.text, found) if flagged else None,
+                scores=entry.scores,
             )
             for sentence, entry, flagged in zip(
                 board.passage.sentences, board.entries, flags, strict=True

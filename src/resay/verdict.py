@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from statistics import fmean
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from resay.decision import Decision
 from resay.errors import ConfigurationError
 from resay.regeneration import Attempt, Edit, Regeneration
 from resay.usage import Usage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "Attempt",
@@ -149,6 +153,8 @@ class SentenceVerdict:
         contradicted_by: For a flagged sentence, what a sample says instead.
         citations: The ids of the documents that support it; only of a sentence that was written
             from documents.
+        scores: What each method said of it, each in [0, 1], in the order in which they looked; of a
+            method that the chain has twice, what it said last.
     """
 
     text: str
@@ -160,6 +166,7 @@ class SentenceVerdict:
     why: str | None = None
     contradicted_by: Contradiction | None = None
     citations: tuple[str, ...] = ()
+    scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,14 +320,21 @@ class Verdict:
         Raises:
             ConfigurationError: It is not a verdict.
         """
-        from pydantic import TypeAdapter, ValidationError
+        from pydantic import ValidationError
 
         try:
-            return TypeAdapter(cls).validate_python(data)
+            return _adapter().validate_python(data)
         except ValidationError as error:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
         # Outside of the handler, whose exception holds the words of the response.
         raise ConfigurationError(f"this is no verdict; look at {', '.join(places)}")
+
+
+@cache
+def _adapter() -> TypeAdapter[Verdict]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Verdict)
 
 
 def _listed(value: Any) -> Any:

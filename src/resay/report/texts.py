@@ -21,4 +21,5 @@ def cost(usage: Usage) -> str:
     """Return what calls cost, in words."""
     price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
-    return f"{usage.calls} calls{cancelled}, {usage.tokens:,} tokens, {price}"
+    calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
+    return f"{calls}{cancelled}, {usage.tokens:,} tokens, {price}"

@@ -34,8 +34,15 @@ def summary_of(sentence: SentenceVerdict) -> str:
     """Return in a few words what is known of a sentence."""
     if sentence.score is None:
         return "no score"
-    by = f" by {sentence.by}" if sentence.by else ""
-    return f"score {score_text(sentence.score)}{by}{', flagged' if sentence.flagged else ''}"
+    return f"score {methods_of(sentence)}{', flagged' if sentence.flagged else ''}"
+
+
+def methods_of(sentence: SentenceVerdict) -> str:
+    """Return what each method said of a sentence, and whose score counts."""
+    if len(sentence.scores) < 2:
+        return score_text(sentence.score) + (f" by {sentence.by}" if sentence.by else "")
+    said = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
+    return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
 
 
 def legend() -> Html:

@@ -10,7 +10,7 @@ from resay.report.texts import clean
 
 __all__ = ["Html", "joined", "link", "tag", "words"]
 
-_VOID = frozenset({"br", "meta"})
+_VOID = frozenset({"br", "input", "link", "meta"})
 _NEWLINE = re.compile(r"\r\n?")
 # JSON can hold halves of a character, which no file can.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resay.report.html.answer import citation_marks, kept
-from resay.report.html.figures import chip, definition, meter, scrolling
+from resay.report.html.figures import chip, definition, meter, score_text, scrolling
 from resay.report.html.markup import Html, tag
 from resay.verdict import SentenceVerdict, Verdict
 
@@ -52,7 +52,7 @@ def _card(sentence: SentenceVerdict, name: str) -> Html:
         other = tag("span", said.text, dir="auto")
         sides.append(definition(f"{said.source.capitalize()} {said.index + 1} says", other))
     why = tag("p", sentence.why, class_="why", dir="auto") if sentence.why else None
-    by = tag("span", f"by {sentence.by}", class_="by") if sentence.by else None
+    by = tag("span", f"by {_methods(sentence)}", class_="by") if sentence.by else None
     head = tag("p", chip(sentence.score, flagged=True), " ", meter(sentence.score), " ", by)
     return tag("li", head, tag("dl", *sides, class_="pair"), why, id=name, class_="card")
 
@@ -68,11 +68,17 @@ def _row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
         "tr",
         tag("th", f"{sentence.start}–{sentence.end}", scope="row", class_="number"),
         tag("td", chip(sentence.score, flagged=sentence.flagged)),
-        tag("td", sentence.by or "none"),
+        tag("td", _methods(sentence)),
         *of_words,
         tag("td", citation_marks(verdict, sentence.citations, key) or _names(sentence.citations)),
         id=name,
     )
+
+
+def _methods(sentence: SentenceVerdict) -> str:
+    if len(sentence.scores) < 2:
+        return sentence.by or "none"
+    return ", ".join(f"{name} {score_text(said)}" for name, said in sentence.scores.items())
 
 
 def _names(citations: Sequence[str]) -> str:
