@@ -31,6 +31,7 @@ demo: $(VENV)/.demo
 	$(BIN)/resay demo
 
 test: $(VENV)/.dev
+	@.ci/servers
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The newest row has no constraints: it is there to learn what came out since.

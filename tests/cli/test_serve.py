@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -24,14 +26,15 @@ BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block
 class Process:
     """`resay serve`, with what it says."""
 
-    def __init__(self, policy: Path, upstream: str) -> None:
-        words = ["serve", "--policy", str(policy), "--upstream", upstream, "--port", "0"]
+    def __init__(self, policy: Path, upstream: str, *words: str) -> None:
+        words = ("serve", "--policy", str(policy), "--upstream", upstream, "--port", "0", *words)
         code = "from resay.cli import main; main()"
         self.running = subprocess.Popen(
             [sys.executable, "-c", code, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=policy.parent,
         )
         assert self.running.stdout is not None
         assert self.running.stderr is not None
@@ -41,7 +44,7 @@ class Process:
         )
         assert said
         self.url = said[1]
-        self.wait_for("Application startup complete")
+        self.folder = policy.parent
 
     def wait_for(self, words: str) -> str:
         for line in self._log:
@@ -61,12 +64,20 @@ def policy(tmp_path: Path) -> Path:
     return path
 
 
+@contextmanager
+def stopped(process: Process) -> Iterator[Process]:
+    """Stop a process in the end, whatever happens to it before."""
+    with process.running:
+        try:
+            yield process
+        finally:
+            process.running.terminate()
+
+
 @pytest.fixture
 def process(policy: Path, simulated: SimulatedProvider) -> Iterator[Process]:
-    process = Process(policy, simulated.base_url)
-    with process.running:
+    with stopped(Process(policy, simulated.base_url)) as process:
         yield process
-        process.running.kill()
 
 
 def test_it_serves_until_what_was_begun_is_ended(
@@ -79,11 +90,35 @@ def test_it_serves_until_what_was_begun_is_ended(
         simulated.wait_calls(1)
         process.running.send_signal(signal.SIGTERM)
         process.wait_for("Shutting down")
-        with pytest.raises(httpx.ConnectError):
+        with pytest.raises(httpx.TransportError):
             httpx.get(f"{process.url}/readyz")
         simulated.release()
         assert asked.result() == "annotate"
     assert process.running.wait(20) in (0, -signal.SIGTERM)
+    assert journaled(process.folder) == 1
+
+
+def journaled(folder: Path) -> int:
+    """Return how many entries the journal has that is there by default."""
+    with closing(sqlite3.connect(folder / "resay-journal.db")) as journal:
+        return journal.execute("SELECT count(*) FROM resay_journal_entries").fetchone()[0]
+
+
+def test_no_journal_is_kept_where_none_is_wanted(
+    policy: Path, simulated: SimulatedProvider
+) -> None:
+    process = Process(policy, simulated.base_url, "--journal", "none")
+    with stopped(process):
+        assert process.action() == "annotate"
+    assert sorted(file.name for file in policy.parent.iterdir()) == ["policy.yaml"]
+
+
+def test_the_journal_is_where_it_is_told_to_be(policy: Path, simulated: SimulatedProvider) -> None:
+    process = Process(policy, simulated.base_url, "--journal", "sqlite:///elsewhere.db")
+    with stopped(process):
+        assert process.action() == "annotate"
+    assert (policy.parent / "elsewhere.db").exists()
+    assert not (policy.parent / "resay-journal.db").exists()
 
 
 def test_sighup_has_the_policies_read_again(process: Process, policy: Path) -> None:

@@ -3,18 +3,31 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from resay.gateway import GatewayConfig, GatewayLimits
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gateway.md").read_text()
 
 
-def test_the_gateway_file_of_the_page_is_valid(tmp_path: Path) -> None:
-    (text,) = re.findall(r"^```yml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    file = tmp_path / "gateway.yaml"
-    file.write_text(text)
-    config = GatewayConfig.load(file)
+def test_the_gateway_files_of_the_page_are_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("RESAY_OPERATOR_KEY", "an-operators-key")
+    whole, models = re.findall(r"^```yml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    config = loaded(tmp_path, whole)
     assert config.keys[0].name == "search-team"
     assert config.limits == GatewayLimits()
+    assert config.journal is not None
+    assert config.journal.content == "none"
+    assert sorted(loaded(tmp_path, models).models) == ["cheap", "claude", "local"]
+
+
+def loaded(folder: Path, text: str) -> GatewayConfig:
+    file = folder / "gateway.yaml"
+    file.write_text(text)
+    return GatewayConfig.load(file)
 
 
 def test_the_page_names_all_limits() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -325,9 +326,13 @@ def test_errors_say_which_request_it_was(served: Served) -> None:
 def test_observers_are_told_of_each_answer_once(served: Served) -> None:
     served.post(headers={"x-request-id": "mine"})
     (seen,) = served.seen(1)
-    assert (seen.request_id, seen.path, seen.model) == ("mine", "/chat/completions", "simulated")
+    assert (seen.request_id, seen.api, seen.model) == ("mine", "chat", "simulated")
     assert (seen.status, seen.action, seen.complete) == (200, "annotate", True)
     assert seen.request == CHAT
+    assert seen.question == CHAT["messages"][0]["content"]
+    assert seen.verdict is not None
+    assert seen.verdict.flagged
+    assert (seen.usage.calls, seen.check_usage.calls) == (1, seen.verdict.usage.calls)
     assert "Sydney" not in repr(seen)
 
 
@@ -402,3 +407,50 @@ def test_an_answer_that_takes_too_long_is_an_error_of_the_api(
     assert response.status_code == 504
     assert response.json()["error"]["code"] == "deadline_exceeded"
     simulated.wait_idle()
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
+def test_a_stream_whose_answer_is_withheld_ends_as_streams_do(
+    gateways: Gateways, path: str, mode: str
+) -> None:
+    prompt = {"prompt": MESSAGES[0]["content"], "max_tokens": 300}
+    body = {**(CHAT if path.startswith("/v1/chat") else {"model": "simulated", **prompt})}
+    served = gateways.start(f"{BLOCK}stream: {mode}\n")
+    text = served.post(path, json={**body, "stream": True}).text
+    assert '"action":"block"' in text.replace(" ", "")
+    assert text.count("data: [DONE]") == 1
+    assert text.endswith("data: [DONE]\n\n")
+
+
+def test_the_log_names_the_request_and_the_model(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="resay"):
+        served.post(headers={"x-request-id": "mine"})
+        served.seen(1)
+    (record,) = [vars(record) for record in caplog.records if record.name == "resay"]
+    assert (record["request_id"], record["model"]) == ("mine", "simulated")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_cannot_be_read_is_refused_where_errors_are_to_block(
+    gateways: Gateways, simulated: SimulatedProvider, path: str
+) -> None:
+    served = gateways.start(POLICY + "on_error: block\n")
+    simulated.set_faults(MalformedJson())
+    refused = served.post(path)
+    assert refused.status_code == 502
+    assert "answer_unreadable" in refused.text or path == "/v1/messages"
+    assert "Sydney" not in refused.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_cannot_be_read_of_a_stream_is_withheld_too(
+    gateways: Gateways, simulated: SimulatedProvider, path: str
+) -> None:
+    served = gateways.start(POLICY + "on_error: block\n")
+    simulated.set_faults(MalformedJson())
+    text = served.post(path, json={**ASKED[path], "stream": True}).text
+    assert '"action":"block"' in text.replace(" ", "")
+    assert "Sydney" not in text

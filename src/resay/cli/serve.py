@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-import logging
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from resay.gateway import GatewayConfig
+
 __all__ = ["serve"]
+
+JOURNAL = "sqlite:///resay-journal.db"
+_NONE = "none"
+
+
+class _Format(Enum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class _Level(Enum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 def serve(
@@ -23,20 +41,52 @@ def serve(
     config: Annotated[
         Path | None, typer.Option(help="A gateway file: keys, limits, more policies.")
     ] = None,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            help="Where verdicts are written down, without any words: sqlite:///FILE,"
+            f" postgresql://…, or none. By default the gateway file's, or {JOURNAL}.",
+            show_default=False,
+        ),
+    ] = None,
+    log_format: Annotated[
+        _Format, typer.Option(help="What log lines look like: text, or one JSON object each.")
+    ] = _Format.TEXT,
+    log_level: Annotated[_Level, typer.Option(help="From which level on.")] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8100,
 ) -> None:
     """Guard what any client asks of an upstream: OpenAI's and Anthropic's APIs, behind one URL."""
     from resay.gateway import Gateway, GatewayConfig, check_exposure, listener
     from resay.gateway import serve as serve_gateway
+    from resay.gateway.logs import configure
 
-    told = GatewayConfig.load(config, upstream=upstream, policy=policy)
+    told = GatewayConfig.load(config, upstream=upstream, policy=policy, journal=_url(journal))
+    told = _with_journal(told, journal)
     check_exposure(told, host)
     gateway = Gateway(told)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    # Its lines have whole URLs, and some clients put their key there.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    configure(log_format.value, log_level.value)
     with listener(host, port) as listening:
-        where = listening.getsockname()[1]
-        typer.echo(f"serving on http://{host}:{where}/v1")
-        serve_gateway(gateway, told.limits, listening)
+        url = f"http://{host}:{listening.getsockname()[1]}"
+
+        def say() -> None:
+            typer.echo(f"serving on {url}/v1")
+            if told.journal is not None:
+                typer.echo(f"what is found is shown on {url}/ui")
+
+        serve_gateway(gateway, told.limits, listening, say)
+
+
+def _url(journal: str | None) -> str | None:
+    return None if journal == _NONE else journal
+
+
+def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
+    """Have verdicts written down, unless it was said where, or nowhere."""
+    from resay.journal import JournalConfig
+
+    if journal == _NONE:
+        return told.model_copy(update={"journal": None})
+    if "journal" in told.model_fields_set:
+        return told
+    return told.model_copy(update={"journal": JournalConfig(url=JOURNAL)})

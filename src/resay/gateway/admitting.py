@@ -47,6 +47,15 @@ class Admission:
         """How many wait."""
         return self._waiting
 
+    def check(self) -> None:
+        """See whether there is room for one that would come now.
+
+        Raises:
+            OverloadedError: Too many wait already.
+        """
+        if not self._room.value and self._waiting >= self._limits.queue:
+            raise self._overloaded()
+
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
         """Have a place for as long as this is entered.
@@ -65,8 +74,7 @@ class Admission:
             return self._room.acquire_nowait()
         except anyio.WouldBlock:
             pass
-        if self._waiting >= self._limits.queue:
-            raise self._overloaded()
+        self.check()
         self._waiting += 1
         try:
             with anyio.move_on_after(self._limits.queue_s):

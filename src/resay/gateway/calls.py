@@ -9,10 +9,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Api
+from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api
 from resay.gateway.refusing import Dialect, RefusedError
 
-__all__ = ["PREFIX", "Call", "Headers", "credential", "read_call"]
+__all__ = [
+    "CHECK",
+    "LITELLM_GUARDRAIL",
+    "OWN",
+    "PREFIX",
+    "Call",
+    "Headers",
+    "credential",
+    "plain_path",
+    "read_call",
+]
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -20,11 +30,14 @@ PREFIX = "/v1"
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
 
 _APIS: Mapping[str, Api] = {
-    PREFIX + api.path: api for api in (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
+    PREFIX + api.path: api for api in (CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, MESSAGES)
 }
+CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
+OWN = frozenset({CHECK, LITELLM_GUARDRAIL})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
 _BEARER = "bearer "
+_DECODINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,8 @@ class Call:
         query: The query, without its question mark.
         headers: The headers, names in lower case.
         dialect: Whose errors the client understands.
-        api: What is spoken, where it is guarded; None where it is passed on.
+        api: What is spoken, where it is guarded.
+        own: The path, where the gateway itself answers. What is neither is passed on.
     """
 
     request_id: str
@@ -48,6 +62,7 @@ class Call:
     headers: Headers = field(repr=False)
     dialect: Dialect
     api: Api | None
+    own: str | None = None
 
     def header(self, name: bytes) -> str | None:
         """Return a header's value; None where there is none."""
@@ -55,10 +70,21 @@ class Call:
         value = next(found, None)
         return None if value is None else value.decode("latin-1")
 
+    def _once(self, name: bytes) -> str | None:
+        # A proxy may have added its own to what the client said.
+        if sum(key == name for key, _ in self.headers) > 1:
+            message = f"the header {name.decode()} is there more than once"
+            raise RefusedError(400, "repeated_header", message)
+        return self.header(name)
+
     @property
     def policy(self) -> str | None:
-        """The name of the policy that the client wants; None for the default."""
-        return self.header(POLICY)
+        """The name of the policy that the client wants; None for the default.
+
+        Raises:
+            RefusedError: It wants several.
+        """
+        return self._once(POLICY)
 
     @property
     def tenant(self) -> str | None:
@@ -67,7 +93,7 @@ class Call:
         Raises:
             RefusedError: It cannot be read.
         """
-        tenant = self.header(TENANT)
+        tenant = self._once(TENANT)
         if tenant is not None and not _SANE_TENANT.fullmatch(tenant):
             raise RefusedError(
                 400,
@@ -81,23 +107,32 @@ def read_call(scope: Mapping[str, Any]) -> Call:
     """Return the request in an ASGI scope."""
     headers: Headers = list(scope["headers"])
     path: bytes = scope.get("raw_path") or scope["path"].encode()
-    decoded = _plain(unquote(path.decode("latin-1")))
+    decoded = plain_path(path)
+    # What is sent on is sent in capitals.
+    method = scope["method"].upper()
     names = {name for name, _ in headers}
     anthropic = decoded.startswith(PREFIX + MESSAGES.path) or b"anthropic-version" in names
+    posted = method == "POST"
     return Call(
         _request_id(headers),
-        scope["method"],
+        method,
         path,
         scope["query_string"],
         headers,
         "anthropic" if anthropic else "openai",
-        _APIS.get(decoded) if scope["method"] == "POST" else None,
+        _APIS.get(decoded) if posted else None,
+        decoded if posted and decoded in OWN else None,
     )
 
 
-def _plain(path: str) -> str:
-    """Return a path as the more forgiving upstreams read it."""
-    return re.sub(r"/+", "/", path).rstrip("/").lower()
+def plain_path(path: bytes) -> str:
+    """Return a path as the most forgiving upstreams read it."""
+    decoded = path.decode("latin-1")
+    for _ in range(_DECODINGS):
+        decoded = unquote(decoded)
+    # Some take what follows a semicolon for parameters.
+    known = re.sub(r";[^/]*", "", decoded.partition("#")[0])
+    return re.sub(r"/+", "/", known).strip().rstrip("/").lower()
 
 
 def _request_id(headers: Headers) -> str:

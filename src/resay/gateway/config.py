@@ -11,6 +11,8 @@ import httpx
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from resay.errors import PolicyError
+from resay.gateway.models import ModelConfig, ModelName
+from resay.journal.config import SQLITE, JournalConfig
 from resay.policy.document import Document, copy_mapping
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_yaml
@@ -116,7 +118,13 @@ class GatewayConfig(Strict):
     """What a gateway is told."""
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
-    upstream: UpstreamConfig = Field(description="Who answers.")
+    upstream: UpstreamConfig | None = Field(
+        default=None, description="Who answers; null = nobody but the `models`."
+    )
+    models: Mapping[ModelName, ModelConfig] = Field(
+        default_factory=dict[str, ModelConfig],
+        description="Models that are asked through litellm, by the names that clients give them.",
+    )
     policies: Mapping[_Name, str] = Field(
         default_factory=dict[str, str],
         description="Policy files by name. Without one named `default`, that is the policy that"
@@ -127,6 +135,15 @@ class GatewayConfig(Strict):
         strict=False,
         description="The keys that clients may come with; empty = clients come with the"
         " provider's, which is passed on.",
+    )
+    operator_key: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="The key to see /ui and /metrics with; null = they are shown on this machine"
+        " only, and not at all where clients have `keys`.",
+    )
+    journal: JournalConfig | None = Field(
+        default=None, description="Where verdicts are written down; null = nowhere."
     )
     limits: GatewayLimits = Field(default=GatewayLimits(), description="What clients may take.")
     overload: Literal["refuse", "unguarded"] = Field(
@@ -148,6 +165,12 @@ class GatewayConfig(Strict):
             raise ValueError("two of the `keys` have the same name; give each one of its own")
         return self
 
+    @model_validator(mode="after")
+    def _must_have_somebody_answer(self) -> GatewayConfig:
+        if self.upstream is None and not self.models:
+            raise ValueError("nobody answers; give an `upstream`, or `models`")
+        return self
+
     @classmethod
     def load(
         cls,
@@ -155,6 +178,7 @@ class GatewayConfig(Strict):
         *,
         upstream: str | None = None,
         policy: str | os.PathLike[str] | None = None,
+        journal: str | None = None,
     ) -> GatewayConfig:
         """Read a gateway's file.
 
@@ -163,6 +187,7 @@ class GatewayConfig(Strict):
                 `${NAME}` in it stands for an environment variable.
             upstream: The base URL of who answers, in place of the file's.
             policy: The default policy's file, in place of the one the file names.
+            journal: The journal's address, in place of the file's.
 
         Raises:
             PolicyError: The file cannot be read or is not valid; every problem is in it, with its
@@ -177,7 +202,9 @@ class GatewayConfig(Strict):
             _put(data, "upstream", "url", upstream)
         if policy is not None:
             _put(data, "policies", DEFAULT_POLICY, os.fspath(policy))
-        if "upstream" not in data:
+        if journal is not None:
+            _put(data, "journal", "url", journal)
+        if "upstream" not in data and not data.get("models"):
             raise PolicyError([f"{source}: upstream: required, but missing; pass --upstream URL"])
         return cls._of_document(document, source)
 
@@ -222,12 +249,17 @@ def _read(path: Path, source: str) -> Document:
 
 
 def _place(data: dict[str, Any], folder: Path) -> None:
-    """Name policy files as they are to be opened."""
+    """Name files as they are to be opened."""
     policies = data.get("policies")
     if isinstance(policies, dict):
         for name, file in list(policies.items()):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - plain data
             if isinstance(file, str):
                 policies[name] = str(folder / file)
+    journal = data.get("journal")
+    if isinstance(journal, dict):
+        url: object = journal.get("url")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - plain data
+        if isinstance(url, str) and url.startswith(SQLITE) and not url.startswith(f"{SQLITE}~"):
+            journal["url"] = SQLITE + str(folder / url.removeprefix(SQLITE))
 
 
 def _put(data: dict[str, Any], section: str, name: str, value: str) -> None:

@@ -4,42 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
+from resay.dashboard import routes as dashboard
 from resay.errors import MissingDependencyError
-from resay.gateway.admitting import Admission, OverloadedError
-from resay.gateway.calls import PREFIX, Call, Headers, credential, read_call
+from resay.gateway.admitting import Admission
 from resay.gateway.config import GatewayConfig
-from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, read_body
-from resay.gateway.incoming import GoneError, Incoming, unless_gone
-from resay.gateway.keys import Keyring
-from resay.gateway.observing import Observation, Observer, notify
-from resay.gateway.outgoing import Outgoing
+from resay.gateway.handling import Handling
+from resay.gateway.litellm_upstream import LiteLLMUpstream
+from resay.gateway.logs import log_request
+from resay.gateway.metrics import Metrics, Readings
+from resay.gateway.observing import Observer
+from resay.gateway.openapi import document
+from resay.gateway.operators import ForOperators
 from resay.gateway.policies import Policies
-from resay.gateway.refusing import RefusedError
-from resay.gateway.upstream import UpstreamClient, given_headers
+from resay.gateway.routing import Routing
+from resay.gateway.upstream import UpstreamClient
+from resay.gateway.watching import Watch
+from resay.journal import open_journal
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
 __all__ = ["Gateway"]
 
-logger = logging.getLogger("resay.gateway")
-
-_JSON: Headers = [(b"content-type", b"application/json")]
-_LENGTH = re.compile(r"[0-9]{1,18}")
-_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
-
 
 class Gateway:
-    """Guards what clients ask of one upstream.
+    """Guards what clients ask of one upstream, and of models that are asked through litellm.
 
     Args:
         config: What it is told.
@@ -47,6 +44,7 @@ class Gateway:
 
     Raises:
         ConfigurationError: A variable that is to hold a client's key holds none.
+        MissingDependencyError: The extra `server` is not installed, or that of the journal.
 
     Attributes:
         draining: Whether it is to stop, so that nobody should send it anything new.
@@ -54,12 +52,25 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig, *, on_verdict: Observer | None = None) -> None:
         self._config = config
-        self._keys = Keyring(config.keys)
         self._policies = Policies(config)
         self._admission = Admission(config.limits)
-        self._observer = on_verdict
-        self._opened: UpstreamClient | None = None
+        self._models = _models(config)
+        self._journal = open_journal(config.journal) if config.journal else None
+        self._metrics = Metrics(self._readings())
+        told = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
+        watch = Watch(told, self._journal, self._metrics)
+        self._handling = Handling(config, self._policies, self._admission, watch)
         self.draining = False
+
+    def _readings(self) -> Readings:
+        admission, policies, journal = self._admission, self._policies, self._journal
+        return Readings(
+            guarded=lambda: admission.inside,
+            waiting=lambda: admission.waiting,
+            journal_lost=None if journal is None else lambda: journal.lost,
+            reload_succeeded=lambda: policies.succeeded,
+            reloaded_at=lambda: policies.reloaded_at,
+        )
 
     @property
     def policies(self) -> Policies:
@@ -74,7 +85,7 @@ class Gateway:
     @property
     def ready(self) -> bool:
         """Whether requests may be sent."""
-        return self._opened is not None and not self.draining
+        return self._handling.open and not self.draining
 
     def app(self, routes: Sequence[BaseRoute] = ()) -> Starlette:
         """Return the application.
@@ -90,203 +101,97 @@ class Gateway:
             from starlette.routing import Route
         except ImportError as error:
             raise MissingDependencyError("starlette", "server", "the gateway") from error
+        described = json.dumps(document(self._config)).encode()
         own = [
-            Route("/healthz", _Told(lambda: (200, {"status": "ok"})), methods=["GET"]),
+            Route("/healthz", _Told(lambda: (200, _OK)), methods=["GET"]),
             Route("/readyz", _Told(self._readiness), methods=["GET"]),
-            Route("/{path:path}", self),
+            Route("/openapi.json", _Told(lambda: (200, described)), methods=["GET"]),
+            *self._shown(),
+            Route("/{path:path}", self._handling),
         ]
         return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
+
+    def _shown(self) -> list[BaseRoute]:
+        """Return the routes of what only operators see."""
+        from starlette.routing import Route, Router
+
+        shown = [] if self._journal is None else dashboard(self._journal)
+        router = Router([*shown, Route("/metrics", self._counted)])
+        app = ForOperators(router, self._config)
+        return [Route(path, app) for path in ("/metrics", "/ui", "/ui/{rest:path}")]
+
+    async def _counted(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        accept = request.headers.get("accept")
+        content, kind = await asyncio.to_thread(self._metrics.render, accept)
+        return Response(content, headers={"content-type": kind, "cache-control": "no-store"})
 
     @asynccontextmanager
     async def _lifespan(self, app: object) -> AsyncGenerator[None]:
         del app
-        if not self._policies.loaded:
-            await self._policies.load()
-        client = UpstreamClient(self._config)
+        await self.prepare()
+        upstream = self._config.upstream
+        known = None if upstream is None else UpstreamClient(self._config, upstream)
+        routing = Routing(known, self._models)
         following = asyncio.ensure_future(self._policies.follow(self._config.reload_s))
-        self._opened = client
+        self._handling.begin(routing)
         try:
             yield
         finally:
-            self._opened = None
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
-            await client.aclose()
+            await self._handling.end()
+            await routing.aclose()
+            if self._journal is not None:
+                await self._journal.aclose()
 
-    def _readiness(self) -> tuple[int, Mapping[str, Any]]:
-        return (200, {"status": "ready"}) if self.ready else (503, {"status": "not ready"})
+    async def prepare(self) -> None:
+        """Read the policies, load litellm, and see whether the journal can be read.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        call = read_call(scope)
-        outgoing = Outgoing(send, call, self._config.limits.write_s)
-        incoming = self._incoming(call, receive)
-        work = self._answer(call, incoming, outgoing)
-        await unless_gone(incoming, work, lambda: outgoing.complete)
-
-    def _incoming(self, call: Call, receive: Receive) -> Incoming:
-        limits = self._config.limits
-        announced = call.header(b"content-length") or ""
-        return Incoming(
-            receive,
-            int(announced) if _LENGTH.fullmatch(announced) else None,
-            limits.upload_bytes if call.api is None else limits.body_bytes,
-            limits.body_s,
-        )
-
-    async def _answer(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
-        try:
-            await self._route(call, incoming, outgoing)
-        except GoneError:
-            # The server closes what was begun and not ended.
+        Raises:
+            ConfigurationError: A policy is not valid or cannot be used here, or litellm does not
+                know one of the `models`.
+            MissingDependencyError: litellm is not installed, and there are `models`.
+            ScorerError: A model's server does not answer.
+            JournalError: The journal cannot be read.
+        """
+        if self._policies.loaded:
             return
-        except RefusedError as error:
-            await self._refuse(error, outgoing)
-        # What it says may hold what was asked.
-        except Exception as error:
-            logger.error("%s (request %s)", _place_of(error), call.request_id)
-            failure = RefusedError(500, "internal_error", "the gateway failed; see its log")
-            await self._refuse(failure, outgoing)
+        await self._policies.load()
+        if self._models is not None:
+            await self._models.prepare()
+        if self._journal is not None:
+            await self._journal.recent(1)
 
-    async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
-        if outgoing.status is None:
-            with suppress(GoneError):
-                await outgoing.refuse(error)
+    def _readiness(self) -> tuple[int, bytes]:
+        return (200, _READY) if self.ready else (503, _NOT_READY)
 
-    async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
-        self._check_headers(call)
-        client = self._owner(call)
-        if call.api is None:
-            _check_path(call)
-            return await self._pass(call, incoming, outgoing, [])
-        policy, guard = self._policies.get(call.policy)
-        wanted = Wanted(call, call.api, policy, guard, call.tenant, client)
-        try:
-            async with self._admission.place():
-                await self._guard(wanted, incoming, outgoing)
-        except OverloadedError as error:
-            await self._overloaded(error, wanted, incoming, outgoing)
 
-    def _check_headers(self, call: Call) -> None:
-        limit = self._config.limits.header_bytes
-        if sum(len(name) + len(value) for name, value in call.headers) > limit:
-            message = f"the request's headers are longer than {limit} bytes"
-            raise RefusedError(431, "headers_too_large", message, headers={"connection": "close"})
+def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
+    if not config.models:
+        return None
+    timeout = {} if config.upstream is None else {"timeout_s": config.upstream.timeout_s}
+    return LiteLLMUpstream(config.models, answer_bytes=config.limits.answer_bytes, **timeout)
 
-    def _owner(self, call: Call) -> str | None:
-        if not self._keys:
-            return None
-        owner = self._keys.owner(credential(call))
-        if owner is None:
-            raise RefusedError(401, "invalid_api_key", "this key is not known to the gateway")
-        return owner
 
-    async def _guard(self, wanted: Wanted, incoming: Incoming, outgoing: Outgoing) -> None:
-        body = read_body(wanted.call, await incoming.whole())
-        guarding = Guarding(wanted, body, self._client, outgoing, self._config.heartbeat_s)
-        try:
-            await guarding.run()
-        except RefusedError as error:
-            await self._refuse(error, outgoing)
-        finally:
-            notify(self._observer, guarding.observation())
-
-    async def _overloaded(
-        self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
-    ) -> None:
-        if self._config.overload == "refuse":
-            raise RefusedError(
-                429,
-                "overloaded",
-                "too much is asked of the gateway at the same time; try again",
-                headers={"retry-after": str(error.retry_after_s)},
-            )
-        try:
-            await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
-        finally:
-            notify(self._observer, _unguarded(wanted, outgoing))
-
-    async def _pass(
-        self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
-    ) -> None:
-        """Pass a request on untouched, and its answer."""
-        if _has_body(call):
-            body = incoming.pieces()
-        else:
-            incoming.nothing()
-            body = None
-        response = await self._client.forward(call, body)
-        incoming.nothing()
-        try:
-            await outgoing.start(
-                response.status_code, [*given_headers(response, of_body=True), *headers]
-            )
-            async for piece in self._client.pieces(response, raw=True):
-                await outgoing.write(piece)
-        finally:
-            await response.aclose()
-        await outgoing.write(b"", last=True)
-
-    @property
-    def _client(self) -> UpstreamClient:
-        if self._opened is None:
-            raise RefusedError(503, "not_ready", "the gateway is not ready")
-        return self._opened
+_OK, _READY, _NOT_READY = (
+    json.dumps({"status": status}).encode() for status in ("ok", "ready", "not ready")
+)
 
 
 class _Told:
-    """Answers with what a function says, to whoever may ask."""
+    """Answers with what a function says, a status and JSON, to whoever may ask."""
 
-    def __init__(self, told: Any) -> None:
+    def __init__(self, told: Callable[[], tuple[int, bytes]]) -> None:
         self._told = told
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status, data = self._told()
-        body = json.dumps(data).encode()
-        length = (b"content-length", str(len(body)).encode())
-        headers = [*_JSON, length]
+        status, body = self._told()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+        ]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-
-
-def _has_body(call: Call) -> bool:
-    return (
-        call.header(b"transfer-encoding") is not None
-        or (call.header(b"content-length") or "0").strip("0") != ""
-    )
-
-
-def _check_path(call: Call) -> None:
-    decoded = unquote(call.path.decode("latin-1"))
-    if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
-        raise RefusedError(404, "not_found", f"the gateway has nothing here; it serves {PREFIX}/")
-    if _DOTS.search(decoded) or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
-        raise RefusedError(400, "bad_path", "the path leads elsewhere")
-
-
-def _unguarded(wanted: Wanted, outgoing: Outgoing) -> Observation:
-    return Observation(
-        request_id=wanted.call.request_id,
-        path=wanted.api.path,
-        model=None,
-        policy=wanted.policy,
-        tenant=wanted.tenant,
-        client=wanted.client,
-        stream=False,
-        status=outgoing.status or 499,
-        action="unguarded",
-        verdict=None,
-        request=None,
-        elapsed_s=0.0,
-        complete=outgoing.complete,
-    )
-
-
-def _place_of(error: Exception) -> str:
-    """Return what broke and where, without a word of what was said."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
-    return f"{type(error).__name__}{where}"

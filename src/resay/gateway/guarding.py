@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import httpx
-
+from resay.actions import Answer
 from resay.adapting import (
     Relay,
     Upstream,
     cancelled_once,
     is_about_parameters,
     litellm_provider,
-    verdict_data,
 )
 from resay.adapting.http import is_event_stream
-from resay.apis import Api, Body, Event, EventReader, Request, encoded
-from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
-from resay.gateway.calls import Call, Headers
-from resay.gateway.elsewhere import Elsewhere
-from resay.gateway.observing import (
-    Observation,
-    graver,
-    verdict_of_body,
-    verdict_of_event,
+from resay.apis import (
+    CHAT_COMPLETIONS,
+    COMPLETIONS,
+    Api,
+    Body,
+    Event,
+    EventReader,
+    Request,
+    encoded,
+    json_bytes,
 )
+from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
+from resay.gateway.asking import Asked
+from resay.gateway.calls import Call, Headers
+from resay.gateway.counting import asking_usage, is_usage_alone
+from resay.gateway.elsewhere import Elsewhere
+from resay.gateway.observing import Observation, gravest
 from resay.gateway.outgoing import Outgoing
 from resay.gateway.refusing import RefusedError, error_event
-from resay.gateway.upstream import UpstreamClient, UpstreamError, answer_in, given_headers
+from resay.gateway.routing import Routing
+from resay.gateway.upstream import UpstreamError, given_headers
 from resay.guard import Guard
 
-__all__ = ["UNGUARDED", "Guarding", "Wanted", "read_body"]
+__all__ = ["UNGUARDED", "Guarding", "Wanted", "headers_of", "observed", "read_body"]
 
 _STREAM: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -44,6 +51,9 @@ _STREAM: Headers = [
 ]
 UNGUARDED: Headers = [(b"x-resay-action", b"unguarded")]
 _ENCODED = ("identity", "")
+# What ends a stream, and what an upstream that was left early had no time to send.
+_DONE = "[DONE]"
+_ENDING_SO = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
 _SCORE_DIGITS = 4
 
 
@@ -79,7 +89,7 @@ def read_body(call: Call, data: bytes) -> Body:
         message = "a compressed request cannot be guarded; send it as it is"
         raise RefusedError(415, "unsupported_encoding", message)
     try:
-        value: object = json.loads(data, parse_constant=_no_number)
+        value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
     # Deep nesting is refused with a RecursionError.
     except (ValueError, RecursionError):
         value = None
@@ -90,6 +100,12 @@ def read_body(call: Call, data: bytes) -> Body:
 
 def _no_number(name: str) -> object:
     raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    # What is too large for a number could not be sent on as one.
+    return number if math.isfinite(number) else cast("float", _no_number(digits))
 
 
 class Guarding:
@@ -107,7 +123,7 @@ class Guarding:
         self,
         wanted: Wanted,
         body: Body,
-        client: UpstreamClient,
+        client: Routing,
         outgoing: Outgoing,
         heartbeat_s: float,
     ) -> None:
@@ -116,9 +132,11 @@ class Guarding:
         self._client = client
         self._outgoing = outgoing
         self._heartbeat_s = heartbeat_s
-        self._relay = Relay(wanted.guard, wanted.api)
-        self._verdict: Body | None = None
-        self._main: httpx.Response | None = None
+        self._answers: list[Answer] = []
+        self._relay = Relay(wanted.guard, wanted.api, told=self._answers.append)
+        self._question: str | None = None
+        self._main: Asked | None = None
+        self._adds_usage = False
         self._began_s = time.monotonic()
 
     async def run(self) -> None:
@@ -130,9 +148,16 @@ class Guarding:
         wanted = self._wanted
         request = self._relay.read(self._body)
         request = replace(request, query=replace(request.query, tenant=wanted.tenant))
+        self._question = request.query.question
         source = self._client.source(wanted.call, wanted.client)
         elsewhere = Elsewhere(litellm_provider(), request.query, wanted.guard.policy)
-        upstream = Upstream(self._ask, source, elsewhere)
+        upstream = Upstream(
+            self._ask,
+            source,
+            elsewhere,
+            takes_n=self._takes_n,
+            cost_usd=self._client.cost_usd,
+        )
         try:
             await (self._stream if request.streams else self._whole)(request, upstream)
         except UpstreamError as error:
@@ -141,27 +166,20 @@ class Guarding:
             raise self._refusal(error) from None
 
     async def _ask(self, body: Body) -> Body:
-        return await cancelled_once(self._client.ask(self._wanted.call, body))
+        wanted = self._wanted
+        return await cancelled_once(self._client.ask(wanted.call, wanted.api.path, body))
+
+    async def _takes_n(self) -> bool:
+        return self._client.takes_n(self._body)
 
     def observation(self) -> Observation:
         """Return what observers are told, once it is over."""
         wanted = self._wanted
-        model: object = self._body.get("model")
-        return Observation(
-            request_id=wanted.call.request_id,
-            path=wanted.api.path,
-            model=model if isinstance(model, str) else None,
-            policy=wanted.policy,
-            tenant=wanted.tenant,
-            client=wanted.client,
-            stream=bool(self._body.get("stream")),
-            # What nginx calls a client that went away before it was given anything.
-            status=self._outgoing.status or 499,
-            action=None if self._verdict is None else self._verdict.get("action"),
-            verdict=self._verdict,
-            request=self._body,
+        return replace(
+            observed(wanted, self._outgoing, self._body),
+            answers=tuple(self._answers),
+            question=self._question,
             elapsed_s=time.monotonic() - self._began_s,
-            complete=self._outgoing.complete,
         )
 
     async def _whole(self, request: Request, upstream: Upstream) -> None:
@@ -169,20 +187,27 @@ class Guarding:
         await self._give(response)
 
     async def _send(self, body: Body) -> Body:
-        response = await self._client.open(self._wanted.call, body)
-        await self._client.read(response)
+        response = await self._client.open(self._wanted.call, self._wanted.api.path, body)
+        await response.read()
         self._main = response
-        return answer_in(response)
+        return response.json()
+
+    def _check_readable(self) -> None:
+        if not self._answers and self._wanted.guard.policy.on_error == "block":
+            message = "the upstream's answer cannot be read, and the policy says `on_error: block`"
+            raise RefusedError(502, "answer_unreadable", message)
 
     async def _give(self, body: Body) -> None:
-        self._verdict = verdict_of_body(body)
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self._check_readable()
+        content = json_bytes(body)
         kept: Headers = [] if self._main is None else given_headers(self._main, of_body=False)
         status = 200 if self._main is None else self._main.status_code
-        await self._outgoing.whole(status, [*kept, *_told(self._verdict)], content)
+        await self._outgoing.whole(status, [*kept, *headers_of(self._answers)], content)
 
-    async def _pass_on(self, response: httpx.Response) -> None:
+    async def _pass_on(self, response: Asked) -> None:
         """Give what cannot be guarded as it is: an error, above all."""
+        if response.is_success:
+            self._check_readable()
         headers = given_headers(response, of_body=False)
         headers += UNGUARDED if response.is_success else []
         await self._outgoing.whole(response.status_code, headers, response.content)
@@ -190,9 +215,9 @@ class Guarding:
     async def _stream(self, request: Request, upstream: Upstream) -> None:
         response = await self._open(request)
         if not response.is_success or not is_event_stream(response):
-            await self._client.read(response)
+            await response.read()
             self._main = response
-            checked = await self._relay.acheck(request, answer_in(response), upstream)
+            checked = await self._relay.acheck(request, response.json(), upstream)
             return await self._give(checked)
         kept = given_headers(response, of_body=False)
         fresh = {name for name, _ in _STREAM}
@@ -203,19 +228,27 @@ class Guarding:
                 return await self._give_events(events, headers)
         finally:
             # Events that nobody began to read close nothing.
-            await response.aclose()
+            response.close()
 
-    async def _open(self, request: Request) -> httpx.Response:
-        call, asked = self._wanted.call, self._relay.asked(request)
-        response = await self._client.open(call, asked)
+    async def _open(self, request: Request) -> Asked:
+        call, path = self._wanted.call, self._wanted.api.path
+        asked = self._relay.asked(request)
+        counted = asked if self._client.refuses_usage else asking_usage(self._wanted.api, asked)
+        response = await self._client.open(call, path, counted)
+        self._adds_usage = counted is not asked
+        # What the client did not ask for may be what is refused.
+        if self._adds_usage and is_about_parameters(UpstreamError(response)):
+            response.close()
+            response = await self._client.open(call, path, asked)
+            self._adds_usage, self._client.refuses_usage = False, response.is_success
         if asked is not request.body and is_about_parameters(UpstreamError(response)):
-            await response.aclose()
-            response = await self._client.open(call, request.body)
+            response.close()
+            response = await self._client.open(call, path, request.body)
         return response
 
-    async def _events(self, response: httpx.Response) -> AsyncGenerator[Event]:
+    async def _events(self, response: Asked) -> AsyncGenerator[Event]:
         reader = EventReader()
-        async with aclosing(self._client.pieces(response, raw=False)) as pieces:
+        async with aclosing(response.pieces(limited=True)) as pieces:
             async for piece in pieces:
                 for event in reader.feed(piece):
                     yield event
@@ -223,32 +256,44 @@ class Guarding:
                 yield event
 
     async def _give_events(self, events: AsyncGenerator[Event], headers: Headers) -> None:
+        last: object = None
         try:
             async for event in events:
-                self._verdict = graver(self._verdict, verdict_of_event(event))
+                last = event.data
+                if self._adds_usage and is_usage_alone(event):
+                    continue
                 if self._outgoing.status is None:
                     await self._outgoing.start(200, headers)
                 await self._outgoing.write(encoded(event))
+            if self._withheld and last != _DONE and self._wanted.api.path in _ENDING_SO:
+                await self._outgoing.write(encoded(Event(_DONE)))
         except (RefusedError, HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             refusal = error if isinstance(error, RefusedError) else self._refusal(error)
             if self._outgoing.status is None:
                 raise refusal from None
             call = self._wanted.call
+            self._outgoing.refused = refusal.code
             event = error_event(refusal, call.dialect, self._wanted.api, call.request_id)
             await self._outgoing.write(encoded(event))
         if self._outgoing.status is None:
             await self._outgoing.start(200, headers)
         await self._outgoing.write(b"", last=True)
 
+    @property
+    def _withheld(self) -> bool:
+        return any(answer.blocked for answer in self._answers)
+
     def _refusal(self, error: Exception) -> RefusedError:
         """Return what a client is told of what the guard raised."""
         if isinstance(error, HallucinationBlocked):
-            self._verdict = verdict_data(error.verdict, "block")
+            self._answers.append(Answer("", "", "block", error.verdict, error.usage))
             return RefusedError(
                 422,
                 "hallucination_blocked",
                 str(error),
-                headers={name.decode(): value.decode() for name, value in _told(self._verdict)},
+                headers={
+                    name.decode(): value.decode() for name, value in headers_of(self._answers)
+                },
                 details={"verdict": error.verdict.to_dict(content=False)},
             )
         if isinstance(error, DeadlineExceededError):
@@ -256,11 +301,36 @@ class Guarding:
         return RefusedError(502, "upstream_failed", str(error))
 
 
-def _told(verdict: Body | None) -> Headers:
-    """Return what the headers say of a verdict."""
-    if verdict is None:
+def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observation:
+    """Return what observers are told of a request, before anything is known of its answers.
+
+    Args:
+        wanted: What was wanted.
+        outgoing: What was given.
+        body: What was asked, where it was read.
+    """
+    model: object = body.get("model") if body is not None else None
+    return Observation(
+        request_id=wanted.call.request_id,
+        api=wanted.api.path.split("/")[1],
+        model=model if isinstance(model, str) else None,
+        policy=wanted.policy,
+        tenant=wanted.tenant,
+        client=wanted.client,
+        stream=body is not None and bool(body.get("stream")),
+        # What nginx calls a client that went away before it was given anything.
+        status=outgoing.status or 499,
+        request=body,
+        complete=outgoing.complete,
+    )
+
+
+def headers_of(answers: Sequence[Answer]) -> Headers:
+    """Return what the headers say of the verdict that stands for all."""
+    answer = gravest(answers)
+    if answer is None:
         return []
-    told: dict[str, Any] = {"action": verdict.get("action"), "decision": verdict.get("decision")}
-    score = verdict.get("score")
+    told: dict[str, Any] = {"action": answer.action, "decision": answer.verdict.decision}
+    score = answer.verdict.score
     told |= {} if score is None else {"score": round(score, _SCORE_DIGITS)}
     return [(f"x-resay-{name}".encode(), f"{value}".encode()) for name, value in told.items()]

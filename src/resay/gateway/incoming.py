@@ -17,6 +17,8 @@ __all__ = ["GoneError", "Incoming", "unless_gone"]
 
 # Else the server would read on what nobody wants.
 _CLOSE = {"connection": "close"}
+# What a short body has at most, in bytes.
+_SHORT = 65_536
 
 
 class GoneError(Exception):
@@ -40,7 +42,24 @@ class Incoming:
         self._announced = announced
         self._limit = limit
         self._timeout_s = timeout_s
+        self._until_s: float | None = None
+        self._kept: list[bytes] = []
+        self._length = 0
+        self._more = True
         self._read = asyncio.Event()
+
+    async def begin(self) -> bool:
+        """Read it as far as it is short, without giving it.
+
+        Returns:
+            Whether that is all of it.
+
+        Raises:
+            RefusedError: It is too long, or takes too long.
+            GoneError: The client went away.
+        """
+        await self._keep(_SHORT)
+        return not self._more
 
     async def whole(self) -> bytes:
         """Read all of it.
@@ -49,30 +68,28 @@ class Incoming:
             RefusedError: It is too long, or takes too long.
             GoneError: The client went away.
         """
-        with anyio.move_on_after(self._timeout_s):
-            return b"".join([piece async for piece in self._pieces()])
-        raise self._late()
+        await self._keep(self._limit)
+        return b"".join(self._kept)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """Read it piece by piece.
+        """Read it piece by piece, from its beginning.
 
         Raises:
             RefusedError: It is too long, or there was nothing new for too long.
             GoneError: The client went away.
         """
-        reading = self._pieces()
+        kept, self._kept = self._kept, []
         try:
-            while True:
+            for piece in kept:
+                yield piece
+            while self._more:
                 piece = None
-                with anyio.move_on_after(self._timeout_s) as scope:
-                    piece = await anext_or_none(reading)
-                if scope.cancelled_caught:
-                    raise self._late()
+                with anyio.move_on_after(self._timeout_s):
+                    piece = await self._next()
                 if piece is None:
-                    return
+                    raise self._late()
                 yield piece
         finally:
-            await reading.aclose()
             self._read.set()
 
     def nothing(self) -> None:
@@ -85,21 +102,30 @@ class Incoming:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def _pieces(self) -> AsyncGenerator[bytes]:
+    async def _keep(self, length: int) -> None:
+        """Read on until so much was read, in the time that there is for all of it."""
+        if self._until_s is None:
+            self._until_s = anyio.current_time() + self._timeout_s
+        with anyio.CancelScope(deadline=self._until_s) as scope:
+            while self._more and self._length <= length:
+                self._kept.append(await self._next())
+        if scope.cancelled_caught:
+            raise self._late()
+
+    async def _next(self) -> bytes:
         if self._announced is not None and self._announced > self._limit:
             raise self._too_long()
-        length, more = 0, True
-        while more:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise GoneError
-            piece: bytes = message.get("body", b"")
-            length += len(piece)
-            if length > self._limit:
-                raise self._too_long()
-            more = message.get("more_body", False)
-            yield piece
-        self._read.set()
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise GoneError
+        piece: bytes = message.get("body", b"")
+        self._length += len(piece)
+        if self._length > self._limit:
+            raise self._too_long()
+        self._more = message.get("more_body", False)
+        if not self._more:
+            self._read.set()
+        return piece
 
     def _too_long(self) -> RefusedError:
         message = f"the request's body is longer than {self._limit} bytes"
@@ -108,14 +134,6 @@ class Incoming:
     def _late(self) -> RefusedError:
         message = f"the request's body did not come in within {self._timeout_s:g} s"
         return RefusedError(408, "request_timeout", message, headers=_CLOSE)
-
-
-async def anext_or_none(items: AsyncGenerator[bytes]) -> bytes | None:
-    """Return the next item; None when there are no more."""
-    try:
-        return await items.__anext__()
-    except StopAsyncIteration:
-        return None
 
 
 async def unless_gone(

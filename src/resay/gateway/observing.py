@@ -3,52 +3,90 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from resay.adapting.verdicts import VERDICT_KEY
-from resay.apis import Body, Event
+from resay.actions import Answer
+from resay.apis import Body
+from resay.usage import Usage
+from resay.verdict import Verdict
 
-__all__ = ["Observation", "Observer", "graver", "notify", "verdict_of_body", "verdict_of_event"]
+__all__ = ["Observation", "Observer", "gravest", "notify"]
 
 logger = logging.getLogger("resay.gateway")
+
+_GRAVITY = {"flagged": 3, "inconclusive": 2, "consistent": 1, "skipped": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One answer that was guarded, or was to be.
+    """One request whose answer was guarded, or was to be.
 
     Attributes:
         request_id: What the request is called.
-        path: The API's path, such as `/chat/completions`.
+        api: What was spoken: `chat`, `completions`, `responses`, `messages` or `check`.
         model: The model that the client asked for; None where it named none.
         policy: The name of the policy.
         tenant: On whose behalf it was asked.
         client: Whose key the client came with, where the gateway has keys.
         stream: Whether the answer was streamed.
-        status: The HTTP status that the client was given.
-        action: What was done; `unguarded` where nobody looked, None where there was no answer.
-        verdict: The verdict as the client got it, with the words of the answer in it, unless that
-            was withheld; None where there is none.
-        request: What was asked, with all its words; None where it was not read.
+        status: The HTTP status that the client was given; 499 where it went away before.
+        answers: Each answer with its verdict and its words, also of those that were withheld.
+        unguarded: Whether the answer was passed on because too much was asked at the same time.
+        question: What was asked; None where it was not read.
+        request: All that was asked; None where it was not read.
         elapsed_s: How long it took until the answer was complete, in seconds.
         complete: Whether the client got all of it.
     """
 
     request_id: str
-    path: str
+    api: str
     model: str | None
     policy: str
     tenant: str | None
     client: str | None
     stream: bool
     status: int
-    action: str | None
-    verdict: Body | None = field(repr=False)
-    request: Body | None = field(repr=False)
-    elapsed_s: float
-    complete: bool
+    answers: tuple[Answer, ...] = field(default=(), repr=False)
+    unguarded: bool = False
+    question: str | None = field(default=None, repr=False)
+    request: Body | None = field(default=None, repr=False)
+    elapsed_s: float = 0.0
+    complete: bool = False
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer that stands for all of them, the gravest; None where there is none."""
+        return gravest(self.answers)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Its verdict."""
+        return self.answer.verdict if self.answer else None
+
+    @property
+    def action(self) -> str | None:
+        """What was done with it; `unguarded` where nobody looked, None without an answer."""
+        if self.unguarded:
+            return "unguarded"
+        return self.answer.action if self.answer else None
+
+    @property
+    def usage(self) -> Usage:
+        """What the client's own call cost."""
+        alone = [answer.usage.since(answer.verdict.usage) for answer in self.answers]
+        # Several answers came with one call.
+        return replace(sum(alone, Usage()), calls=alone[0].calls if alone else 0)
+
+    @property
+    def check_usage(self) -> Usage:
+        """What the checks cost, and what was written again."""
+        return sum((answer.verdict.usage for answer in self.answers), Usage())
+
+
+def gravest(answers: Sequence[Answer]) -> Answer | None:
+    """Return the answer that stands for all, by its verdict; None where there are none."""
+    return max(answers, key=lambda answer: _GRAVITY[answer.verdict.decision], default=None)
 
 
 Observer = Callable[[Observation], None]
@@ -58,10 +96,8 @@ It must not block. What it raises is logged and harms no answer.
 """
 
 
-def notify(observer: Observer | None, observation: Observation) -> None:
+def notify(observer: Observer, observation: Observation) -> None:
     """Tell an observer, whatever it does."""
-    if observer is None:
-        return
     try:
         observer(observation)
     except Exception as error:
@@ -70,37 +106,3 @@ def notify(observer: Observer | None, observation: Observation) -> None:
             type(error).__name__,
             observation.request_id,
         )
-
-
-def verdict_of_body(body: Body) -> Body | None:
-    """Return the verdict in a response; of several the one that stands for all."""
-    return _mapping(body.get(VERDICT_KEY))
-
-
-def verdict_of_event(event: Event) -> Body | None:
-    """Return the verdict that an event brings; None for most."""
-    found = (_mapping(holder.get(VERDICT_KEY)) for holder in _holders(event.body))
-    return next((verdict for verdict in found if verdict is not None), None)
-
-
-def graver(one: Body | None, other: Body | None) -> Body | None:
-    """Return the verdict that stands for both, of several answers."""
-    known = [verdict for verdict in (one, other) if verdict is not None]
-    return max(known, key=_gravity, default=None)
-
-
-def _gravity(verdict: Body) -> int:
-    return {"flagged": 2, "inconclusive": 1}.get(str(verdict.get("decision")), 0)
-
-
-def _holders(body: Body) -> Iterator[Mapping[str, Any]]:
-    yield body
-    for name in ("response", "message", "delta"):
-        yield _mapping(body.get(name)) or {}
-    choices = body.get("choices")
-    for choice in cast("list[object]", choices) if isinstance(choices, list) else []:
-        yield _mapping(choice) or {}
-
-
-def _mapping(value: object) -> Body | None:
-    return cast("Body", value) if isinstance(value, Mapping) else None

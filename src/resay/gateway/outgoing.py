@@ -33,6 +33,8 @@ class Outgoing:
     Attributes:
         status: The status that was given; None until then.
         complete: Whether all was given.
+        refused: The code of the error that was given in its place, or at its end.
+        told: Whether observers know of it.
     """
 
     def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
@@ -43,6 +45,8 @@ class Outgoing:
         self._writing = asyncio.Lock()
         self.status: int | None = None
         self.complete = False
+        self.refused: str | None = None
+        self.told = False
 
     async def start(self, status: int, headers: Headers) -> None:
         """Give the status and the headers."""
@@ -78,6 +82,7 @@ class Outgoing:
     async def refuse(self, error: RefusedError) -> None:
         """Give an error in the API's own shape."""
         call = self._call
+        self.refused = error.code
         headers: Headers = [
             (b"content-type", b"application/json"),
             (b"x-request-id", call.request_id.encode()),

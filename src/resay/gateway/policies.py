@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -31,9 +32,15 @@ class Policies:
 
     Args:
         config: What the gateway was told.
+
+    Attributes:
+        succeeded: Whether they could be used when they were last read.
+        reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
     """
 
     def __init__(self, config: GatewayConfig) -> None:
+        self.succeeded = False
+        self.reloaded_at = 0.0
         self._files: Mapping[str, str | None] = {
             DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
             **config.policies,
@@ -73,7 +80,12 @@ class Policies:
         """
         async with self._reading:
             self._signatures = self._look()
-            self._guards = await self._made()
+            await self._replace()
+
+    async def _replace(self) -> None:
+        self.succeeded = False
+        self._guards = await self._made()
+        self.succeeded, self.reloaded_at = True, time.time()
 
     async def reload(self) -> bool:
         """Read all policies again; keep the old ones where one of the new ones cannot be used.
@@ -85,7 +97,7 @@ class Policies:
             # A file that changes again while it is read is read once more.
             self._signatures = self._look()
             try:
-                self._guards = await self._made()
+                await self._replace()
             except ResayError as error:
                 logger.error("the policies stay as they were: %s", error)
                 return False
@@ -108,7 +120,10 @@ class Policies:
                 await self.reload()
 
     async def _made(self) -> Mapping[str, Guard]:
-        guards = {name: await asyncio.to_thread(partial(_guard, f)) for name, f in self._known()}
+        guards = {
+            name: await asyncio.to_thread(partial(_guard, name, file))
+            for name, file in self._known()
+        }
         for guard in guards.values():
             await guard.aprepare()
         return guards
@@ -120,9 +135,11 @@ class Policies:
         return {name: _signature(file) for name, file in self._files.items() if file is not None}
 
 
-def _guard(file: str | None) -> Guard:
+def _guard(name: str, file: str | None) -> Guard:
     guard = guard_of(file)
-    check_client_policy(guard, "a gateway's upstream")
+    # What compares with documents is for checks of answers that come with some.
+    given = name != DEFAULT_POLICY
+    check_client_policy(guard, "a gateway's upstream", gives_references=given)
     return guard
 
 

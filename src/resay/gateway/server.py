@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import signal
 import socket
 import sys
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.gateway import Gateway
+from resay.gateway.operators import is_loopback
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,20 +34,13 @@ def check_exposure(config: GatewayConfig, host: str) -> None:
     Raises:
         ConfigurationError: They could.
     """
-    if config.upstream.api_key is not None and not config.keys and not _is_loopback(host):
+    paid = bool(config.models) or (config.upstream is not None and config.upstream.api_key)
+    if paid and not config.keys and not is_loopback(host):
         raise ConfigurationError(
-            f"the host {host!r} can be reached from elsewhere, and everybody could use the"
-            " upstream's api_key; give clients `keys` of their own, or serve on 127.0.0.1"
+            f"the host {host!r} can be reached from elsewhere, and everybody could use the keys of"
+            " the upstream and of the `models`; give clients `keys` of their own, or serve on"
+            " 127.0.0.1"
         )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -70,7 +63,12 @@ def listener(host: str, port: int) -> socket.socket:
     return found
 
 
-def serve(gateway: Gateway, limits: GatewayLimits, listening: socket.socket) -> None:
+def serve(
+    gateway: Gateway,
+    limits: GatewayLimits,
+    listening: socket.socket,
+    on_start: Callable[[], None] | None = None,
+) -> None:
     """Serve until the process is told to stop, and until what was begun is ended.
 
     SIGHUP has the policies read again.
@@ -79,11 +77,12 @@ def serve(gateway: Gateway, limits: GatewayLimits, listening: socket.socket) -> 
         gateway: The gateway.
         limits: Its limits.
         listening: Where to serve.
+        on_start: Called once it can be connected to.
 
     Raises:
         MissingDependencyError: The extra `server` is not installed.
     """
-    server = _server(gateway, limits)
+    server = _server(gateway, limits, on_start)
     asyncio.run(_serve(gateway, server, listening))
 
 
@@ -128,7 +127,7 @@ def _run(gateway: Gateway, server: Server, listening: socket.socket, started: Fu
 
 async def _serve(gateway: Gateway, server: Server, listening: socket.socket) -> None:
     # Before uvicorn, which says only that the application did not start.
-    await gateway.policies.load()
+    await gateway.prepare()
     reloading: set[asyncio.Task[bool]] = set()
 
     def reload() -> None:
@@ -170,7 +169,7 @@ def _config(gateway: Gateway, limits: GatewayLimits) -> Config:
 
     return uvicorn.Config(
         gateway.app(),
-        http=protocol_of(limits.header_s),
+        http=protocol_of(limits.header_s, limits.write_s),
         ws="none",
         interface="asgi3",
         lifespan="on",

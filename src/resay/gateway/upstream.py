@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import io
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import cast
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from resay.apis import Body
+from resay.apis import Body, json_bytes
+from resay.errors import MissingDependencyError
+from resay.gateway.asking import Asked
 from resay.gateway.calls import PREFIX, Call, Headers
-from resay.gateway.config import GatewayConfig
+from resay.gateway.config import GatewayConfig, UpstreamConfig
+from resay.gateway.incoming import GoneError
 from resay.gateway.refusing import RefusedError
 
-__all__ = ["ClosedError", "UpstreamClient", "UpstreamError", "answer_in", "given_headers"]
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["ClosedError", "UpstreamClient", "UpstreamError", "UpstreamResponse", "given_headers"]
 
 # What is said of one connection only (RFC 9110, section 7.6.1), or settled on it.
 _HOP = frozenset(
@@ -38,8 +48,23 @@ _PAYER = (*sorted(_CREDENTIALS), b"openai-organization", b"openai-project")
 # What is said of a body that is written anew.
 _OF_BODY = frozenset({b"accept-encoding", b"content-encoding", b"content-length"})
 _OURS = b"x-resay-"
+# Some servers and frameworks go by these, and would answer something else than was guarded.
+_REROUTING = frozenset(
+    {
+        b"x-http-method",
+        b"x-http-method-override",
+        b"x-method-override",
+        b"x-original-url",
+        b"x-rewrite-url",
+    }
+)
+_LOWEST, _HIGHEST = 200, 599
+_ELSEWHERE = 3
 _CONNECT_S = 10.0
-_KEPT_ALIVE = 100
+_KEPT_ALIVE_S = 15.0
+_HEADER_BYTES = 65_536
+# They are a client's to send, or nobody's.
+_NOT_BY_ITSELF = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class UpstreamError(Exception):
@@ -49,7 +74,7 @@ class UpstreamError(Exception):
         response: What it said, read whole.
     """
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: Asked) -> None:
         super().__init__(f"the upstream answered with status {response.status_code}")
         self.response = response
 
@@ -57,116 +82,179 @@ class UpstreamError(Exception):
 class ClosedError(RefusedError):
     """The upstream cannot be reached, or broke off."""
 
-    def __init__(self, error: httpx.TransportError) -> None:
-        late = isinstance(error, httpx.TimeoutException)
+    def __init__(self, error: Exception) -> None:
+        late = isinstance(error, asyncio.TimeoutError)
         status, code = (504, "upstream_timeout") if late else (502, "upstream_unreachable")
         what = "did not answer in time" if late else "cannot be reached, or broke off"
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
 
 
-class UpstreamClient:
-    """Sends requests to the one upstream there is.
+class UpstreamResponse:
+    """An answer of the upstream.
 
     Args:
-        config: What the gateway was told.
+        response: The answer as it came.
+        limit: How long it may be where it is read whole, in bytes.
+
+    Attributes:
+        content: The body, once it was read whole.
     """
 
-    def __init__(self, config: GatewayConfig) -> None:
-        key = config.upstream.api_key
-        self._base = httpx.URL(config.upstream.url)
-        self._key = None if key is None else key.get_secret_value()
-        # A client's key of the gateway's own must not go anywhere.
-        self._replaces = self._key is not None or bool(config.keys)
-        self._limit = config.limits.answer_bytes
-        timeout = httpx.Timeout(config.upstream.timeout_s, connect=_CONNECT_S, pool=None)
-        self._timeout = timeout.as_dict()
-        self._client = httpx.AsyncClient(
-            timeout=timeout,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT_ALIVE),
-            # Cookies of one client are no other's.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+    def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
+        self._response = response
+        self._limit = limit
+        self.content = b""
 
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._client.aclose()
+    @property
+    def status_code(self) -> int:
+        """The status."""
+        return self._response.status
 
-    def source(self, call: Call, client: str | None) -> str:
-        """Return what tells a client's answers from those of one that pays otherwise."""
-        payer = [call.header(name) for name in _PAYER]
-        told = repr((payer, client)).encode("utf-8", "surrogatepass")
-        return f"gateway {self._base} {hashlib.sha256(told).hexdigest()}"
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says yes."""
+        return 200 <= self.status_code < 300
 
-    async def open(self, call: Call, body: Body) -> httpx.Response:
-        """Send a guarded request; return its answer before it is read.
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers; their names in any case."""
+        return self._response.headers
 
-        Args:
-            call: The client's request, whose headers and query are kept.
-            body: What to ask.
+    @property
+    def raw_headers(self) -> Headers:
+        """The headers as they came, names in lower case."""
+        return [(name.lower(), value) for name, value in self._response.raw_headers]
 
-        Raises:
-            ClosedError: The upstream cannot be reached.
-        """
-        headers = self._headers(call, without=_OF_BODY)
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        told = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
-        kept = [(k, v) for k, v in headers if k != b"content-type"]
-        path = call.api.path if call.api else ""
-        return await self._send(call.method, path.encode(), call, [*kept, *told], content)
+    def close(self) -> None:
+        """Take no more of it."""
+        self._response.close()
 
-    async def ask(self, call: Call, body: Body) -> Body:
-        """Send a guarded request and read its answer.
-
-        Raises:
-            UpstreamError: It is none that could be guarded.
-            ClosedError: The upstream cannot be reached, or broke off.
-        """
-        response = await self.open(call, body)
-        await self.read(response)
-        return answer_in(response)
-
-    async def read(self, response: httpx.Response) -> None:
-        """Read an answer whole, so that it has its `content`.
+    async def read(self) -> None:
+        """Read it whole, so that it has its `content`.
 
         Raises:
             RefusedError: It is too long.
             ClosedError: The upstream broke off.
         """
-        pieces = [piece async for piece in self.pieces(response, raw=False)]
-        response._content = b"".join(pieces)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - httpx reads without a limit
+        self.content = b"".join([piece async for piece in self.pieces(limited=True)])
 
-    async def pieces(self, response: httpx.Response, *, raw: bool) -> AsyncGenerator[bytes]:
-        """Give the bytes of an answer as they come, and close it in the end.
+    async def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
+        """Give the bytes of the body as they come, and close it in the end.
 
         Args:
-            response: The answer.
-            raw: Whether they are given as they were sent, compressed and of any length.
+            limited: Whether there may be too many.
 
         Raises:
             RefusedError: There are too many.
             ClosedError: The upstream broke off.
         """
+        from aiohttp import ClientError
+        from aiohttp.http_exceptions import ContentEncodingError
+
         length = 0
         try:
-            async for piece in response.aiter_raw() if raw else response.aiter_bytes():
+            async for piece in self._response.content.iter_any():
                 length += len(piece)
-                if length > self._limit and not raw:
+                if limited and length > self._limit:
                     raise RefusedError(
                         502,
                         "answer_too_large",
                         f"the upstream's answer is longer than {self._limit} bytes",
                     )
                 yield piece
-        except httpx.TransportError as error:
+        except (ClientError, asyncio.TimeoutError, OSError) as error:
+            if isinstance(error.__cause__, ContentEncodingError):
+                raise RefusedError(
+                    502, "answer_unreadable", "the upstream's answer is not compressed as it says"
+                ) from None
             raise ClosedError(error) from None
-        except httpx.DecodingError:
-            raise RefusedError(
-                502, "answer_unreadable", "the upstream's answer is not compressed as it says"
-            ) from None
         finally:
-            await response.aclose()
+            self.close()
 
-    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> httpx.Response:
+    def json(self) -> Body:
+        """Return the object in an answer that was read.
+
+        Raises:
+            UpstreamError: There is none, or it is no answer.
+        """
+        value: object = None
+        with suppress(ValueError, RecursionError):
+            value = json.loads(self.content, parse_float=_finite)
+        if not self.is_success or not isinstance(value, dict):
+            raise UpstreamError(self)
+        return cast("Body", value)
+
+
+class UpstreamClient:
+    """Sends requests to the one upstream there is. Made and closed in an event loop.
+
+    Args:
+        config: What the gateway was told.
+        upstream: What it was told of this upstream.
+
+    Raises:
+        MissingDependencyError: The extra `server` is not installed.
+    """
+
+    def __init__(self, config: GatewayConfig, upstream: UpstreamConfig) -> None:
+        key = upstream.api_key
+        self._base = httpx.URL(upstream.url)
+        self._key = None if key is None else key.get_secret_value()
+        # A client's key of the gateway's own must not go anywhere.
+        self._replaces = self._key is not None or bool(config.keys)
+        self._limit = config.limits.answer_bytes
+        self._proxy = _proxy_of(self._base)
+        self._reading, self._passing = _sessions(upstream.timeout_s)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._passing.close()
+        await self._reading.close()
+
+    def source(self, call: Call, client: str | None) -> str:
+        """Return what tells a client's answers from those of one that pays otherwise."""
+        payer = [(name, value) for name, value in call.headers if name in _PAYER]
+        # Some have their key in the query.
+        told = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
+        return f"gateway {self._base} {hashlib.sha256(told).hexdigest()}"
+
+    async def open(self, call: Call, path: str, body: Body) -> UpstreamResponse:
+        """Send a request that was read; return its answer before that is.
+
+        Args:
+            call: The client's request, whose headers and query are kept.
+            path: Where to send it, below the base URL.
+            body: What to ask.
+
+        Raises:
+            RefusedError: It leads elsewhere.
+            ClosedError: The upstream cannot be reached.
+        """
+        headers = self._headers(call, without=_OF_BODY)
+        content = json_bytes(body)
+        told = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
+        kept = [(k, v) for k, v in headers if k != b"content-type"]
+        target = self._target(path.encode(), call)
+        response = await self._send(self._reading, "POST", target, [*kept, *told], content)
+        if response.status_code // 100 == _ELSEWHERE:
+            response.close()
+            # A client would follow it past the guard.
+            message = f"the upstream leads elsewhere (status {response.status_code}); name that"
+            raise RefusedError(502, "upstream_redirects", f"{message} as the upstream's url")
+        return response
+
+    async def ask(self, call: Call, path: str, body: Body) -> Body:
+        """Send a request that was read, and read its answer.
+
+        Raises:
+            UpstreamError: It is none that could be guarded.
+            ClosedError: The upstream cannot be reached, or broke off.
+        """
+        response = await self.open(call, path, body)
+        await response.read()
+        return response.json()
+
+    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> UpstreamResponse:
         """Send a request on as it is; return its answer before it is read.
 
         Args:
@@ -174,37 +262,54 @@ class UpstreamClient:
             body: Its body; None for one without.
 
         Raises:
-            RefusedError: Its path leads elsewhere.
+            RefusedError: The body is refused while it is sent.
+            GoneError: The client goes away while its body is sent.
             ClosedError: The upstream cannot be reached.
         """
         # Where a guarded one is passed on, its path may be spelt in another way.
         path = call.path[len(PREFIX) :] if call.api is None else call.api.path.encode()
-        return await self._send(call.method, path, call, self._headers(call), body)
+        target = self._target(path, call)
+        return await self._send(self._passing, call.method, target, self._headers(call), body)
+
+    def _target(self, path: bytes, call: Call) -> str:
+        query = b"?" + call.query if call.query else b""
+        return str(self._base.copy_with(raw_path=self._base.raw_path + path + query))
 
     async def _send(
         self,
+        session: aiohttp.ClientSession,
         method: str,
-        path: bytes,
-        call: Call,
+        target: str,
         headers: Headers,
         content: bytes | AsyncIterator[bytes] | None,
-    ) -> httpx.Response:
-        query = b"?" + call.query if call.query else b""
-        target = self._base.raw_path + path + query
-        request = httpx.Request(
-            method,
-            self._base.copy_with(raw_path=target),
-            headers=headers,
-            content=content,
-            extensions={"timeout": self._timeout},
-        )
+    ) -> UpstreamResponse:
+        from aiohttp import ClientError
+        from yarl import URL
+
         try:
-            return await self._client.send(request, stream=True)
-        except httpx.TransportError as error:
+            response = await session.request(
+                method,
+                URL(target, encoded=True),
+                headers=[(_text(name), _text(value)) for name, value in headers],
+                # Of bytes as they are it takes no more than a megabyte without a warning.
+                data=io.BytesIO(content) if isinstance(content, bytes) else content,
+                allow_redirects=False,
+                proxy=self._proxy,
+            )
+        except (ClientError, asyncio.TimeoutError, OSError) as error:
+            # What was wrong with a body comes back as trouble with the connection.
+            cause = error.__cause__
+            if isinstance(cause, (RefusedError, GoneError)):
+                raise cause from None
             raise ClosedError(error) from None
+        if not _LOWEST <= response.status <= _HIGHEST:
+            response.close()
+            message = f"the upstream answered with status {response.status}, which means nothing"
+            raise RefusedError(502, "answer_unreadable", message)
+        return UpstreamResponse(response, self._limit)
 
     def _headers(self, call: Call, *, without: frozenset[bytes] = frozenset()) -> Headers:
-        left_out = _HOP | _named_hops(call.headers) | without
+        left_out = _HOP | _REROUTING | _named_hops(call.headers) | without
         left_out |= _CREDENTIALS if self._replaces else frozenset[bytes]()
         kept = [
             (name, value)
@@ -221,14 +326,14 @@ class UpstreamClient:
         return [(b"authorization", b"Bearer " + self._key.encode())]
 
 
-def given_headers(response: httpx.Response, *, of_body: bool) -> Headers:
+def given_headers(response: Asked, *, of_body: bool) -> Headers:
     """Return the headers of an answer for the client.
 
     Args:
         response: The answer.
         of_body: Whether the body is given as it came, so that what is said of it holds.
     """
-    raw: Headers = [(name.lower(), value) for name, value in response.headers.raw]
+    raw = response.raw_headers
     left_out = _HOP | _named_hops(raw)
     left_out |= frozenset[bytes]() if of_body else _OF_BODY
     return [(k, v) for k, v in raw if k not in left_out and not k.startswith(_OURS)]
@@ -239,16 +344,45 @@ def _named_hops(headers: Headers) -> frozenset[bytes]:
     return frozenset(token.strip().lower() for value in named for token in value.split(b","))
 
 
-def answer_in(response: httpx.Response) -> Body:
-    """Return the object in an answer that was read.
+def _finite(digits: str) -> float:
+    # What is larger than any number is read as infinity, which JSON has no word for.
+    return max(-sys.float_info.max, min(float(digits), sys.float_info.max))
 
-    Raises:
-        UpstreamError: There is none, or it is no answer.
-    """
+
+def _text(value: bytes) -> str:
+    """Return a header as aiohttp encodes it: what is not UTF-8 is taken for Latin-1."""
     try:
-        value: object = json.loads(response.content)
-    except (ValueError, RecursionError):
-        value = None
-    if not response.is_success or not isinstance(value, dict):
-        raise UpstreamError(response)
-    return cast("Body", value)
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _proxy_of(url: httpx.URL) -> str | None:
+    """Return the proxy that the environment names for an address."""
+    if proxy_bypass(url.netloc.decode()):
+        return None
+    proxies = getproxies()
+    return proxies.get(url.scheme) or proxies.get("all")
+
+
+def _sessions(timeout_s: float) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
+    """Return the sessions for answers that are read, and for those that are passed on packed."""
+    try:
+        import aiohttp
+    except ImportError as error:
+        raise MissingDependencyError("aiohttp", "server", "the gateway") from error
+    connector = aiohttp.TCPConnector(
+        limit=0, keepalive_timeout=_KEPT_ALIVE_S, ssl=httpx.create_ssl_context()
+    )
+    shared: dict[str, Any] = {
+        "connector": connector,
+        # Cookies of one client are no other's.
+        "cookie_jar": aiohttp.DummyCookieJar(),
+        "skip_auto_headers": _NOT_BY_ITSELF,
+        "max_line_size": _HEADER_BYTES,
+        "max_field_size": _HEADER_BYTES,
+        "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=timeout_s),
+    }
+    reading = aiohttp.ClientSession(**shared)
+    passing = aiohttp.ClientSession(**shared, connector_owner=False, auto_decompress=False)
+    return reading, passing

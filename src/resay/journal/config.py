@@ -9,12 +9,12 @@ from pydantic import Field, field_validator
 
 from resay.strict import Strict
 
-__all__ = ["Content", "JournalConfig"]
+__all__ = ["SQLITE", "Content", "JournalConfig"]
 
 Content = Literal["none", "flagged", "all"]
 """Of which entries the words are kept: of no one, of those where something was found, or of all."""
 
-_SQLITE = "sqlite:///"
+SQLITE = "sqlite:///"
 
 
 class JournalConfig(Strict):
@@ -55,15 +55,15 @@ class JournalConfig(Strict):
     @property
     def file(self) -> str | None:
         """The SQLite file; None where the journal is elsewhere."""
-        return self.url.removeprefix(_SQLITE) if self.url.startswith(_SQLITE) else None
+        return self.url.removeprefix(SQLITE) if self.url.startswith(SQLITE) else None
 
 
 def _is_address(url: str) -> bool:
     if "\0" in url:
         return False
-    if url.startswith(_SQLITE):
+    if url.startswith(SQLITE):
         # One in memory would be another for each connection.
-        return url.removeprefix(_SQLITE) not in {"", ":memory:"}
+        return url.removeprefix(SQLITE) not in {"", ":memory:"}
     try:
         return urlsplit(url).scheme in {"postgresql", "postgres"} and "://" in url
     except ValueError:

@@ -1,0 +1,107 @@
+"""Whoever answers behind the gateway, however it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+from resay.apis import Body
+from resay.gateway.calls import Call, Headers
+
+__all__ = ["Asked", "Asker"]
+
+
+class Asked(Protocol):
+    """An answer, of which nothing need be there yet.
+
+    Attributes:
+        content: The body, once it was read whole.
+    """
+
+    content: bytes
+
+    @property
+    def status_code(self) -> int:
+        """The status."""
+        ...
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says yes."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers."""
+        ...
+
+    @property
+    def raw_headers(self) -> Headers:
+        """The headers, names in lower case."""
+        ...
+
+    def close(self) -> None:
+        """Take no more of it."""
+        ...
+
+    async def read(self) -> None:
+        """Read it whole, so that it has its `content`.
+
+        Raises:
+            RefusedError: It is too long, or it breaks off.
+        """
+        ...
+
+    def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
+        """Give the bytes of the body as they come, and close it in the end.
+
+        Args:
+            limited: Whether there may be too many.
+
+        Raises:
+            RefusedError: There are too many, or it breaks off.
+        """
+        ...
+
+    def json(self) -> Body:
+        """Return the object in an answer that was read.
+
+        Raises:
+            UpstreamError: There is none, or it is no answer.
+        """
+        ...
+
+
+class Asker(Protocol):
+    """Asks for answers."""
+
+    def source(self, call: Call, client: str | None) -> str:
+        """Return what tells its answers from those of others.
+
+        Args:
+            call: The client's request.
+            client: Whose key it came with.
+        """
+        ...
+
+    async def open(self, call: Call, path: str, body: Body) -> Asked:
+        """Send a request; return its answer before that is read.
+
+        Args:
+            call: The client's request.
+            path: What is spoken, as the API's path.
+            body: What to ask.
+
+        Raises:
+            RefusedError: It cannot be sent, or nobody answers.
+        """
+        ...
+
+    async def ask(self, call: Call, path: str, body: Body) -> Body:
+        """Send a request, and read its answer.
+
+        Raises:
+            UpstreamError: It is no answer.
+            RefusedError: It cannot be sent, or nobody answers.
+        """
+        ...

@@ -1,0 +1,320 @@
+"""`POST /v1/check`: checking an answer that somebody brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from resay.actions import Answer
+from resay.adapting import OPENAI_PARAMS, verdict_data
+from resay.adapting.verdicts import failed_check
+from resay.apis import CHAT_COMPLETIONS, Body, Request
+from resay.documents import Document
+from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.gateway.guarding import Wanted
+from resay.gateway.refusing import RefusedError
+from resay.gateway.replying import Reply, Shared, read_as, sources_of
+from resay.gateway.routing import Routing
+from resay.guard import Guard
+from resay.logprobs import TokenLogprob, tokens_of
+from resay.regenerating.fencing import disarmed, quoted
+from resay.strict import Strict
+from resay.tasks import compute
+from resay.verdict import Verdict
+
+__all__ = ["CheckDocument", "CheckRequest", "CheckResponse", "check", "withheld"]
+
+# What says how to answer. Tools are offered to a model that acts; here it only says it again.
+_PARAMS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {
+    "extra_body",
+    "extra_headers",
+    "parallel_tool_calls",
+    "tool_choice",
+    "tools",
+}
+_Text = Annotated[str, Field(max_length=200_000)]
+
+
+def _with_words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+_Words = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
+
+
+class CheckDocument(Strict):
+    """A trusted text."""
+
+    text: _Words = Field(description="The text.")
+    source: str | None = Field(
+        default=None, max_length=2_000, description="What it is known by: a URL, a file."
+    )
+    title: str | None = Field(default=None, max_length=500, description="What it is called.")
+
+
+def _as_document(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+_Document = Annotated[
+    CheckDocument, BeforeValidator(_as_document, json_schema_input_type=str | CheckDocument)
+]
+
+
+class CheckRequest(Strict):
+    """What is to be checked, and by what."""
+
+    response: _Text = Field(description="The answer to check.")
+    query: _Words | None = Field(default=None, description="The question that it answers.")
+    messages: list[dict[str, Any]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1_000,
+        description="The conversation that it answers, in the shape of OpenAI's chat completions;"
+        " in place of `query`.",
+    )
+    samples: list[_Text] | None = Field(
+        default=None,
+        max_length=100,
+        description="Other answers to the same question. null = they are drawn from `model`.",
+    )
+    documents: list[_Document] | None = Field(
+        default=None,
+        max_length=200,
+        description="Trusted texts, or objects that hold one, for policies that compare with"
+        " references. They are compared with as one text.",
+    )
+    logprobs: list[dict[str, Any]] | None = Field(
+        default=None,
+        max_length=100_000,
+        description="The answer's tokens with their probabilities, as OpenAI's"
+        " `logprobs.content` lists them, for policies that look at them.",
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The model that wrote the answer; it is asked at the gateway's upstream for"
+        " samples, and to judge where the policy names no judge.",
+    )
+    entity: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="What the answer is mainly about, for methods that ask back for it.",
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict[str, Any],
+        description="How `model` is asked for samples: parameters of chat completions such as"
+        " `temperature`.",
+    )
+
+    @field_validator("messages")
+    @classmethod
+    def _must_have_roles(cls, messages: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        for place, message in enumerate(messages or ()):
+            if not isinstance(message.get("role"), str):
+                raise ValueError(f"message {place} has no `role`")
+        return messages
+
+    @field_validator("params")
+    @classmethod
+    def _must_be_harmless(cls, params: dict[str, Any]) -> dict[str, Any]:
+        if params.keys() - _PARAMS:
+            raise ValueError(f"only these can be given: {', '.join(sorted(_PARAMS))}")
+        return params
+
+    @model_validator(mode="after")
+    def _must_have_one_question(self) -> CheckRequest:
+        if self.query is not None and self.messages is not None:
+            raise ValueError("give `query` or `messages`, and not both")
+        return self
+
+    @property
+    def conversation(self) -> list[dict[str, Any]]:
+        """What was asked, as messages; none where that is not said."""
+        if self.query is not None:
+            return [{"role": "user", "content": self.query}]
+        return self.messages or []
+
+
+class CheckResponse(BaseModel):
+    """What was found."""
+
+    object: Literal["hallucination.check"] = "hallucination.check"
+    id: str = Field(description="What the request is called.")
+    text: str = Field(description="What to show in place of the answer, as the policy says.")
+    action: Literal["allow", "annotate", "block", "regenerate"] = Field(
+        description="What was done."
+    )
+    hallucination: dict[str, Any] = Field(
+        description="The verdict with the action, as beside guarded answers; without the words of"
+        " an answer that is withheld."
+    )
+
+
+async def check(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> Reply:
+    """Check an answer.
+
+    Args:
+        wanted: What is wanted.
+        body: A `CheckRequest`.
+        client: How the upstream is asked.
+        shared: What all requests of the gateway share.
+
+    Returns:
+        A `CheckResponse`.
+
+    Raises:
+        RefusedError: It is not valid, or what the policy needs is neither there nor to be had.
+    """
+    asked, guard = read_as(CheckRequest, body), wanted.guard
+    request = _request(asked, wanted.tenant)
+    _refuse_incomplete(guard, asked, request)
+    tokens = _tokens(asked)
+    question = request.query.question or None
+    try:
+        verdict = await _verdict(wanted, asked, request, client, shared, tokens)
+        answer = guard.apply(asked.response, verdict)
+    except HallucinationBlocked as error:
+        gone, refusal = withheld(error)
+        return Reply({}, (gone,), asked.model, question, refused=refusal)
+    reply = CheckResponse(
+        id=wanted.call.request_id,
+        text=answer.text,
+        action=answer.action,
+        hallucination=verdict_data(answer.verdict, answer.action),
+    )
+    return Reply(reply.model_dump(), (answer,), asked.model, question)
+
+
+def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
+    """Return what is known, and what is said, of an answer that is withheld by an error."""
+    refusal = RefusedError(
+        422,
+        "hallucination_blocked",
+        str(error),
+        details={"verdict": error.verdict.to_dict(content=False)},
+    )
+    return Answer("", "", "block", error.verdict, error.usage), refusal
+
+
+async def _verdict(
+    wanted: Wanted,
+    asked: CheckRequest,
+    request: Request,
+    client: Routing,
+    shared: Shared,
+    tokens: Sequence[TokenLogprob],
+) -> Verdict:
+    guard = wanted.guard
+    try:
+        return await guard.arun_check(
+            asked.response,
+            request.query,
+            sources_of(wanted, request, client, shared.marks),
+            references=await _references(guard, asked),
+            samples=asked.samples,
+            logprobs=tokens,
+        )
+    # As for answers that are guarded: whatever breaks, the verdict says so.
+    except Exception as error:
+        return failed_check(error)
+
+
+def _request(asked: CheckRequest, tenant: str | None) -> Request:
+    """Return what the answer answers as a request for chat completions."""
+    known: Mapping[str, Any] = {} if asked.model is None else {"model": asked.model}
+    body = {**known, "messages": asked.conversation, **asked.params}
+    request = CHAT_COMPLETIONS.read(body)
+    return replace(request, query=replace(request.query, entity=asked.entity, tenant=tenant))
+
+
+def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> None:
+    """Refuse what could only be inconclusive for want of something the client knows.
+
+    Nothing was spent yet, and a verdict that decides nothing is easily taken for one that does.
+    """
+    problem = _missing(guard, asked, request) or _unused(guard, asked)
+    if problem is not None:
+        raise RefusedError(400, "invalid_request", problem)
+
+
+def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
+    query, policy = request.query, guard.policy
+    if (method := guard.needing("query")) and not query.question:
+        return f"method {method!r} compares with the question; pass `query` or `messages`"
+    if (method := guard.needing("references")) and not asked.documents:
+        return f"method {method!r} compares with references; pass `documents`"
+    if (method := guard.needing("logprobs")) and not asked.logprobs:
+        return f"method {method!r} looks at the probabilities of tokens; pass `logprobs`"
+    method = "fields" if query.wants_object else guard.needing("samples")
+    can_draw = query.messages and (asked.model or policy.sampling.model)
+    if method and asked.samples is None and not can_draw:
+        return (
+            f"method {method!r} needs samples; pass `samples`, or the question (`query` or"
+            " `messages`) and the `model` to draw them from"
+        )
+    if (method := guard.asking_response_model) and asked.model is None:
+        return (
+            f"method {method!r} has the model judge that wrote the response; pass `model`, or use"
+            " a policy that names its judge (x-resay-policy)"
+        )
+    return None
+
+
+def _unused(guard: Guard, asked: CheckRequest) -> str | None:
+    if asked.documents and not guard.needing("references"):
+        return (
+            "no step of the policy compares with `documents`; set `evidence: references` on one,"
+            " or use another policy (x-resay-policy)"
+        )
+    if asked.logprobs and not guard.needing("logprobs"):
+        return (
+            "no step of the policy looks at `logprobs`; add `method: logprobs`, or use another"
+            " policy (x-resay-policy)"
+        )
+    return None
+
+
+def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:
+    try:
+        return tokens_of(asked.logprobs or ())
+    except ConfigurationError as error:
+        raise RefusedError(400, "invalid_request", str(error)) from None
+
+
+async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
+    """Return the documents as one text.
+
+    A sentence is supported by them as a whole, not by each of them by itself.
+    """
+    if not asked.documents:
+        return ()
+    documents = [_document(place, one) for place, one in enumerate(asked.documents, 1)]
+    if guard.needing("judge"):
+        chars = sum(len(document.text) for document in documents)
+        return (await compute(partial(_fenced, documents), chars=chars),)
+    return ("\n\n".join(document.text.strip() for document in documents),)
+
+
+def _fenced(documents: Sequence[Document]) -> str:
+    return quoted([disarmed(document) for document in documents])
+
+
+def _document(place: int, given: CheckDocument) -> Document:
+    known = {} if given.title is None else {"title": given.title}
+    return Document(given.source or f"document {place}", given.text, metadata=known)

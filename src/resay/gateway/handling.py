@@ -1,0 +1,282 @@
+"""What is done with each request that comes in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from resay.apis import CHAT_COMPLETIONS, Body
+from resay.gateway.admitting import Admission, OverloadedError
+from resay.gateway.answering import Answering
+from resay.gateway.calls import CHECK, PREFIX, Call, Headers, credential, plain_path, read_call
+from resay.gateway.config import GatewayConfig
+from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, observed, read_body
+from resay.gateway.incoming import GoneError, Incoming, unless_gone
+from resay.gateway.keys import Keyring
+from resay.gateway.outgoing import Outgoing
+from resay.gateway.policies import Policies
+from resay.gateway.refusing import RefusedError
+from resay.gateway.replying import Shared
+from resay.gateway.routing import Routing
+from resay.gateway.upstream import given_headers
+from resay.gateway.watching import Watch
+from resay.telemetry import request_id
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+__all__ = ["Handling"]
+
+logger = logging.getLogger("resay.gateway")
+
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_LENGTH = re.compile(r"[0-9]+")
+# The first of them say enough: that is too long for anybody.
+_DIGITS = 18
+# How long requests may take to end once the server has given them up.
+_ENDING_S = 5.0
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
+
+
+class Handling:
+    """Guards requests, answers them, or passes them on.
+
+    Args:
+        config: What the gateway was told.
+        policies: The policies.
+        admission: Who is let in.
+        watch: Who is told of what was done.
+
+    Raises:
+        ConfigurationError: A variable that is to hold a client's key holds none.
+    """
+
+    def __init__(
+        self, config: GatewayConfig, policies: Policies, admission: Admission, watch: Watch
+    ) -> None:
+        self._config = config
+        self._keys = Keyring(config.keys)
+        self._policies = policies
+        self._admission = admission
+        self._long = Admission(config.limits)
+        self._watch = watch
+        self._shared = Shared(config, policies)
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._routing: Routing | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether there is anybody to ask."""
+        return self._routing is not None
+
+    def begin(self, routing: Routing) -> None:
+        """Take requests.
+
+        Args:
+            routing: Who answers them.
+        """
+        self._routing = routing
+
+    async def end(self) -> None:
+        """Take no more, and wait for those that the server gave up to tell what they know."""
+        self._routing = None
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_ENDING_S)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a server's
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        call = read_call(scope)
+        outgoing = Outgoing(send, call, self._config.limits.write_s)
+        incoming = self._incoming(call, receive)
+        work = self._answer(call, incoming, outgoing)
+        await unless_gone(incoming, work, lambda: outgoing.complete)
+
+    def _incoming(self, call: Call, receive: Receive) -> Incoming:
+        limits = self._config.limits
+        announced = call.header(b"content-length") or ""
+        return Incoming(
+            receive,
+            int(announced[:_DIGITS]) if _LENGTH.fullmatch(announced) else None,
+            limits.body_bytes if call.api or call.own else limits.upload_bytes,
+            limits.body_s,
+        )
+
+    async def _answer(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
+        request_id.set(call.request_id)
+        began_s = time.monotonic()
+        try:
+            await self._route(call, incoming, outgoing)
+        except GoneError:
+            # The server closes what was begun and not ended.
+            return
+        except RefusedError as error:
+            await self._refuse(error, outgoing)
+        except RecursionError:
+            message = "what was asked, or what came of it, is nested too deeply"
+            await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
+        # What it says may hold what was asked.
+        except Exception as error:
+            logger.error("%s (request %s)", _place_of(error), call.request_id)
+            failure = RefusedError(500, "internal_error", "the gateway failed; see its log")
+            await self._refuse(failure, outgoing)
+        finally:
+            self._watch.ended(call, outgoing, time.monotonic() - began_s)
+
+    async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
+        if outgoing.status is None:
+            with suppress(GoneError):
+                await outgoing.refuse(error)
+
+    async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
+        self._check_headers(call)
+        client = self._owner(call)
+        if call.api is None and call.own is None:
+            _check_path(call)
+            return await self._pass(call, incoming, outgoing, [])
+        policy, guard = self._policies.get(call.policy)
+        if call.own is None and (method := guard.needing("references")):
+            message = (
+                f"method {method!r} of the policy {policy!r} compares with references, which only"
+                f" {CHECK} is given; use another policy (x-resay-policy)"
+            )
+            raise RefusedError(400, "policy_needs_documents", message)
+        wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
+        try:
+            async with self._received(incoming) as data, self._admission.place():
+                await self._guard(wanted, data, outgoing)
+        except OverloadedError as error:
+            await self._overloaded(error, wanted, incoming, outgoing)
+
+    @asynccontextmanager
+    async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
+        """Have a request's body. Those that come in slowly keep nobody from being guarded.
+
+        Raises:
+            OverloadedError: There is no room for it.
+        """
+        self._admission.check()
+        async with AsyncExitStack() as stack:
+            # Of long ones there are never more than can be guarded: each takes memory.
+            if not await incoming.begin():
+                await stack.enter_async_context(self._long.place())
+            yield await incoming.whole()
+
+    def _check_headers(self, call: Call) -> None:
+        limit = self._config.limits.header_bytes
+        sizes = (len(name) + len(value) for name, value in call.headers)
+        if sum(sizes, len(call.path) + len(call.query)) > limit:
+            message = f"the request's headers are longer than {limit} bytes"
+            raise RefusedError(431, "headers_too_large", message, headers={"connection": "close"})
+        # An upstream that knows TRACE gives back what it was sent, its key with it.
+        if call.method not in _METHODS:
+            raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
+            # Whoever reads it next could see it end elsewhere (RFC 9112, section 6.1).
+            message = "the request says in two ways how long its body is"
+            raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
+
+    def _owner(self, call: Call) -> str | None:
+        if not self._keys:
+            return None
+        owner = self._keys.owner(credential(call))
+        if owner is None:
+            raise RefusedError(401, "invalid_api_key", "this key is not known to the gateway")
+        return owner
+
+    async def _guard(self, wanted: Wanted, data: bytes, outgoing: Outgoing) -> None:
+        body = read_body(wanted.call, data)
+        if wanted.call.own is not None:
+            return await self._own(wanted, body, outgoing)
+        guarding = Guarding(wanted, body, self._client, outgoing, self._config.heartbeat_s)
+        try:
+            await guarding.run()
+        except RefusedError as error:
+            await self._refuse(error, outgoing)
+        finally:
+            await self._watch.tell(guarding.observation(), outgoing)
+
+    async def _own(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> None:
+        answering = Answering(wanted, body, self._client, outgoing, self._shared)
+        try:
+            await answering.run()
+        finally:
+            await self._watch.tell(answering.observation(), outgoing)
+
+    async def _overloaded(
+        self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
+    ) -> None:
+        if self._config.overload == "refuse" or wanted.call.own is not None:
+            raise RefusedError(
+                429,
+                "overloaded",
+                "too much is asked of the gateway at the same time; try again",
+                headers={"retry-after": str(error.retry_after_s)},
+            )
+        try:
+            await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
+        finally:
+            seen = replace(observed(wanted, outgoing, None), unguarded=True)
+            await self._watch.tell(seen, outgoing)
+
+    async def _pass(
+        self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
+    ) -> None:
+        """Pass a request on untouched, and its answer."""
+        if _has_body(call):
+            body = incoming.pieces()
+        else:
+            incoming.nothing()
+            body = None
+        response = await self._client.forward(call, body)
+        incoming.nothing()
+        try:
+            await outgoing.start(
+                response.status_code, [*given_headers(response, of_body=True), *headers]
+            )
+            async for piece in response.pieces(limited=False):
+                await outgoing.write(piece)
+        finally:
+            response.close()
+        await outgoing.write(b"", last=True)
+
+    @property
+    def _client(self) -> Routing:
+        if self._routing is None:
+            raise RefusedError(503, "not_ready", "the gateway is not ready")
+        return self._routing
+
+
+def _has_body(call: Call) -> bool:
+    return (
+        call.header(b"transfer-encoding") is not None
+        or (call.header(b"content-length") or "0").strip("0") != ""
+    )
+
+
+def _check_path(call: Call) -> None:
+    decoded = unquote(call.path.decode("latin-1"))
+    if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
+        raise RefusedError(404, "not_found", f"the gateway has nothing here; it serves {PREFIX}/")
+    leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
+    if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
+        raise RefusedError(400, "bad_path", "the path leads elsewhere")
+
+
+def _place_of(error: Exception) -> str:
+    """Return what broke and where, without a word of what was said."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
+    return f"{type(error).__name__}{where}"

@@ -1,0 +1,286 @@
+"""`POST /beta/litellm_basic_guardrail_api`: LiteLLM's generic guardrail API.
+
+Every LiteLLM proxy can ask it by configuration alone. It tells what is asked before the call
+(`input_type: request`), and what was answered after it (`response`), without what was asked. So
+that is remembered in between, under the name that LiteLLM gives the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from resay.actions import Answer
+from resay.adapting import Relay, verdict_data
+from resay.adapting.upstream import KnownProvider
+from resay.adapting.verdicts import failed_check
+from resay.apis import CHAT_COMPLETIONS, Body, Request
+from resay.errors import HallucinationBlocked
+from resay.gateway.guarding import Wanted
+from resay.gateway.refusing import RefusedError
+from resay.gateway.replying import Reply, Shared, read_as, sources_of
+from resay.gateway.routing import Routing
+from resay.guard import Guard
+from resay.providers.base import Completion
+from resay.sources import Sources
+from resay.strict import Strict
+from resay.usage import Usage
+from resay.verdict import Verdict
+
+__all__ = ["GuardrailParams", "GuardrailRequest", "GuardrailResponse", "check_for_litellm"]
+
+# As many answers as OpenAI's API gives at once.
+_MOST_ANSWERS = 128
+_UNKNOWN = (
+    "the gateway does not know what was asked; have LiteLLM ask it before the call too"
+    " (`mode: [pre_call, post_call]`), and the same process"
+)
+_OTHERS_MARK = (
+    "the call is marked as a sample, but not by this gateway; gateways that stand for each other"
+    " must have the same upstream key"
+)
+
+
+class GuardrailParams(Strict):
+    """What the proxy's configuration says of Resay, in `additional_provider_specific_params`."""
+
+    policy: str | None = Field(
+        default=None,
+        max_length=64,
+        description="The name of the policy, where no header `x-resay-policy` says it.",
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="Whom to ask at the gateway's upstream in place of the model that LiteLLM"
+        " names, which its upstream may not know.",
+    )
+
+
+class GuardrailRequest(BaseModel):
+    """What LiteLLM tells. Of what else it tells, Resay has no need."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
+
+    input_type: Literal["request", "response"] = Field(description="What the texts are of.")
+    texts: list[str] | None = Field(default=None, description="What was said, text by text.")
+    structured_messages: list[dict[str, Any]] | None = Field(
+        default=None, description="The conversation, of a request."
+    )
+    tools: list[dict[str, Any]] | None = Field(
+        default=None, description="The tools that the model may call, of a request."
+    )
+    model: str | None = Field(default=None, description="The model, as LiteLLM calls it.")
+    litellm_call_id: str | None = Field(
+        default=None, description="What LiteLLM calls the call, the same before and after it."
+    )
+    request_data: dict[str, Any] | None = Field(
+        default=None, description="Whose key of LiteLLM's it came with."
+    )
+    additional_provider_specific_params: GuardrailParams | None = Field(
+        default=None, description="What the proxy's configuration says of Resay."
+    )
+
+    @property
+    def params(self) -> GuardrailParams:
+        """What the proxy's configuration says."""
+        return self.additional_provider_specific_params or GuardrailParams()
+
+    @property
+    def payer(self) -> str:
+        """Whose key of LiteLLM's it came with; empty where it does not say."""
+        return str((self.request_data or {}).get("user_api_key_hash") or "")
+
+
+class GuardrailResponse(BaseModel):
+    """What LiteLLM is to do."""
+
+    action: Literal["BLOCKED", "NONE", "GUARDRAIL_INTERVENED"] = Field(
+        description="Nothing, give the `texts` in place of those that were said, or an error."
+    )
+    blocked_reason: str | None = Field(default=None, description="Why, without what was said.")
+    texts: list[str] | None = Field(default=None, description="What to say, text by text.")
+    hallucination: list[dict[str, Any]] | None = Field(
+        default=None, description="The verdict on each text, with what was done."
+    )
+
+
+async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> Reply:
+    """Answer a LiteLLM proxy.
+
+    Args:
+        wanted: What is wanted.
+        body: A `GuardrailRequest`.
+        client: How the upstream is asked.
+        shared: What all requests of the gateway share.
+
+    Returns:
+        A `GuardrailResponse`.
+
+    Raises:
+        RefusedError: It is not valid.
+    """
+    asked = read_as(GuardrailRequest, body)
+    name = asked.litellm_call_id or ""
+    if shared.marks.knows(name):
+        return _nothing()
+    key = (wanted.tenant, wanted.client, asked.payer, name)
+    if asked.input_type == "request":
+        conversation = _conversation(asked)
+        if conversation is not None and name and not shared.marks.seems(name):
+            shared.conversations.remember(key, conversation)
+        return _nothing()
+    wanted = _chosen(wanted, asked.params, shared)
+    work = _Work(wanted, asked, shared.conversations.recall(key), client, shared)
+    return await work.reply()
+
+
+def _nothing() -> Reply:
+    return Reply(GuardrailResponse(action="NONE").model_dump(exclude_none=True))
+
+
+def _conversation(asked: GuardrailRequest) -> Body | None:
+    """Return what is asked as a request for chat completions; None where it is no conversation."""
+    messages = [dict(message) for message in asked.structured_messages or ()]
+    texts = asked.texts or []
+    if not messages and len(texts) == 1:
+        # Of several nobody says who said them.
+        messages = [{"role": "user", "content": texts[0]}]
+    if not messages:
+        return None
+    known = {"model": asked.model, "messages": messages, "tools": asked.tools}
+    return {name: value for name, value in known.items() if value}
+
+
+def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
+    """Return what is wanted by the policy that the proxy's configuration names.
+
+    LiteLLM may let its clients add to these parameters. A header stands above them.
+    """
+    if params.policy is None or wanted.call.policy is not None:
+        return wanted
+    policy, guard = shared.policies.get(params.policy)
+    return replace(wanted, policy=policy, guard=guard)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What became of one text.
+
+    Attributes:
+        answer: What to say in its place.
+        blocked: Why there is nothing to say; None where there is.
+    """
+
+    answer: Answer
+    blocked: str | None = None
+
+
+class _Work:
+    """Checks what was answered to one call."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        asked: GuardrailRequest,
+        conversation: Body | None,
+        client: Routing,
+        shared: Shared,
+    ) -> None:
+        self._wanted = wanted
+        self._asked = asked
+        self._client = client
+        self._shared = shared
+        self._knows_question = conversation is not None
+        known: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
+        self._model: str | None = asked.params.model or known.get("model") or asked.model
+        known |= {} if self._model is None else {"model": self._model}
+        relay = Relay(wanted.guard, CHAT_COMPLETIONS)
+        request = relay.read(known)
+        query = replace(request.query, tenant=wanted.tenant)
+        self._request: Request = replace(request, query=query)
+
+    async def reply(self) -> Reply:
+        """Check each text by itself: they may be parts of one answer, and no samples then."""
+        texts = self._asked.texts or []
+        if len(texts) > _MOST_ANSWERS:
+            message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
+            raise RefusedError(400, "invalid_request", message)
+        checked = await asyncio.gather(*map(self._checked, texts))
+        return Reply(
+            _told(texts, checked).model_dump(exclude_none=True),
+            tuple(one.answer for one in checked),
+            self._model,
+            self._request.query.question or None,
+            self._wanted.policy,
+        )
+
+    async def _checked(self, text: str) -> _Checked:
+        try:
+            return _Checked(await self._answer(text))
+        except HallucinationBlocked as error:
+            gone = Answer("", "", "block", error.verdict, error.verdict.usage)
+            return _Checked(gone, str(error))
+
+    async def _answer(self, text: str) -> Answer:
+        guard, query = self._wanted.guard, self._request.query
+        reason = self._obstacle()
+        if reason is not None:
+            return guard.apply(text, Verdict("inconclusive", None, reason))
+        try:
+            answer = await guard.arun(query, self._sources(text))
+        except HallucinationBlocked:
+            raise
+        # As for answers that are guarded: whatever breaks, the verdict says so.
+        except Exception as error:
+            return guard.apply(text, failed_check(error))
+        # What was answered was paid for elsewhere.
+        return replace(answer, usage=answer.verdict.usage)
+
+    def _obstacle(self) -> str | None:
+        """Return why no check can be made by what LiteLLM tells, or None."""
+        guard = self._wanted.guard
+        if self._shared.marks.seems(self._asked.litellm_call_id or ""):
+            # Samples of samples would have no end.
+            return _OTHERS_MARK
+        if method := guard.needing("references"):
+            return f"method {method!r} compares with references, and LiteLLM gives none"
+        if method := guard.needing("logprobs"):
+            return f"method {method!r} needs the probabilities of tokens, and LiteLLM gives none"
+        if self._knows_question:
+            return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
+        if method := guard.needing("samples") or guard.needing("query"):
+            return f"method {method!r} needs the question: {_UNKNOWN}"
+        return None
+
+    def _sources(self, text: str) -> Sources:
+        return sources_of(
+            self._wanted,
+            self._request,
+            self._client,
+            self._shared.marks,
+            main=KnownProvider(Completion(text), Usage()),
+            payer=self._asked.payer,
+        )
+
+
+def _asks_model(guard: Guard) -> bool:
+    """Return whether the model that wrote an answer is asked again."""
+    draws = guard.needing("samples") is not None and guard.policy.sampling.model is None
+    return draws or guard.asking_response_model is not None
+
+
+def _told(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
+    told = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
+    blocked = next((one.blocked for one in checked if one.blocked is not None), None)
+    if blocked is not None:
+        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=told)
+    given = [one.answer.text for one in checked]
+    if given != list(texts):
+        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=told)
+    return GuardrailResponse(action="NONE", hallucination=told)

@@ -1,0 +1,310 @@
+"""What Prometheus is told of the gateway. It needs the extra `server`.
+
+Nothing here holds a word of what was said. Labels take few values: those that clients choose freely
+are not among them, but for the names of models, of which only so many are told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from resay import __version__
+from resay.actions import Answer
+from resay.errors import MissingDependencyError
+from resay.gateway.logs import one_line
+from resay.gateway.observing import Observation
+from resay.usage import Usage
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Counter, Histogram
+    from prometheus_client.metrics_core import Metric
+
+__all__ = ["Metrics", "Readings"]
+
+_Metric = TypeVar("_Metric", bound="Counter | Histogram")
+
+_PREFIX = "resay_gateway_"
+_NONE, _OTHER = "none", "other"
+_MODELS, _LONGEST = 100, 128
+_LARGEST = 2**53
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+_OVERLOADED = "overloaded"
+
+# From refusals to answers that take as long as the upstream may be silent.
+_REQUEST_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+# From counting words to judging many sentences against many samples.
+_CHECK_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
+_SCORE = tuple(tenth / 10 for tenth in range(1, 11))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """What is read whenever somebody asks for the metrics. Each must be quick.
+
+    Attributes:
+        guarded: How many requests are being guarded.
+        waiting: How many wait for that.
+        journal_lost: How many entries the journal has lost so far; None without a journal.
+        reload_succeeded: Whether the policies could be used when they were last read.
+        reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
+    """
+
+    guarded: Callable[[], int] | None = None
+    waiting: Callable[[], int] | None = None
+    journal_lost: Callable[[], int] | None = None
+    reload_succeeded: Callable[[], bool] | None = None
+    reloaded_at: Callable[[], float] | None = None
+
+
+class Metrics:
+    """Counts what one gateway does, and tells it in Prometheus' formats.
+
+    Each has a registry of its own, so that one process can have several. Any thread may ask for
+    what was counted.
+
+    Args:
+        readings: What is read when somebody asks.
+
+    Raises:
+        MissingDependencyError: The extra `server` is not installed.
+    """
+
+    def __init__(self, readings: Readings | None = None) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, ProcessCollector
+        except ImportError as error:
+            raise MissingDependencyError("prometheus-client", "server", "/metrics") from error
+        self._registry = CollectorRegistry()
+        self._counted = _Counted(self._registry)
+        self._models = _Models()
+        self._registry.register(_Read(readings or Readings()))
+        ProcessCollector(registry=self._registry)
+
+    def observe(self, observation: Observation) -> None:
+        """Count a request that was guarded, or was to be. An `Observer`.
+
+        Args:
+            observation: How it has ended.
+        """
+        counted, verdict = self._counted, observation.verdict
+        api, policy = observation.api, observation.policy
+        stream = str(observation.stream).lower()
+        decision = verdict.decision if verdict else _NONE
+        action = observation.action or _NONE
+        status = _status_class(observation.status)
+        _of(counted.requests, api, policy, decision, action, stream, status).inc()
+        _of(counted.duration, api, policy, stream).observe(observation.elapsed_s)
+        if observation.unguarded:
+            counted.unguarded.inc()
+            counted.overloads.inc()
+        if not observation.complete:
+            counted.incomplete.inc()
+        model = self._models.label(observation)
+        for answer in observation.answers:
+            self._answered(answer, policy, model)
+        self._spent(observation.usage, model, "main")
+        self._spent(observation.check_usage, model, "check")
+
+    def _answered(self, answer: Answer, policy: str, model: str) -> None:
+        counted, verdict = self._counted, answer.verdict
+        _of(counted.verdicts, model, verdict.decision).inc()
+        _of(counted.samples, model).inc(verdict.samples)
+        _of(counted.sentences, policy).inc(len(verdict.sentences))
+        _of(counted.flagged, policy).inc(len(verdict.flagged_sentences))
+        if not verdict.skipped:
+            _of(counted.check_duration, policy).observe(verdict.elapsed_s)
+        if verdict.score is not None:
+            _of(counted.score, policy).observe(verdict.score)
+
+    def _spent(self, usage: Usage, model: str, part: str) -> None:
+        counted = self._counted
+        _add(counted.calls, usage.calls, model, part)
+        _add(counted.tokens, usage.prompt_tokens, model, part, "prompt")
+        _add(counted.tokens, usage.completion_tokens, model, part, "completion")
+        if usage.cost_usd is None:
+            _add(counted.unpriced, usage.calls, model, part)
+        else:
+            _add(counted.cost, usage.cost_usd, model, part)
+
+    def passed(self, method: str, status: int, elapsed_s: float) -> None:
+        """Count a request that was passed on untouched.
+
+        Args:
+            method: The HTTP method.
+            status: The HTTP status that the client was given.
+            elapsed_s: How long it took until the answer was complete, in seconds.
+        """
+        known = method if method in _METHODS else _OTHER
+        _of(self._counted.passed, known, _status_class(status)).inc()
+        self._counted.passed_duration.observe(elapsed_s)
+
+    def refused(self, code: str) -> None:
+        """Count an error of the gateway's own.
+
+        Args:
+            code: What programs know it by: the `code` of a `RefusedError`.
+        """
+        _of(self._counted.errors, code).inc()
+        if code == _OVERLOADED:
+            self._counted.overloads.inc()
+
+    def render(self, accept: str | None = None) -> tuple[bytes, str]:
+        """Return all that was counted.
+
+        Args:
+            accept: The request's header `Accept`; None for none.
+
+        Returns:
+            The body, in OpenMetrics' format where that is asked for, and its media type.
+        """
+        from prometheus_client.exposition import choose_encoder
+
+        try:
+            encode, media_type = choose_encoder(accept or "")
+        # The library compares the version of a format with numbers, whatever it is.
+        except TypeError:
+            encode, media_type = choose_encoder("")
+        return encode(_Shown(self._registry)), media_type
+
+
+class _Shown:
+    """What a registry has, without when each series began: as many series again."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._registry.collect():
+            metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
+            yield metric
+
+
+class _Counted:
+    """What is counted."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter, Histogram, Info
+
+        def counter(name: str, what: str, *labels: str) -> Counter:
+            return Counter(_PREFIX + name, what, labels, registry=registry)
+
+        def histogram(name: str, what: str, buckets: Sequence[float], *labels: str) -> Histogram:
+            return Histogram(_PREFIX + name, what, labels, buckets=buckets, registry=registry)
+
+        self.requests = counter(
+            "requests",
+            "Requests that were guarded, or were to be.",
+            *("api", "policy", "decision", "action", "stream", "status"),
+        )
+        self.duration = histogram(
+            "request_duration_seconds",
+            "How long they took until the answer was complete, main call and check together.",
+            _REQUEST_S,
+            *("api", "policy", "stream"),
+        )
+        self.incomplete = counter("incomplete", "Answers of which the client did not get all.")
+        self.overloads = counter("overloads", "Requests for which there was no room.")
+        self.unguarded = counter("unguarded", "Requests that were passed on for lack of room.")
+        self.errors = counter("errors", "The gateway's own errors.", "code")
+        self.verdicts = counter("verdicts", "Answers that were checked.", "model", "decision")
+        self.check_duration = histogram(
+            "check_duration_seconds", "How long checks took.", _CHECK_S, "policy"
+        )
+        self.score = histogram(
+            "score", "Scores of answers; 1 is surely hallucinated.", _SCORE, "policy"
+        )
+        self.sentences = counter("sentences", "Sentences that were scored.", "policy")
+        self.flagged = counter("flagged_sentences", "Sentences that were flagged.", "policy")
+        self.samples = counter("samples", "Samples that were compared.", "model")
+        self.calls = counter("calls", "Calls of models.", "model", "part")
+        self.tokens = counter("tokens", "Tokens of these calls.", "model", "part", "kind")
+        self.cost = counter("cost_usd", "Dollars, where they are known.", "model", "part")
+        self.unpriced = counter(
+            "unpriced_calls", "Calls whose dollars are not known.", "model", "part"
+        )
+        self.passed = counter(
+            "passed", "Requests that were passed on untouched.", "method", "status"
+        )
+        self.passed_duration = histogram(
+            "passed_duration_seconds", "How long these took.", _REQUEST_S
+        )
+        about = Info("resay_gateway", "Which version serves.", registry=registry)
+        about.info({"version": __version__})
+
+
+class _Models:
+    """The names of models that are told apart: the first ones that gave an answer.
+
+    Clients may make up any number of others.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def label(self, observation: Observation) -> str:
+        if observation.model is None:
+            return _NONE
+        name = one_line(observation.model, _LONGEST)
+        gave_one = observation.answers and _status_class(observation.status) == "2xx"
+        if gave_one and len(self._known) < _MODELS:
+            self._known.add(name)
+        return name if name in self._known else _OTHER
+
+
+class _Read:
+    """What is read when somebody asks."""
+
+    def __init__(self, readings: Readings) -> None:
+        self._readings = readings
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        def read(
+            family: type[GaugeMetricFamily | CounterMetricFamily],
+            name: str,
+            what: str,
+            reading: Callable[[], float] | None,
+        ) -> Iterator[Metric]:
+            if reading is not None:
+                yield family(_PREFIX + name, what, value=reading())
+
+        gauge, counter, readings = GaugeMetricFamily, CounterMetricFamily, self._readings
+        yield from read(
+            gauge, "guarded_requests", "Requests that are being guarded.", readings.guarded
+        )
+        yield from read(gauge, "waiting_requests", "Requests that wait for that.", readings.waiting)
+        yield from read(
+            counter,
+            "journal_lost_entries",
+            "Entries that the journal has lost.",
+            readings.journal_lost,
+        )
+        yield from read(
+            gauge,
+            "policies_last_reload_successful",
+            "Whether the policies could be used when they were last read.",
+            readings.reload_succeeded,
+        )
+        yield from read(
+            gauge,
+            "policies_last_reload_success_timestamp_seconds",
+            "When the policies were last read and could be used.",
+            readings.reloaded_at,
+        )
+
+
+def _status_class(status: int) -> str:
+    return f"{status // 100}xx"
+
+
+def _of(metric: _Metric, *labels: str) -> _Metric:
+    return metric.labels(*(one_line(label, _LONGEST) for label in labels))
+
+
+def _add(counter: Counter, amount: float, *labels: str) -> None:
+    # An upstream may say anything, and a counter that was once infinite, or no number, stays so.
+    if 0 < amount <= _LARGEST:
+        _of(counter, *labels).inc(amount)

@@ -1,0 +1,143 @@
+"""What the answers share that the gateway gives itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from resay.actions import Answer
+from resay.adapting import Upstream, cancelled_once, litellm_provider
+from resay.adapting.upstream import JudgeProvider, SampleProvider
+from resay.apis import CHAT_COMPLETIONS, Body, Request
+from resay.gateway.config import GatewayConfig
+from resay.gateway.elsewhere import Elsewhere
+from resay.gateway.guarding import Wanted
+from resay.gateway.logs import one_line
+from resay.gateway.marking import Marks
+from resay.gateway.policies import Policies
+from resay.gateway.refusing import RefusedError
+from resay.gateway.remembering import Conversations
+from resay.gateway.routing import Routing
+from resay.providers.base import Provider
+from resay.sources import Sources
+
+__all__ = ["Handler", "Reply", "Shared", "read_as", "sources_of"]
+
+M = TypeVar("M", bound=BaseModel)
+
+_MOST_PROBLEMS = 20
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the gateway says.
+
+    Attributes:
+        body: What it says.
+        answers: The answers that were checked.
+        model: The model that is said to have written them; None where that is not known.
+        question: What was asked; None where that is not known.
+        policy: The policy by which they were checked; None for the one that the request named.
+        refused: What it says in place of the body, where an answer is withheld by an error.
+    """
+
+    body: Body
+    answers: tuple[Answer, ...] = ()
+    model: str | None = None
+    question: str | None = None
+    policy: str | None = None
+    refused: RefusedError | None = None
+
+
+class Shared:
+    """What all requests share that one gateway answers itself.
+
+    Args:
+        config: What the gateway was told.
+        policies: Its policies.
+    """
+
+    def __init__(self, config: GatewayConfig, policies: Policies) -> None:
+        key = None if config.upstream is None else config.upstream.api_key
+        self.policies = policies
+        self.conversations = Conversations()
+        self.marks = Marks(None if key is None else key.get_secret_value())
+
+
+Handler = Callable[[Wanted, Body, Routing, Shared], Awaitable[Reply]]
+"""Answers a request. It raises a `RefusedError` where it does not."""
+
+
+def read_as(model: type[M], body: Body) -> M:
+    """Return a request's body as a model of it.
+
+    Raises:
+        RefusedError: It is none; every problem is named, and nothing of what was said.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        problems = list(dict.fromkeys(_problems(error)))
+    # Outside of the handler, so that no traceback drags the values along.
+    told = "; ".join(problems[:_MOST_PROBLEMS])
+    more = len(problems) - _MOST_PROBLEMS
+    told += f"; and {more} more" if more > 0 else ""
+    raise RefusedError(400, "invalid_request", f"the request is not valid: {told}")
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for details in error.errors(include_url=False, include_input=False):
+        place = ".".join(one_line(str(step), _LONGEST_NAME) for step in details["loc"])
+        message = details["msg"].removeprefix("Value error, ")
+        if details["type"] == "missing":
+            message = "required, but missing"
+        if details["type"] == "extra_forbidden":
+            message = "there is no such field"
+        yield f"{place}: {message}" if place else message
+
+
+def sources_of(
+    wanted: Wanted,
+    request: Request,
+    client: Routing,
+    marks: Marks,
+    *,
+    main: Provider | None = None,
+    payer: str = "",
+) -> Sources:
+    """Return who is asked about an answer that is there already.
+
+    Args:
+        wanted: What is wanted.
+        request: What the answer answers, as a request for chat completions.
+        client: How the upstream is asked.
+        marks: Marks what is asked of it.
+        main: Who gives the answer, where it is asked for.
+        payer: What else tells one's cached samples from another's.
+    """
+    call = wanted.call
+
+    async def ask(body: Body) -> Body:
+        # Each with a mark of its own: LiteLLM keeps its records by it.
+        asked = client.ask(marks.marked(call), CHAT_COMPLETIONS.path, body)
+        return await cancelled_once(asked)
+
+    async def takes_n() -> bool:
+        return client.takes_n(request.body)
+
+    policy = wanted.guard.policy
+    upstream = Upstream(
+        ask,
+        f"{client.source(call, wanted.client)} {payer}",
+        Elsewhere(litellm_provider(), request.query, policy),
+        takes_n=takes_n,
+        cost_usd=client.cost_usd,
+    )
+    judge = JudgeProvider(CHAT_COMPLETIONS, request.body, upstream)
+    samples = SampleProvider(CHAT_COMPLETIONS, request, upstream)
+    via = "native" if policy.sampling.model is None else "litellm"
+    return Sources(main or judge, samples, judge, via)

@@ -1,0 +1,132 @@
+"""Whoever answers behind the gateway: its upstream, and models that are asked through litellm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import cast
+
+from resay.apis import Body, json_bytes
+from resay.gateway.asking import Asked
+from resay.gateway.calls import Call
+from resay.gateway.listing import asks_for_models, listed_models
+from resay.gateway.litellm_response import LiteLLMResponse, headers_of, once
+from resay.gateway.litellm_upstream import LiteLLMUpstream
+from resay.gateway.models import named_model, unknown_model
+from resay.gateway.refusing import RefusedError
+from resay.gateway.upstream import UpstreamClient
+
+__all__ = ["Routing"]
+
+
+class Routing:
+    """Sends each request to whoever answers for its model.
+
+    Args:
+        upstream: Who answers for all other models, and for all else that there is; None for nobody.
+        models: Who answers for the models of the gateway's own; None for nobody.
+
+    Attributes:
+        refuses_usage: Whether somebody has refused to say at the end of a stream what it cost.
+    """
+
+    def __init__(self, upstream: UpstreamClient | None, models: LiteLLMUpstream | None) -> None:
+        self._upstream = upstream
+        self._models = models
+        self.refuses_usage = False
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        if self._models is not None:
+            await self._models.aclose()
+        if self._upstream is not None:
+            await self._upstream.aclose()
+
+    def source(self, call: Call, client: str | None) -> str:
+        """Return what tells a client's answers from those of one that pays otherwise."""
+        known = [way.source(call, client) for way in (self._upstream, self._models) if way]
+        return " ".join(known)
+
+    def takes_n(self, body: Body) -> bool:
+        """Return whether one request to a model may ask for several answers."""
+        own = self._own(body)
+        return own is None or own.takes_n(body)
+
+    def cost_usd(self, body: Body) -> float | None:
+        """Return what an answer cost that `ask` gave, in US dollars; None where nobody knows."""
+        return None if self._models is None else self._models.cost_usd(body)
+
+    async def open(self, call: Call, path: str, body: Body) -> Asked:
+        """Send a request that was read; return its answer before that is.
+
+        Args:
+            call: The client's request.
+            path: The API's path.
+            body: What to ask.
+
+        Raises:
+            RefusedError: There is no such model, it cannot be sent, or nobody answers.
+        """
+        return await self._way(body).open(call, path, body)
+
+    async def ask(self, call: Call, path: str, body: Body) -> Body:
+        """Send a request that was read, and read its answer.
+
+        Raises:
+            UpstreamError: It is none that could be guarded.
+            RefusedError: There is no such model, it cannot be sent, or nobody answers.
+        """
+        return await self._way(body).ask(call, path, body)
+
+    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> Asked:
+        """Send a request on as it is; return its answer before it is read.
+
+        Args:
+            call: The client's request.
+            body: Its body; None for one without.
+
+        Raises:
+            RefusedError: There is nobody to send it to, or it is refused while it is sent.
+            GoneError: The client goes away while its body is sent.
+        """
+        if self._models is not None and asks_for_models(call, self._models.models):
+            return await self._listed(call, self._models)
+        if self._models is not None and call.api is not None and body is not None:
+            content = b"".join([piece async for piece in body])
+            asked = _read(content)
+            if self._upstream is None or self._models.knows(asked):
+                return await self._way(asked).open(call, call.api.path, asked)
+            body = once(content)
+        if self._upstream is None:
+            message = "there is no upstream behind the gateway that could answer this"
+            raise RefusedError(404, "not_found", message)
+        return await self._upstream.forward(call, body)
+
+    async def _listed(self, call: Call, models: LiteLLMUpstream) -> Asked:
+        listed = await listed_models(call, models.models, self._upstream)
+        content = json_bytes(listed)
+        length = (b"content-length", str(len(content)).encode())
+        headers = [*headers_of(call, "application/json"), length]
+        return LiteLLMResponse(200, headers, once(content), len(content), body=listed)
+
+    def _own(self, body: Body) -> LiteLLMUpstream | None:
+        known = self._models is not None and self._models.knows(body)
+        return self._models if known else None
+
+    def _names(self) -> list[str]:
+        return [] if self._models is None else list(self._models.models)
+
+    def _way(self, body: Body) -> LiteLLMUpstream | UpstreamClient:
+        way = self._own(body) or self._upstream
+        if way is None:
+            raise unknown_model(named_model(body), self._names())
+        return way
+
+
+def _read(content: bytes) -> Body:
+    """Return the object in a request; an empty one where there is none."""
+    value: object = None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(content)
+    return cast("Body", value) if isinstance(value, dict) else {}

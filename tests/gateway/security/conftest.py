@@ -1,0 +1,69 @@
+"""One gateway for all attacks of a module, in front of an upstream that says what a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from attack_kit import ANSWER, Upstream, is_well, said
+from gateway_kit import POLICY, Gateways, Served
+
+UNCACHED = POLICY + "cache: {store: none}\n"
+# Nothing of an answer is to be seen anywhere.
+HIDDEN = UNCACHED + "stream: buffer\naction: {do: block}\n"
+HIDDEN += "threshold: {passage: 0.01, sentence: 0.01}\non_error: block\n"
+LIMITS = {
+    "header_bytes": 8192,
+    "header_s": 0.3,
+    "body_bytes": 200_000,
+    "upload_bytes": 200_000,
+    "body_s": 0.3,
+    "answer_bytes": 1_000_000,
+    "write_s": 0.3,
+}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def shared_upstream(stack: ExitStack) -> Upstream:
+    return stack.enter_context(Upstream())
+
+
+@pytest.fixture(scope="module")
+def starter(
+    stack: ExitStack, shared_upstream: Upstream, tmp_path_factory: pytest.TempPathFactory
+) -> Gateways:
+    """Starts gateways in front of the upstream."""
+    return Gateways(tmp_path_factory.mktemp("gateway"), shared_upstream.root_url, stack)
+
+
+@pytest.fixture(scope="module")
+def shared(starter: Gateways) -> Served:
+    modes = {mode: f"{UNCACHED}stream: {mode}\n" for mode in ("after", "hold", "buffer")}
+    policies = modes | {"hidden": HIDDEN}
+    return starter.start(
+        UNCACHED,
+        policies={name: starter.policy(text, f"{name}.yaml") for name, text in policies.items()},
+        limits=LIMITS,
+        upstream={"timeout_s": 0.25},
+    )
+
+
+@pytest.fixture
+def upstream(shared_upstream: Upstream) -> Upstream:
+    shared_upstream.says(said(ANSWER))
+    return shared_upstream
+
+
+@pytest.fixture
+def served(shared: Served, upstream: Upstream) -> Iterator[Served]:
+    """The gateway, which is well after whatever was done to it."""
+    yield shared
+    assert is_well(shared)

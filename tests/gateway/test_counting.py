@@ -1,0 +1,118 @@
+"""Streams are asked what they cost, and clients that did not ask are not told."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from gateway_kit import CHAT, POLICY, Gateways, Served
+from resay.testing import SimulatedProvider
+
+STREAM = {**CHAT, "stream": True}
+TEXT = {"model": "simulated", "prompt": CHAT["messages"][0]["content"], "max_tokens": 300}
+ASKING = {"stream_options": {"include_usage": True}}
+PIECE = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "simulated"}
+
+
+def events_in(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+
+
+@pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/chat/completions", STREAM), ("/v1/completions", {**TEXT, "stream": True})],
+)
+def test_a_stream_tells_operators_what_it_cost(
+    gateways: Gateways, path: str, body: dict[str, Any], mode: str
+) -> None:
+    served = gateways.start(f"{POLICY}stream: {mode}\n")
+    events = events_in(served.post(path, json=body).text)
+    assert all(event["choices"] and not event.get("usage") for event in events)
+    (seen,) = served.seen(1)
+    assert seen.usage.prompt_tokens > 0
+    assert seen.usage.completion_tokens > 0
+
+
+def test_a_stream_that_is_left_alone_tells_it_too(gateways: Gateways) -> None:
+    served = gateways.start(POLICY + "when: {roles: [tool]}\n")
+    events = events_in(served.post(json=STREAM).text)
+    assert all(event["choices"] for event in events)
+    (seen,) = served.seen(1)
+    assert seen.verdict is not None
+    assert seen.verdict.skipped
+    assert seen.usage.completion_tokens > 0
+
+
+def test_a_client_that_asks_is_told(gateways: Gateways) -> None:
+    events = events_in(gateways.start().post(json={**STREAM, **ASKING}).text)
+    assert [event["usage"]["total_tokens"] > 0 for event in events if not event["choices"]] == [
+        True
+    ]
+
+
+def test_a_client_that_wants_none_is_obeyed(
+    gateways: Gateways, simulated: SimulatedProvider
+) -> None:
+    none = {"stream_options": {"include_usage": False}}
+    gateways.start().post(json={**STREAM, **none})
+    assert simulated.requests[0].body["stream_options"] == {"include_usage": False}
+
+
+class Strict(BaseHTTPRequestHandler):
+    """Refuses a parameter, as some servers do."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(asked)  # pyright: ignore[reportAttributeAccessIssue] - set below
+        if "stream_options" in asked:
+            return self._say(400, "application/json", b'{"error": {"message": "no"}}')
+        if not asked.get("stream"):
+            message = {"role": "assistant", "content": "It is so. It was then."}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            whole = {**PIECE, "object": "chat.completion", "choices": [choice]}
+            return self._say(200, "application/json", json.dumps(whole).encode())
+        pieces = [
+            {**PIECE, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+            for delta, reason in (({"content": "It is so. It was then."}, None), ({}, "stop"))
+        ]
+        told = [f"data: {json.dumps(piece)}\n\n" for piece in pieces]
+        return self._say(200, "text/event-stream", "".join([*told, "data: [DONE]\n\n"]).encode())
+
+    def _say(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def strict() -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Strict) as server:
+        server.asked = []  # pyright: ignore[reportAttributeAccessIssue] - what it was asked
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_where_the_upstream_refuses_to_tell_it_is_not_asked_again(
+    gateways: Gateways, strict: Any
+) -> None:
+    url = f"http://127.0.0.1:{strict.server_address[1]}/v1"
+    served: Served = gateways.start(upstream={"url": url})
+    for _ in range(2):
+        assert "It was then." in served.post(json=STREAM).text
+    served.seen(2)
+    streamed = [asked for asked in strict.asked if asked.get("stream")]
+    assert ["stream_options" in asked for asked in streamed] == [True, False, False]
