@@ -20,7 +20,7 @@ from resay.bench.entries import Entry, choose, with_models
 from resay.bench.fetch import fetch
 from resay.bench.inference_cli import inference
 from resay.bench.judges import BenchJudge
-from resay.bench.latency_cli import latency
+from resay.bench.load_cli import load
 from resay.bench.options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -43,9 +43,10 @@ from resay.bench.options import (
     wikibio_judge,
 )
 from resay.bench.phd_recorded import JUDGE, Recordings, bertscore_threshold
-from resay.bench.regenerate_cli import regenerate
 from resay.bench.retrieval_cli import retrieval
+from resay.bench.soak_cli import soak
 from resay.bench.stopping_cli import adaptive, cascade
+from resay.bench.turns_cli import latency, regenerate
 from resay.bench.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
 from resay.sync import run_sync
@@ -63,6 +64,8 @@ app.command()(inference)
 app.command()(chaos)
 app.command()(latency)
 app.command()(clients)
+app.command()(load)
+app.command()(soak)
 app.command()(retrieval)
 app.command()(regenerate)
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from resay.bench import clients as clients_bench
-from resay.bench.options import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.bench.readings import SkippedError
+from resay.bench.options import JsonOption, MarkdownOption, form_of, print_measured
 
 __all__ = ["clients"]
 
@@ -32,10 +31,5 @@ def clients(
     """Measure what guarded clients of SDKs add to a call, against a simulated provider."""
     form = form_of(as_json, as_markdown)
     setting = clients_bench.Setting(rounds, guarded_rounds, latency_s, guarded_latency_s)
-    try:
-        with progress("clients", clients_bench.total(setting)) as done:
-            table = clients_bench.run(setting, done=done)
-    except SkippedError as error:
-        typer.echo(f"clients skipped: {error}", err=True)
-        return
-    print_result(table, form)
+    total = clients_bench.total(setting)
+    print_measured("clients", total, lambda done: clients_bench.run(setting, done=done), form)

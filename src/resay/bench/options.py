@@ -17,6 +17,7 @@ from rich.progress import Progress
 from resay.bench import wikibio
 from resay.bench.entries import Entry
 from resay.bench.judges import RECORDED, BenchJudge, LiveJudge
+from resay.bench.readings import SkippedError
 from resay.bench.table import ResultTable, print_table
 from resay.errors import ConfigurationError
 
@@ -45,6 +46,7 @@ __all__ = [
     "is_recorded",
     "live_judge",
     "needs_judge",
+    "print_measured",
     "print_result",
     "progress",
     "slice_of",
@@ -213,6 +215,26 @@ def progress(name: str, total: int) -> Generator[Callable[[], object], None, Non
     console = Console(stderr=True)
     with Progress(console=console, disable=not sys.stderr.isatty()) as bar:
         yield partial(bar.advance, bar.add_task(name, total=total))
+
+
+def print_measured(
+    name: str, total: int, measure: Callable[[Callable[[], object]], ResultTable], form: Form
+) -> None:
+    """Measure, and print what was found, or why nothing was.
+
+    Args:
+        name: The bench's name.
+        total: How many steps there are.
+        measure: Measures, and calls what it is given after each step.
+        form: How it is printed.
+    """
+    try:
+        with progress(name, total) as done:
+            table = measure(done)
+    except (ConfigurationError, SkippedError) as error:
+        typer.echo(f"{name} skipped: {error}", err=True)
+        return
+    print_result(table, form)
 
 
 def print_result(table: ResultTable, form: Form) -> None:
