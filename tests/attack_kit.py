@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from gateway_kit import Served
+from loop_server import LONGEST_S, LoopServer
 
 __all__ = [
     "ANSWER",
@@ -34,9 +34,7 @@ __all__ = [
     "wait_until",
 ]
 
-T = TypeVar("T")
 CHAT = "/v1/chat/completions"
-LONGEST_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +196,7 @@ def _no_constant(name: str) -> object:
 Says = Callable[[Received], AsyncIterator[bytes]]
 
 
-class Upstream:
+class Upstream(LoopServer):
     """An upstream that answers with the bytes that a test wants.
 
     It reads one request after the other from a connection, as servers do: what a gateway lets
@@ -213,20 +211,7 @@ class Upstream:
         self.received: list[Received] = []
         self.connections = 0
         self._says: bytes | Says = said(ANSWER)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> Upstream:
-        self._thread.start()
-        self._server = self._do(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.root_url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._do(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        super().__init__()
 
     def says(self, answer: bytes | Says) -> None:
         """Answer so from now on, and forget what was asked until now."""
@@ -237,17 +222,6 @@ class Upstream:
     def do_soon(self, act: Callable[[], object]) -> None:
         """Do something on the upstream's event loop."""
         self._loop.call_soon_threadsafe(act)
-
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(LONGEST_S)
-
-    async def _end(self) -> None:
-        self._server.close()
-        mine = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not mine]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -6,8 +6,7 @@ import asyncio
 import json
 import logging
 import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -18,16 +17,15 @@ from contextlib import (
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Event
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import httpx
 
 from conformance_kit import POLICY as CONFORMING
 from conformance_kit import Sdk, Seen
+from loop_server import LoopServer
 from resay.gateway import Gateway, GatewayConfig, Observation, serving
 from resay.testing import RequestRecord, SimulatedProvider
-
-T = TypeVar("T")
 
 POLICY = "chain: [{method: ngram}]\nsampling: {max: 3}\n"
 MESSAGES = [{"role": "user", "content": "Tell me about the Sydney Harbour Bridge."}]
@@ -168,29 +166,21 @@ class Rooted(Protocol):
     def root_url(self) -> str: ...
 
 
-class Switch:
+class Switch(LoopServer):
     """A port behind which one upstream can be put in place of another.
 
     A gateway can so be shared by tests that each want a provider of their own.
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
         self._target: tuple[str, int] | None = None
         self._open: set[asyncio.StreamWriter] = set()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        super().__init__()
 
-    def __enter__(self) -> Switch:
-        self._thread.start()
-        self._server = self._do(asyncio.start_server(self._join, "127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._do(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    @property
+    def url(self) -> str:
+        """Its address, with the path of the API."""
+        return f"{self.root_url}/v1"
 
     @contextmanager
     def to(self, provider: Rooted) -> Iterator[None]:
@@ -203,10 +193,7 @@ class Switch:
             self._target = None
             self._do(self._close())
 
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(20)
-
-    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(*self._target or ("", 0))
         except OSError:
@@ -223,10 +210,8 @@ class Switch:
         await asyncio.gather(*(w.wait_closed() for w in open_), return_exceptions=True)
 
     async def _end(self) -> None:
-        self._server.close()
         await self._close()
-        mine = asyncio.current_task()
-        await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not mine))
+        await super()._end()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

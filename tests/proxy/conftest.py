@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from known_world import WORLD
+from proxy_kit import KEY, free_port, running
 from resay.testing import SimulatedProvider
 
-KEY = "sk-0123456789abcdef0123456789abcdef-resay"
 NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 3, "min": 3}}
 STRICT = {**NGRAM, "threshold": {"passage": 0.0, "sentence": 0.0}}
 BLOCK = {**STRICT, "action": {"do": "block", "message": "Withheld."}}
@@ -45,28 +39,8 @@ def upstream() -> Iterator[SimulatedProvider]:
 @pytest.fixture(scope="session")
 def proxy(upstream: SimulatedProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("proxy")
-    (folder / "config.yaml").write_text(json.dumps(_config(upstream, folder)))  # YAML it is
-    port = _free_port()
-    command = [Path(sys.executable).parent / "litellm", "--config", "config.yaml"]
-    with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(
-            [*map(str, command), "--host", "127.0.0.1", "--port", str(port)],
-            cwd=folder,
-            env={
-                **os.environ,
-                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-                "LITELLM_LOG": "ERROR",
-                "LITELLM_MASTER_KEY": KEY,
-            },
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            _wait_until_up(f"http://127.0.0.1:{port}", process, folder / "log.txt")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(30)
+    with running(_config(upstream, folder), folder, free_port()) as url:
+        yield url
 
 
 def _config(upstream: SimulatedProvider, folder: Path) -> dict[str, Any]:
@@ -102,24 +76,6 @@ def _config(upstream: SimulatedProvider, folder: Path) -> dict[str, Any]:
         ],
         "router_settings": {"disable_cooldowns": True, "num_retries": 0},
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
-def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{url}/health/liveliness").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.2)
-    pytest.fail(f"the proxy did not start: {log.read_text()[-2000:]}")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from resay.dashboard import routes as dashboard
@@ -101,11 +102,10 @@ class Gateway:
             from starlette.routing import Route
         except ImportError as error:
             raise MissingDependencyError("starlette", "server", "the gateway") from error
-        described = json.dumps(document(self._config)).encode()
         own = [
             Route("/healthz", _Told(lambda: (200, _OK)), methods=["GET"]),
             Route("/readyz", _Told(self._readiness), methods=["GET"]),
-            Route("/openapi.json", _Told(lambda: (200, described)), methods=["GET"]),
+            Route("/openapi.json", _Told(lambda: (200, self._described)), methods=["GET"]),
             *self._shown(),
             Route("/{path:path}", self._handling),
         ]
@@ -164,6 +164,10 @@ class Gateway:
             await self._models.prepare()
         if self._journal is not None:
             await self._journal.recent(1)
+
+    @cached_property
+    def _described(self) -> bytes:
+        return json.dumps(document(self._config)).encode()
 
     def _readiness(self) -> tuple[int, bytes]:
         return (200, _READY) if self.ready else (503, _NOT_READY)

@@ -18,9 +18,9 @@ from resay.gateway.gateway import Gateway
 from resay.gateway.operators import is_loopback
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from uvicorn import Config
 
-    from uvicorn import Config, Server
+    from resay.gateway.lifetime import Lifetime
 
 __all__ = ["check_exposure", "listener", "serve", "serving"]
 
@@ -110,13 +110,14 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
         started.result()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        gateway.draining = True
-        server.should_exit = True
+        server.stop()
         thread.join()
         listening.close()
 
 
-def _run(gateway: Gateway, server: Server, listening: socket.socket, started: Future[None]) -> None:
+def _run(
+    gateway: Gateway, server: Lifetime, listening: socket.socket, started: Future[None]
+) -> None:
     try:
         asyncio.run(_serve(gateway, server, listening))
     except BaseException as error:
@@ -125,7 +126,7 @@ def _run(gateway: Gateway, server: Server, listening: socket.socket, started: Fu
         started.set_exception(error)
 
 
-async def _serve(gateway: Gateway, server: Server, listening: socket.socket) -> None:
+async def _serve(gateway: Gateway, server: Lifetime, listening: socket.socket) -> None:
     # Before uvicorn, which says only that the application did not start.
     await gateway.prepare()
     reloading: set[asyncio.Task[bool]] = set()
@@ -143,23 +144,16 @@ async def _serve(gateway: Gateway, server: Server, listening: socket.socket) -> 
 
 def _server(
     gateway: Gateway, limits: GatewayLimits, on_start: Callable[[], None] | None = None
-) -> Server:
+) -> Lifetime:
     try:
-        import uvicorn
+        from resay.gateway.lifetime import Lifetime
     except ImportError as error:
         raise MissingDependencyError("uvicorn", "server", "the gateway") from error
 
-    class Serving(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if on_start is not None:
-                on_start()
+    def drain() -> None:
+        gateway.draining = True
 
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            gateway.draining = True
-            super().handle_exit(sig, frame)
-
-    return Serving(_config(gateway, limits))
+    return Lifetime(_config(gateway, limits), on_start, drain)
 
 
 def _config(gateway: Gateway, limits: GatewayLimits) -> Config:
