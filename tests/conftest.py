@@ -17,6 +17,9 @@ from tiny_models import tiny
 
 __all__ = ["tiny"]
 
+# The workers have the cores busy already. Read when torch and numpy are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says more about the machine than about the code. In CI the examples are
 # the same each time, so that a red run is about the change.
 settings.register_profile(

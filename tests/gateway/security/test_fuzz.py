@@ -27,7 +27,7 @@ from gateway_kit import ASKED, Served
 
 # The gateway is the same for all examples: that is what is tried.
 fuzzing = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 PATHS = sorted(ASKED)
 STATUSES = {200, 400, 401, 404, 405, 408, 413, 415, 429, 431, 502, 504}
@@ -67,7 +67,7 @@ def received_of(served: Served, data: bytes) -> bytes:
     return b""
 
 
-@settings(fuzzing, max_examples=60)
+@settings(fuzzing, max_examples=40)
 @given(data=st.one_of(mangled(), st.lists(pieces, max_size=8).map(b"".join)))
 def test_no_bytes_bring_it_down(served: Served, data: bytes) -> None:
     with kept_logs(logging.DEBUG, but={"hypothesis": logging.ERROR}) as logs:
