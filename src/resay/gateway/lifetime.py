@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -47,8 +48,13 @@ class Lifetime(uvicorn.Server):
             await self._over.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Be told by a signal."""
-        super().handle_exit(sig, frame)
+        """Be told by a signal.
+
+        uvicorn raises it once more in the end, and what is to be done at a process's exit, such as
+        sending the last spans, would not be.
+        """
+        del frame
+        self.force_exit = self.should_exit and sig == signal.SIGINT
         self.stop()
 
     def stop(self) -> None:
