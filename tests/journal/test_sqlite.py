@@ -145,7 +145,9 @@ def test_a_process_ends_although_nobody_closed_it(path: Path) -> None:
         "print(len(run_sync(journal.recent)))\n"
     )
     done = run(code, path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    # From Python 3.13 on sqlite3 says that nobody closed it.
+    assert "Traceback" not in done.stderr
 
 
 _WRITER = """
