@@ -30,10 +30,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/resay demo
 
-# A third of their time tests wait, so that two cores serve three workers.
 test: $(VENV)/.dev
 	@.ci/servers
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The newest row has no constraints: it is there to learn what came out since.
 MATRIX := .venv-matrix

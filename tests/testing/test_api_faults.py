@@ -157,9 +157,10 @@ def test_what_takes_time_runs_into_the_clients_limit(
     client: Client, fault: Fault, stream: bool
 ) -> None:
     client.provider.set_faults(fault)
-    failure = client.failure(stream=stream, timeout=0.1)
+    failure = client.failure(stream=stream, timeout=0.25)
     # In the middle of a stream the clients pass on what their transport raises.
     assert type(failure).__name__ in ("APITimeoutError", "ReadTimeout")
+    client.provider.wait_calls(1)
     client.provider.wait_idle()
     assert client.provider.requests[-1].disconnected
 
