@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import AsyncIterator, Generator, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
+from resay.adapting import litellm_provider
+from resay.prices import _litellm_rates
 from resay.providers.caching import close_caches
 from resay.sync import run_sync
 from resay.testing import SimulatedProvider
@@ -87,6 +90,18 @@ def simulated() -> Iterator[SimulatedProvider]:
     """A provider on loopback that knows a little and makes up the rest."""
     with SimulatedProvider(seed=7) as provider:
         yield provider
+
+
+@pytest.fixture
+def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """litellm as good as not installed."""
+    forget: list[Callable[[], None]] = [litellm_provider.cache_clear, _litellm_rates.cache_clear]
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    for clear in forget:
+        clear()
+    yield
+    for clear in forget:
+        clear()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from resay.adapting import (
     UnmappedError,
     Upstream,
     check_chat_completions,
+    check_client_policy,
     guard_of,
     inside_guard,
     litellm_provider,
@@ -24,6 +25,7 @@ from resay.adapting import (
 )
 from resay.adapting.upstream import JudgeProvider
 from resay.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
+from resay.errors import MissingDependencyError
 from resay.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 
 NGRAM = {"chain": [{"method": "ngram"}]}
@@ -48,6 +50,20 @@ def test_a_retriever_is_the_guards() -> None:
         guard_of(mending)
     with pytest.raises(ConfigurationError, match="'function', but a Guard has its own"):
         guard_of(Guard(NGRAM), search)
+
+
+@pytest.mark.usefixtures("no_litellm")
+def test_a_client_needs_litellm_only_for_models_that_the_policy_names() -> None:
+    rechecks = {"do": "regenerate", "recheck": [{"method": "prompt", "judge": "openai/m"}]}
+    check_client_policy(Guard(), "a client")
+    for policy in (
+        {"chain": [{"method": "prompt", "judge": {"model": "openai/m"}}]},
+        {**NGRAM, "action": {**rechecks, "retriever": {"kind": "folder", "path": "."}}},
+    ):
+        with pytest.raises(
+            MissingDependencyError, match=r"'openai/m'.*pip install 'resay\[litellm"
+        ):
+            check_client_policy(Guard(policy), "a client")
 
 
 def test_a_mark_holds_for_what_is_called_meanwhile_and_no_longer() -> None:

@@ -20,8 +20,16 @@ from hypothesis import strategies as st
 from journal_kit import SECRETS, found, mended
 from resay import Guard
 from resay.actions import Answer
+from resay.errors import MissingDependencyError
 from resay.gateway import Observation
-from resay.gateway.logs import Format, configure, log_passed, log_request, one_line
+from resay.gateway.logs import (
+    Format,
+    WithoutMessage,
+    configure,
+    log_passed,
+    log_request,
+    one_line,
+)
 from resay.telemetry import request_id
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
@@ -214,6 +222,23 @@ def test_debug_shows_all(written: Written) -> None:
     assert said["traceback"][0] == "Traceback (most recent call last):"
     assert said["traceback"][-1] == SECRET
     assert ours["message"] == "here"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_traceback_without_messages_is_shown_at_any_level(written: Written, form: Format) -> None:
+    configure(form)
+    try:
+        try:
+            raise ValueError(SECRET)
+        except ValueError as error:
+            raise MissingDependencyError("litellm", "litellm", "a model") from error
+    except MissingDependencyError as error:
+        logging.getLogger("resay.gateway").error("it failed", exc_info=WithoutMessage(error))
+    told = "\n".join(written())
+    assert __file__ in told
+    assert "ValueError" in told
+    assert "pip install 'resay[litellm]'" in told
+    assert SECRET not in told
 
 
 def test_no_line_of_a_traceback_looks_like_a_record(written: Written) -> None:

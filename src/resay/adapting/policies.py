@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
 from resay.errors import ConfigurationError
 from resay.guard import Guard
+from resay.optional import require_optional
 from resay.policy import Policy, Regenerate
 from resay.regenerating.rechecking import comparing_with_references
 from resay.retrieval import Retriever, as_retriever
@@ -76,6 +77,7 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
 
     Raises:
         ConfigurationError: The policy asks for what cannot be had of a client.
+        MissingDependencyError: The policy names a model, and litellm is not installed.
     """
     sampling = guard.policy.sampling
     if not gives_references and (method := guard.needing("references")):
@@ -93,3 +95,25 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
             f"`sampling.model` is {sampling.model!r}, which is asked through litellm; leave"
             " `via: native` out"
         )
+    for setting, model in _named_models(guard.policy):
+        require_optional(
+            "litellm",
+            package="litellm",
+            extra="litellm",
+            purpose=f"the model {model!r} that the policy names ({setting})",
+        )
+
+
+def _named_models(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Return the models that a policy names, each after the setting that does."""
+    action = policy.action
+    steps = policy.chain
+    if policy.sampling.model is not None:
+        yield "sampling.model", policy.sampling.model
+    if isinstance(action, Regenerate):
+        steps = (*steps, *(action.recheck or ()))
+        if action.writer is not None:
+            yield "action.writer", action.writer
+    for step in steps:
+        if step.named_judge is not None:
+            yield f"the judge of method {step.method_name!r}", step.named_judge

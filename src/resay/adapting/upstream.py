@@ -45,7 +45,8 @@ class Upstream:
         ask: Sends a request, once.
         source: What tells its answers from those of clients that ask elsewhere or pay otherwise;
             None where that is not known, so that none of them is given to another request.
-        elsewhere: Who answers for the models that a policy names; None for litellm.
+        elsewhere: Returns who answers for the models that a policy names. It is called only for
+            those: who has none needs no litellm.
         via: What verdicts say about the way of samples; None where that depends on the policy.
         takes_n: Whether one request may ask for several answers, for clients of which that is not
             known as soon as the API is.
@@ -54,7 +55,7 @@ class Upstream:
 
     ask: Send
     source: str | None = None
-    elsewhere: Provider | None = None
+    elsewhere: Callable[[], Provider] = litellm_provider
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
@@ -62,7 +63,7 @@ class Upstream:
     @property
     def others(self) -> Provider:
         """Who answers for the models that a policy names."""
-        return self.elsewhere or litellm_provider()
+        return self.elsewhere()
 
 
 class MainProvider:

@@ -150,11 +150,10 @@ class Guarding:
         request = replace(request, query=replace(request.query, tenant=wanted.tenant))
         self._question = request.query.question
         source = self._client.source(wanted.call, wanted.client)
-        elsewhere = Elsewhere(litellm_provider(), request.query, wanted.guard.policy)
         upstream = Upstream(
             self._ask,
             source,
-            elsewhere,
+            lambda: Elsewhere(litellm_provider(), request.query, wanted.guard.policy),
             takes_n=self._takes_n,
             cost_usd=self._client.cost_usd,
         )

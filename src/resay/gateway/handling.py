@@ -20,6 +20,7 @@ from resay.gateway.config import GatewayConfig
 from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, observed, read_body
 from resay.gateway.incoming import GoneError, Incoming, unless_gone
 from resay.gateway.keys import Keyring
+from resay.gateway.logs import WithoutMessage
 from resay.gateway.outgoing import Outgoing
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
@@ -125,11 +126,12 @@ class Handling:
         except RecursionError:
             message = "what was asked, or what came of it, is nested too deeply"
             await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
-        # What it says may hold what was asked.
         except Exception as error:
-            logger.error("%s (request %s)", _place_of(error), call.request_id)
-            failure = RefusedError(500, "internal_error", "the gateway failed; see its log")
-            await self._refuse(failure, outgoing)
+            logger.error(
+                "request %s failed in the gateway", call.request_id, exc_info=WithoutMessage(error)
+            )
+            message = f"the gateway failed; its log says where, at request {call.request_id!r}"
+            await self._refuse(RefusedError(500, "internal_error", message), outgoing)
         finally:
             self._watch.ended(call, outgoing, time.monotonic() - began_s)
 
@@ -271,12 +273,3 @@ def _check_path(call: Call) -> None:
     leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
     if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
         raise RefusedError(400, "bad_path", "the path leads elsewhere")
-
-
-def _place_of(error: Exception) -> str:
-    """Return what broke and where, without a word of what was said."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
-    return f"{type(error).__name__}{where}"

@@ -2,7 +2,8 @@
 
 What Resay and uvicorn say holds no content and is written. What other libraries say may hold it, as
 may the messages of exceptions: of those stands in the log who said something, where, and the
-exception's type. At level DEBUG all of it is written, with tracebacks.
+exception's type. What breaks the gateway itself is written with its traceback and without its
+message. At level DEBUG all of it is written, with tracebacks.
 """
 
 from __future__ import annotations
@@ -14,10 +15,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Literal, cast
 
+from resay.errors import ConfigurationError
 from resay.gateway.observing import Observation
 from resay.telemetry import request_id as current_request_id
 
-__all__ = ["Format", "Level", "configure", "log_passed", "log_request", "one_line"]
+__all__ = [
+    "Format",
+    "Level",
+    "WithoutMessage",
+    "configure",
+    "log_passed",
+    "log_request",
+    "one_line",
+]
 
 Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]
@@ -37,6 +47,30 @@ _OPEN = ("resay", "uvicorn")
 _LOUD = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LONGEST_FIELD, _LONGEST_MESSAGE = 256, 4096
+
+
+class WithoutMessage(Exception):  # noqa: N818 - it stands for an error
+    """An exception as it can be logged anywhere: its traceback and type, and those of its causes.
+
+    Messages may hold what was asked or answered; those about settings never do, and are kept.
+
+    Args:
+        error: The exception.
+
+    Attributes:
+        error: The exception.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        said = f": {error}" if isinstance(error, ConfigurationError) else ""
+        super().__init__(f"{type(error).__name__}{said}")
+        self.error = error
+        self.__traceback__ = error.__traceback__
+        context = None if error.__suppress_context__ else error.__context__
+        # Of several that were raised together the first says enough.
+        inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+        cause = error.__cause__ or context or next(iter(inner), None)
+        self.__cause__ = None if cause is None else WithoutMessage(cause)
 
 
 def configure(format: Format = "text", level: Level = "info") -> None:  # noqa: A002 - as the option
@@ -181,13 +215,17 @@ class _Lines(logging.Formatter):
         return one_line(record.getMessage().rstrip("\n"), _LONGEST_MESSAGE)
 
     def _error(self, record: logging.LogRecord) -> str | None:
-        kind = record.exc_info[0] if record.exc_info else None
-        return None if kind is None else kind.__name__
+        error = record.exc_info[1] if record.exc_info else None
+        error = error.error if isinstance(error, WithoutMessage) else error
+        return None if error is None else type(error).__name__
 
     def _traceback(self, record: logging.LogRecord) -> list[str]:
-        if not self._is_open or not record.exc_info or record.exc_info[0] is None:
+        error = record.exc_info[1] if record.exc_info else None
+        if self._is_open and isinstance(error, WithoutMessage):
+            error = error.error
+        if error is None or not (self._is_open or isinstance(error, WithoutMessage)):
             return []
-        lines = self.formatException(record.exc_info).splitlines()
+        lines = self.formatException((type(error), error, error.__traceback__)).splitlines()
         return [one_line(line, _LONGEST_MESSAGE) for line in lines]
 
 

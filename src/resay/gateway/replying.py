@@ -133,7 +133,7 @@ def sources_of(
     upstream = Upstream(
         ask,
         f"{client.source(call, wanted.client)} {payer}",
-        Elsewhere(litellm_provider(), request.query, policy),
+        lambda: Elsewhere(litellm_provider(), request.query, policy),
         takes_n=takes_n,
         cost_usd=client.cost_usd,
     )

@@ -91,6 +91,11 @@ class ScorerConfig(BaseModel):
         """Whether the step's judge is the model that wrote the response."""
         return False
 
+    @property
+    def named_judge(self) -> str | None:
+        """The model that the step names as its judge, or None."""
+        return None
+
 
 class SampleConfig(ScorerConfig):
     """The base of steps that compare the passage with samples."""

@@ -68,9 +68,12 @@ class JudgedConfig(ScorerConfig):
     @property
     def asks_response_model(self) -> bool:
         """Whether no other judge is named."""
-        return self.judge is None or (
-            isinstance(self.judge, JudgeConfig) and self.judge.model is None
-        )
+        return self.named_judge is None
+
+    @property
+    def named_judge(self) -> str | None:
+        """The judge's model, or None for the one that wrote the response."""
+        return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
 
 
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:

@@ -63,6 +63,11 @@ class CompositeConfig(ScorerConfig, Generic[PartT]):
         """Whether any part's judge is the model that wrote the response."""
         return any(part.scorer.asks_response_model for part in self.parts)
 
+    @property
+    def named_judge(self) -> str | None:
+        """The first model that a part names as its judge, or None."""
+        return next((j for part in self.parts if (j := part.scorer.named_judge)), None)
+
 
 @dataclass(frozen=True, slots=True)
 class PartScores:

@@ -174,7 +174,9 @@ def test_what_breaks_inside_says_where_and_no_more(
     answer: Answered = ask(locked, BODY, KEY, target=CHAT + QUERY)
     assert answer.status == 500
     assert answer.error["code"] == "internal_error"
+    assert dict(answer.headers)["x-resay-request-id"] in logs.text
     assert "RuntimeError" in logs.text
+    assert ", in broken" in logs.text
     assert not [s for s in SECRETS if s in answer.data.decode() + logs.text]
 
 
