@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from math import ceil, sqrt
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
@@ -151,6 +152,126 @@ def test_a_correction_is_decided_by_what_it_makes_of_the_scores() -> None:
     corrected = Aim(((),) * 4, passage=0.3, outcome=snowballing)
     assert Stopping(Aim(((),) * 4, passage=0.3), 0.99, 3, 20).outlook(rows).sentences
     assert not Stopping(corrected, 0.99, 3, 20).outlook(rows).sentences
+
+
+OF, CONFIDENCE = 20, 0.99
+few = st.lists(st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]), min_size=3, max_size=12)
+
+
+def settled(values: Sequence[float], edge: float, scale: float, n: int) -> bool:
+    """Whether n values like these settle an edge, by the equations of the module's docstring."""
+    degrees = 2 + n - 1
+    squares = sum((value - fmean(values)) ** 2 for value in values) * (n - 1) / (len(values) - 1)
+    error = sqrt((2 * scale**2 + squares) / degrees * (1 - n / OF) / n)
+    probability = float(student.cdf(abs(fmean(values) - edge) / error, degrees))
+    assume(abs(probability - CONFIDENCE) > 1e-9)
+    return probability >= CONFIDENCE
+
+
+def next_wave(values: Sequence[float], edge: float, scale: float) -> int:
+    """How many samples to look at next: half of what it would take with values like these."""
+    known = len(values)
+    enough = next((n for n in range(known, OF) if settled(values, edge, scale, n)), OF)
+    return min(ceil((enough - known) / 2), known)
+
+
+@given(few, st.floats(0.05, 0.95))
+def test_a_sentence_is_open_as_long_as_the_posterior_leaves_it_open(
+    values: list[float], edge: float
+) -> None:
+    rule = Stopping(Aim(((edge,),)), CONFIDENCE, 3, OF)
+    outlook = rule.outlook([[value] for value in values], bounded=False)
+    assert bool(outlook.sentences) is not settled(values, edge, 0.3, len(values))
+    assert outlook.more == next_wave(values, edge, 0.3)
+
+
+@given(few, st.floats(0.05, 0.95), st.lists(unit, max_size=3), st.booleans())
+def test_a_passage_is_open_as_long_as_the_posterior_of_its_mean_leaves_it_open(
+    values: list[float], edge: float, others: list[float], own: bool
+) -> None:
+    aim = Aim(((), ()), passage=edge, others=tuple(others))
+    rows = [[value, 1.0] for value in values]
+    passage = values if own else ()
+    outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook(rows, passage, bounded=False)
+    # What a method says of the passage itself says nothing of the sentences it did not see.
+    means = values if own and not others else [fmean((value, 1.0, *others)) for value in values]
+    scale = 0.25 * sqrt(2) / (2 + len(others))
+    assert outlook.sentences == (set() if settled(means, edge, scale, len(means)) else {0, 1})
+    assert outlook.more == next_wave(means, edge, scale)
+
+
+@given(few, st.floats(0.05, 0.95), st.booleans())
+def test_a_corrected_score_is_as_open_as_its_jackknife_says(
+    values: list[float], edge: float, of_passage: bool
+) -> None:
+    def squared(row: Sequence[float | None]) -> list[float]:
+        (score,) = row
+        assert score is not None
+        return [score**2, score]
+
+    def outcome(mean: float) -> float:
+        return fmean((mean**2, mean)) if of_passage else mean**2
+
+    count = len(values)
+    pseudo = [
+        count * outcome(fmean(values))
+        - (count - 1) * outcome(fmean(values[:j] + values[j + 1 :]))
+        for j in range(count)
+    ]
+    aim = Aim(((),), passage=edge, outcome=squared)
+    if not of_passage:
+        aim = Aim(((edge,),), outcome=squared)
+    outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook([[value] for value in values])
+    scale = 0.25 if of_passage else 0.3
+    assert bool(outlook.sentences) is not settled(pseudo, edge, scale, count)
+    assert outlook.more == next_wave(pseudo, edge, scale)
+
+
+def test_one_sentence_is_enough_only_once_it_is_known_to_lie_above() -> None:
+    def left(rows: list[list[float]], edges: tuple[float, ...] = (0.5,), passage=None):
+        aim = Aim((edges, edges), passage=passage, one_is_enough=True)
+        return Stopping(aim, 0.99, 3, 20).outlook(rows).sentences
+
+    assert left([[0.0, 0.0], [0.0, 1.0]] * 4) == {1}, "the first is known to lie below"
+    assert left([[1.0, 0.0], [0.5, 0.0], [0.6, 1.0]]) == {0, 1}, "above, but not for sure"
+    assert left([[1.0, 1.0], [1.0, 0.0]] * 4) == frozenset()
+    assert left([[1.0, 0.5], [1.0, 0.8]] * 4, (), passage=0.5) == frozenset()
+    assert left([[0.9, 0.3], [1.0, 0.8]] * 4, (0.1, 0.95)) == {0}, "over the first edge only"
+
+
+def test_every_edge_has_to_be_settled_and_the_farthest_off_says_how_many_it_takes() -> None:
+    rows = [[0.0], [1.0], [0.0], [0.0]] * 2
+    near, far = Aim(((0.3,),)), Aim(((0.9,),))
+    assert not Stopping(far, 0.99, 3, 40).outlook(rows).sentences
+    wanted = Stopping(near, 0.99, 3, 40).outlook(rows)
+    for edges in ((0.3, 0.9), (0.9, 0.3)):
+        assert Stopping(Aim((edges,)), 0.99, 3, 40).outlook(rows) == wanted
+
+
+def test_after_the_last_sample_nothing_is_left_although_some_said_nothing() -> None:
+    rule = Stopping(Aim(((0.5,),), passage=0.5), 0.99, 3, 6)
+    assert rule.outlook([[1.0], [0.0], [None], [1.0], [0.0], [None]]) == Outlook(frozenset())
+
+
+def test_what_is_settled_needs_no_sample() -> None:
+    assert Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[0.0]] * 4).more == 0
+    assert Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[0.0]] * 4, [0.0] * 4).more == 0
+
+
+def test_a_settled_passage_is_not_opened_again() -> None:
+    rule = Stopping(Aim(((),), passage=0.5), 0.99, 3, 20)
+    assert not rule.outlook([[0.0]] * 4).sentences
+    assert not rule.outlook([[0.0]] * 4 + [[1.0]] * 4).sentences
+
+
+@pytest.mark.parametrize(("edge", "left"), [(0.6, set()), (0.59, {0}), (0.4, {0}), (0.39, set())])
+def test_certainty_begins_where_a_mean_over_the_edge_cannot_be_lost_or_won(
+    edge: float, left: set[int]
+) -> None:
+    # Of ten samples five are known: the mean of all will be between 0.4 and 0.6 hereafter, and a
+    # score is flagged over the edge, not at it.
+    rows = [[0.0], [1.0], [1.0], [1.0], [1.0], [0.0], [0.0], [0.0]]
+    assert Stopping(Aim(((edge,),)), 1.0, 3, 10).outlook(rows).sentences == left
 
 
 def test_waves_grow_with_what_is_known_and_leave_no_crumbs() -> None:

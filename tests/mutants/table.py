@@ -1,0 +1,52 @@
+"""Which tests are to notice faults in which module, and the faults that need a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mutants.mutating import Mutant, handmade
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Paths under `tests`. Those that need no network come first: what is noticed early costs least.
+TESTS: Mapping[str, tuple[str, ...]] = {
+    "resay.actions": ("test_actions.py", "regenerating/test_repairs.py"),
+    "resay.board": ("test_chain.py", "test_skipping.py"),
+    "resay.chain": ("test_chain.py", "test_skipping.py", "test_streaming.py"),
+    "resay.contradiction": ("test_contradiction.py",),
+    "resay.deciding": ("test_chain.py", "test_guard.py", "test_skipping.py"),
+    "resay.holding": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
+    "resay.logprobs": ("test_logprobs.py",),
+    "resay.scorers.base": ("policy/test_policy.py",),
+    "resay.scorers.bertscore": ("scorers/test_bertscore.py",),
+    "resay.scorers.combination": ("scorers/test_combination.py",),
+    "resay.scorers.comparing": ("scorers/test_prompt.py", "test_chain.py"),
+    "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
+    "resay.scorers.fields": ("test_objects.py",),
+    "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
+    "resay.scorers.mqag_scoring": ("scorers/test_mqag_scoring.py",),
+    "resay.scorers.ngram": ("scorers/test_ngram.py",),
+    "resay.scorers.nli": ("scorers/test_nli.py",),
+    "resay.scorers.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
+    "resay.scorers.prompt": ("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
+    "resay.scorers.similarity": ("scorers/test_similarity.py",),
+    "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
+    "resay.scorers.uncertainty": ("scorers/test_logprobs.py",),
+    "resay.stopping": ("test_stopping.py",),
+    "resay.verdict": ("test_verdict.py",),
+}
+
+HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {}
+
+EQUIVALENT: Mapping[str, str] = {}
+
+
+def source_of(module: str) -> Path:
+    """Return the file of a module."""
+    return ROOT / "src" / f"{module.replace('.', '/')}.py"
+
+
+def handmade_of(module: str, source: str) -> list[Mutant]:
+    """Return the mutants that somebody thought of, whatever the sample holds."""
+    return [handmade(module, source, *fault) for fault in HANDMADE.get(module, ())]
