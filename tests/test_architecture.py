@@ -33,7 +33,7 @@ FLOORS = (
     {"providers", "models"},
     {"query", "verdict", "growing", "logprobs"},
     {"passage", "prices", "regeneration"},
-    {"segmentation", "tokens", "stopping"},
+    {"nearness", "segmentation", "tokens", "stopping"},
     {"documents", "usage"},
     {"decision", "importing", "loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
     {"telemetry"},

@@ -28,9 +28,12 @@ from resay.scorers.fields import Fields
 from resay.stopping import Aim, Outcome, Stopping
 from resay.tasks import compute
 from resay.telemetry import AttributeValue, span
-from resay.verdict import Scores, SentenceVerdict, StepRecord, Usage, Verdict
+from resay.verdict import Contradiction, Scores, SentenceVerdict, StepRecord, Usage, Verdict
 
 __all__ = ["Chain"]
+
+# As many characters take as long as one that is searched for contradictions.
+_SEARCHING = 10
 
 
 class Chain:
@@ -155,32 +158,46 @@ class Chain:
         return await self._decide(late, board, evidence, deadline, budget)
 
     async def conclude(
-        self, board: Board, evidence: Evidence, budget: Budget | None = None
+        self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
         """Decide by what is known, without running any step.
 
         Args:
             board: The passage with what is known of its sentences.
             evidence: What there was to go by.
+            deadline: When to stop looking for what contradicts flagged sentences, on the event
+                loop's clock.
             budget: What the calls may cost all together, where that is limited.
 
         Returns:
             The verdict, without the check's usage and time.
         """
         exhausted = budget.exhausted if budget and budget.refused else None
-        # Finding what contradicts a flagged sentence is the most of it.
-        flagged = any(map(self._deciding.flags, board.entries))
-        texts = (*evidence.samples.landed, *evidence.references.landed) if flagged else ()
-        chars = 4 * sum(len(sample.text) for sample in texts)
-        return await compute(
-            partial(self._deciding.verdict, board, evidence, exhausted), chars=chars
-        )
+        found = await self._contradictions(board, evidence, deadline)
+        return self._deciding.verdict(board, evidence, found, exhausted)
 
-    def view(self, board: Board, evidence: Evidence) -> tuple[SentenceVerdict, bool]:
+    async def view(
+        self, board: Board, evidence: Evidence, deadline: float
+    ) -> tuple[SentenceVerdict, bool]:
         """Return what is known of the only sentence of a board, and whether it can be relied on."""
-        return self._deciding.sentences(board, evidence)[0], not self._deciding.doubtful(
-            board, evidence
-        )
+        found = await self._contradictions(board, evidence, deadline)
+        sentences = self._deciding.sentences(board, evidence, found)
+        return sentences[0], not self._deciding.doubtful(board, evidence)
+
+    async def _contradictions(
+        self, board: Board, evidence: Evidence, deadline: float
+    ) -> Mapping[int, Contradiction]:
+        """Find what contradicts flagged sentences; nothing where there is no time for all."""
+        flagged = self._deciding.flagged(board, evidence)
+        if not flagged:
+            return {}
+        texts = (*evidence.samples.landed, *evidence.references.landed)
+        chars = sum(len(sample.text) for sample in texts)
+        chars += sum(len(board.passage.sentences[i].text) for i in flagged)
+        with anyio.CancelScope(deadline=deadline):
+            find = partial(self._deciding.contradictions, board, evidence)
+            return await compute(find, chars=_SEARCHING * chars)
+        return {}
 
     @property
     def scores_early(self) -> bool:
@@ -197,8 +214,8 @@ class Chain:
     ) -> Verdict:
         with anyio.CancelScope(deadline=deadline):
             await self._run_steps(steps, board, evidence)
-            await self._find_contradictions(board, evidence)
-        return await self.conclude(board, evidence, budget)
+            await self._ask_for_contradictions(board, evidence)
+        return await self.conclude(board, evidence, deadline, budget)
 
     async def _run_steps(
         self, steps: Sequence[Step], board: Board, evidence: Evidence, *, alone: bool = False
@@ -285,18 +302,18 @@ class Chain:
             outcome=_outcome(run, [step for step in later if step.corrects]),
         )
 
-    async def _find_contradictions(self, board: Board, evidence: Evidence) -> None:
+    async def _ask_for_contradictions(self, board: Board, evidence: Evidence) -> None:
         """Let the methods that flagged sentences say what contradicts them."""
-        doubtful = self._deciding.doubtful(board, evidence)
 
         async def find(i: int, step: Step) -> None:
             entry, sentence = board.entries[i], board.passage.sentences[i]
             entry.contradiction = await step.contradiction(sentence.text, evidence, entry.columns)
 
         async with anyio.create_task_group() as tasks:
-            for i, entry in enumerate(board.entries):
-                if entry.step is not None and self._deciding.flags(entry) and i not in doubtful:
-                    tasks.start_soon(find, i, entry.step)
+            for i in self._deciding.flagged(board, evidence):
+                step = board.entries[i].step
+                if step is not None and step.contradicts:
+                    tasks.start_soon(find, i, step)
 
 
 class _Run:

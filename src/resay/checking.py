@@ -183,7 +183,13 @@ class Check:
         if not completion.text.strip():
             return self.finished(Verdict("skipped", None, "the answer has no words"))
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
-        passage = await compute(split, chars=len(completion.text))
+        passage = None
+        with anyio.CancelScope(deadline=self.deadline):
+            passage = await compute(split, chars=len(completion.text))
+        if passage is None:
+            limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
+            reason = f"the response could not be split into sentences within {limit}"
+            return self.finished(Verdict("inconclusive", None, reason))
         skipped = await self.skip(passage)
         if skipped:
             return self.finished(Verdict("skipped", None, skipped))
@@ -220,7 +226,9 @@ class Check:
 
     async def conclude(self, board: Board) -> Verdict:
         """Decide by what is known, where nothing more is to be done."""
-        return self.finished(await self._chain.conclude(board, self._evidence, self._budget))
+        return self.finished(
+            await self._chain.conclude(board, self._evidence, self.deadline, self._budget)
+        )
 
     def skip_early(self) -> str | None:
         """Return why the query is left alone whatever the response, or None."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from resay.board import Board, Entry
 from resay.contradiction import Contradictions
 from resay.evidence import Evidence
 from resay.policy import Policy
+from resay.tasks import stop_if_abandoned
 from resay.verdict import (
     Contradiction,
     Decision,
-    EvidenceKind,
     SentenceVerdict,
     StepRecord,
     Verdict,
@@ -23,6 +24,8 @@ __all__ = ["OVERDUE", "Deciding"]
 
 OVERDUE = "it did not finish in time"
 """The note of a step that was stopped by the deadline."""
+
+_SEARCHES = {"sample": Contradictions, "reference": partial(Contradictions, source="reference")}
 
 
 class Deciding:
@@ -53,18 +56,25 @@ class Deciding:
             return frozenset(range(len(board.entries)))
         return board.doubtful
 
-    def verdict(self, board: Board, evidence: Evidence, exhausted: str | None = None) -> Verdict:
+    def verdict(
+        self,
+        board: Board,
+        evidence: Evidence,
+        contradictions: Mapping[int, Contradiction],
+        exhausted: str | None = None,
+    ) -> Verdict:
         """Decide.
 
         Args:
             board: What the chain found.
             evidence: What it had to go by.
+            contradictions: What contradicts its flagged sentences, by their places.
             exhausted: Which limit was hit, in words, or None.
 
         Returns:
             The verdict, without the check's usage and time.
         """
-        sentences = self.sentences(board, evidence)
+        sentences = self.sentences(board, evidence, contradictions)
         decision, reason = self._decision(board, evidence, sentences, exhausted)
         return Verdict(
             decision,
@@ -119,28 +129,57 @@ class Deciding:
             )
         return None
 
-    def sentences(self, board: Board, evidence: Evidence) -> tuple[SentenceVerdict, ...]:
-        """Return what was found of each sentence."""
+    def flagged(self, board: Board, evidence: Evidence) -> list[int]:
+        """Return the places of the sentences that are flagged."""
         doubtful = self.doubtful(board, evidence)
-        flags = [self.flags(e) and i not in doubtful for i, e in enumerate(board.entries)]
-        found: dict[EvidenceKind, Contradictions] = {}
-        if any(flags):
-            found["sample"] = Contradictions(evidence.samples.landed)
-            found["reference"] = Contradictions(evidence.references.landed, "reference")
+        return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in doubtful]
+
+    def contradictions(self, board: Board, evidence: Evidence) -> dict[int, Contradiction]:
+        """Find what contradicts the flagged sentences. This is the most of deciding.
+
+        Args:
+            board: What the chain found; what its methods say contradicts a sentence stands.
+            evidence: What it had to go by.
+
+        Returns:
+            By the places of the sentences, where there is any.
+        """
+        pools = {"sample": evidence.samples, "reference": evidence.references}
+        found: dict[int, Contradiction] = {}
+        for i in self.flagged(board, evidence):
+            stop_if_abandoned()
+            entry, text = board.entries[i], board.passage.sentences[i].text
+            search = pools[entry.source].derived(_SEARCHES[entry.source])
+            contradiction = entry.contradiction or search.of(text, entry.against)
+            if contradiction is not None:
+                found[i] = contradiction
+        return found
+
+    def sentences(
+        self, board: Board, evidence: Evidence, contradictions: Mapping[int, Contradiction]
+    ) -> tuple[SentenceVerdict, ...]:
+        """Return what was found of each sentence.
+
+        Args:
+            board: What the chain found.
+            evidence: What it had to go by.
+            contradictions: What contradicts the flagged ones, by their places.
+        """
+        flagged = set(self.flagged(board, evidence))
         return tuple(
             SentenceVerdict(
                 sentence.text,
                 sentence.start,
                 sentence.end,
                 entry.score,
-                flagged,
+                i in flagged,
                 entry.by,
                 entry.why,
-                _contradiction(entry, sentence.text, found) if flagged else None,
+                contradictions.get(i),
                 scores=entry.scores,
             )
-            for sentence, entry, flagged in zip(
-                board.passage.sentences, board.entries, flags, strict=True
+            for i, (sentence, entry) in enumerate(
+                zip(board.passage.sentences, board.entries, strict=True)
             )
         )
 
@@ -202,9 +241,3 @@ class Deciding:
             f"the check did not finish within {self._policy.limits.deadline_s:g} s"
             f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
         )
-
-
-def _contradiction(
-    entry: Entry, sentence: str, found: Mapping[EvidenceKind, Contradictions]
-) -> Contradiction | None:
-    return entry.contradiction or found[entry.source].of(sentence, entry.against)

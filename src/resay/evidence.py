@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,9 +17,12 @@ from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
 from resay.query import Message, Query
 from resay.stopping import Stopping
+from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["Evidence", "Judge", "Sample", "Samples", "as_messages"]
+
+T = TypeVar("T")
 
 
 class Sample:
@@ -39,6 +42,10 @@ class Sample:
     def passage(self) -> Passage:
         """The sample split into sentences; split once for all scorers."""
         return Passage.of(self.text, splitter=self._splitter)
+
+    async def split(self) -> Passage:
+        """Return `passage`, split off the event loop where that takes time."""
+        return await compute(lambda: self.passage, chars=len(self.text))
 
 
 class Samples:
@@ -61,12 +68,15 @@ class Samples:
         self._changed = anyio.Event()
         self._source: _Source | None = None
         self.failures: list[Exception] = []
+        self._derived: dict[object, tuple[int, object]] = {}
+        self._differ = False
         for text in texts:
             self._add(text)
 
     def _add(self, text: str) -> None:
         # An empty text (a tool call, a filtered answer) says nothing about the passage.
         if text.strip():
+            self._differ = self._differ or (bool(self._items) and text != self._items[0].text)
             self._items.append(Sample(len(self._items), text, self._splitter))
 
     def draw_from(
@@ -166,6 +176,19 @@ class Samples:
         """The samples that are there now."""
         return tuple(self._items)
 
+    def derived(self, make: Callable[[Sequence[Sample]], T]) -> T:
+        """Return what is made of the samples that are there now, made once for the same ones.
+
+        Args:
+            make: What makes it.
+        """
+        landed = self.landed
+        count, made = self._derived.get(make, (-1, None))
+        if count != len(landed):
+            made = make(landed)
+            self._derived[make] = len(landed), made
+        return cast("T", made)
+
     async def all(self) -> tuple[Sample, ...]:
         """Draw all there can be and return them."""
         return tuple([sample async for sample in self])
@@ -177,7 +200,7 @@ class Samples:
         Stochastic answers do not repeat byte for byte; a cache, a seed or a temperature of 0 does
         that, and then agreement between the samples means nothing.
         """
-        return len(self._items) > 1 and len({s.text for s in self._items}) == 1
+        return len(self._items) > 1 and not self._differ
 
 
 @dataclass(slots=True)

@@ -291,7 +291,10 @@ class Holding:
         with due:
             async for held in due:
                 await held.scored.wait()
-                views = [self._chain.view(b, self._check.evidence) for b in held.boards]
+                check = self._check
+                views = [
+                    await self._chain.view(b, check.evidence, check.deadline) for b in held.boards
+                ]
                 sentences = tuple(sentence for sentence, _ in views)
                 if self._withholds(sentences, [sure for _, sure in views]):
                     self._withheld = held

@@ -26,9 +26,9 @@ published methods at finding made-up sentences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import anyio.to_thread
 from pydantic import Field
 
 from resay.errors import ConfigurationError
@@ -37,6 +37,7 @@ from resay.models import ModelField, config_of, token_embedder
 from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
+from resay.tasks import compute
 from resay.tokens import tokenize
 
 if TYPE_CHECKING:
@@ -145,12 +146,12 @@ class Bertscore(SampleScorer):
             ScorerError: The model failed.
         """
         texts = [sentence.text for sentence in passage.sentences]
-        others = await anyio.to_thread.run_sync(_long_sentences, sample)
+        others = await compute(partial(_long_sentences, sample))
         if not others:
             return Column((None,) * len(texts))
         embedded = await self._model.embed_tokens([*texts, *others])
-        found = await anyio.to_thread.run_sync(
-            _best_matches, embedded[: len(texts)], embedded[len(texts) :]
+        found = await compute(
+            partial(_best_matches, embedded[: len(texts)], embedded[len(texts) :])
         )
         raw = [1.0 - (value - self._baseline) / (1.0 - self._baseline) for value in found]
         return Column(tuple(min(max(value, 0.0), 1.0) for value in raw), raw=tuple(raw))

@@ -14,15 +14,15 @@ it sees no difference between not knowing what to say and not knowing how to say
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, Literal, cast
-
-import anyio.to_thread
 
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.parts import CompositeConfig, Part
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
+from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["Logprobs", "alternatives_wanted"]
@@ -57,7 +57,7 @@ class Logprobs:
             return Scores(
                 inconclusive="the provider returned no token log-probabilities for the response"
             )
-        return await anyio.to_thread.run_sync(score_tokens, passage, evidence.logprobs, self.config)
+        return await compute(partial(score_tokens, passage, evidence.logprobs, self.config))
 
 
 def alternatives_wanted(steps: Iterable[ScorerConfig]) -> int:

@@ -163,7 +163,7 @@ class Mqag:
         self, exam: Exam, evidence: Evidence, sheets: dict[int, list[Answer]]
     ) -> None:
         async def ask(sample: Sample) -> None:
-            sheets[sample.index] = await self._examinee.answer(exam, sample.passage)
+            sheets[sample.index] = await self._examinee.answer(exam, await sample.split())
 
         async with anyio.create_task_group() as tasks:
             async for sample in evidence.samples:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from math import fsum, log, sqrt
 
+from resay.nearness import Shared
+from resay.tasks import stop_if_abandoned
 from resay.tokens import tokenize
 
 __all__ = ["Nearest"]
@@ -25,9 +28,11 @@ class Nearest:
         self._sentences = sentences
         self._words = [frozenset(tokenize(sentence)) for sentence in sentences]
         frequency = Counter(word for words in self._words for word in words)
-        self._weights: Mapping[str, float] = {
-            word: log((1 + len(sentences)) / count) for word, count in frequency.items()
+        self._squares = {
+            word: log((1 + len(sentences)) / count) ** 2 for word, count in frequency.items()
         }
+        self._lengths = [sqrt(self._square(words)) for words in self._words]
+        self._shared = Shared(self._words, self._squares)
 
     def to(self, sentence: str, count: int) -> list[str]:
         """Return the sentences that are nearest to a sentence.
@@ -39,16 +44,20 @@ class Nearest:
         Returns:
             At most so many, in the text's order; the earlier where they are as near.
         """
+        stop_if_abandoned()
         words = frozenset(tokenize(sentence))
-        nearness = [self._nearness(words, other) for other in self._words]
-        best = sorted(range(len(nearness)), key=lambda i: -nearness[i])[:count]
+        found, rest = self._shared.with_any(words)
+        bounds = [(-(weight + rest) / self._lengths[i], i) for i, weight in found.items()]
+        near = [i for _, i in self._shared.first(bounds)]
+        best = sorted(near, key=lambda i: (-self._nearness(words, i), i))[:count]
+        others = (i for i in range(len(self._sentences)) if i not in found)
+        best += islice(others, count - len(best))
         return [self._sentences[i] for i in sorted(best)]
 
-    def _nearness(self, words: frozenset[str], other: frozenset[str]) -> float:
+    def _nearness(self, words: frozenset[str], other: int) -> float:
         """Return the cosine, but for the length of the one sentence that all are compared with."""
-        length = sqrt(self._squares(other))
-        return self._squares(words & other) / length if length else 0.0
+        return self._square(words & self._words[other]) / self._lengths[other]
 
-    def _squares(self, words: frozenset[str]) -> float:
+    def _square(self, words: frozenset[str]) -> float:
         # Exact, so that the order in which a set gives its words decides no tie.
-        return fsum(self._weights[word] ** 2 for word in words)
+        return fsum(self._squares[word] for word in words)

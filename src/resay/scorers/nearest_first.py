@@ -36,6 +36,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay.stopping import Stopping
+from resay.tasks import stop_if_abandoned
 from resay.tokens import tokenize
 
 __all__ = ["Estimate", "NearestFirst", "overlaps"]
@@ -140,6 +141,7 @@ def overlaps(sentences: Sequence[str], samples: Sequence[str]) -> list[list[floa
     frequency = Counter(word for words in held for word in words)
 
     def of(sentence: str) -> list[float]:
+        stop_if_abandoned()
         # Sorted, so that rounding does not depend on the order in which a set gives its words.
         words = sorted(set(tokenize(sentence)))
         weights = {w: log((len(samples) + 1) / (frequency[w] + 0.5)) for w in words}

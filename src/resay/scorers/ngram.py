@@ -37,7 +37,7 @@ from pydantic import Field
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need, SampleConfig
-from resay.tasks import compute
+from resay.tasks import compute, stop_if_abandoned
 from resay.tokens import count_tokens, tokenize
 from resay.verdict import Scores
 
@@ -58,14 +58,17 @@ class _Model:
     def over(cls, n: int, passage: Passage, samples: Sequence[Sample]) -> _Model:
         if n == 1:
             # Only the padding of longer n-grams depends on where sentences begin.
-            counts = count_tokens("\n".join((passage.text, *(s.text for s in samples))))
+            counts = Counter[str]()
+            for text in (passage.text, *(s.text for s in samples)):
+                stop_if_abandoned()
+                counts.update(count_tokens(text))
         else:
             passages = (passage, *(s.passage for s in samples))
             counts = Counter(
                 gram
                 for p in passages
                 for piece in p.pieces
-                for gram in _grams(tokenize(piece.text), n)
+                for gram in _grams(_tokens(piece.text), n)
             )
         return cls(n, counts, sum(counts.values()))
 
@@ -74,6 +77,11 @@ class _Model:
         bound = log(self.total)
         # A sentence split elsewhere can begin with an n-gram that was never counted.
         return [bound - log(self.counts[gram] or 1) for gram in _grams(tokens, self.n)]
+
+
+def _tokens(text: str) -> list[str]:
+    stop_if_abandoned()
+    return tokenize(text)
 
 
 def _grams(tokens: Sequence[str], n: int) -> Sequence[str]:
@@ -117,7 +125,7 @@ class Ngram:
         return await compute(partial(self._score, passage, samples), chars=chars)
 
     def _score(self, passage: Passage, samples: Sequence[Sample]) -> Scores:
-        tokens = [tokenize(sentence.text) for sentence in passage.sentences]
+        tokens = [_tokens(sentence.text) for sentence in passage.sentences]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
         model = _Model.over(self.config.n, passage, samples)

@@ -27,9 +27,9 @@ texts in languages the model does not know, and speed on a CPU.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-import anyio.to_thread
 from pydantic import Field
 
 from resay.errors import ConfigurationError
@@ -40,6 +40,7 @@ from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
 from resay.scorers.nearest import Nearest
+from resay.tasks import compute
 from resay.verdict import Contradiction
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Nli(SampleScorer):
             ConfigurationError: The model cannot be had, or has the wrong labels.
             ScorerError: The model failed.
         """
-        wanted = await anyio.to_thread.run_sync(self._premises, passage, sample)
+        wanted = await compute(partial(self._premises, passage, sample))
         return Column(tuple(await self._contradicted(await self._plan(wanted))))
 
     async def contradiction(

@@ -18,9 +18,9 @@ entropies, which depend less on the words that were chosen, do better than its p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Literal, Protocol
 
-import anyio.to_thread
 from pydantic import Field, field_validator
 
 from resay.evidence import Evidence
@@ -29,6 +29,7 @@ from resay.models import ModelField, config_of, text_model
 from resay.passage import Passage
 from resay.scorers.base import Need, Prepares
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
+from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["LanguageModel", "ProxyLogprobs"]
@@ -113,7 +114,7 @@ class ProxyLogprobs:
             ScorerError: The model failed.
         """
         tokens = await self._proxy.score_text(self._prompt(evidence), passage.text)
-        return await anyio.to_thread.run_sync(score_tokens, passage, tokens, self.config)
+        return await compute(partial(score_tokens, passage, tokens, self.config))
 
     async def prepare(self) -> None:
         """Load the model, where it runs in this process.

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import anyio.to_thread
 from pydantic import Field
 
 from resay.evidence import Evidence, Sample
@@ -97,7 +96,7 @@ class Similarity(SampleScorer):
             ScorerError: The model failed.
         """
         texts = [passage.text, *(s.text for s in passage.sentences)]
-        inside = await anyio.to_thread.run_sync(lambda: sample.passage.sentences)
+        inside = (await sample.split()).sentences
         others = [sample.text, *(s.text for s in inside)]
         rows = await self._model.embed([*texts, *others])
         from resay.models.matching import cosines

@@ -150,6 +150,11 @@ class Step:
         if isinstance(self.scorer, Prepares):
             await self.scorer.prepare()
 
+    @property
+    def contradicts(self) -> bool:
+        """Whether the scorer says what contradicts a sentence."""
+        return isinstance(self.scorer, Contradicts)
+
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:

@@ -22,6 +22,7 @@ from resay.segmentation.lines import (
     is_tags,
     parse_fence,
 )
+from resay.tasks import stop_if_abandoned
 
 __all__ = ["Block", "Kind", "Layout", "lay_out"]
 
@@ -70,6 +71,7 @@ def lay_out(text: str) -> Layout:
     scanner = _Scanner(text)
     start = 0
     for line in text.splitlines(keepends=True):
+        stop_if_abandoned()
         scanner.read(start, line)
         start += len(line)
     return scanner.layout()

@@ -29,6 +29,7 @@ from resay.segmentation.abbreviations import (
     ROLES,
     TITLES,
 )
+from resay.tasks import stop_if_abandoned
 
 __all__ = ["sentence_ends"]
 
@@ -93,7 +94,9 @@ def sentence_ends(text: str) -> Iterator[int]:
     text = _hide_code_spans(text)
     sentence = checked = 0
     has_letters = False
+    stop_if_abandoned()
     for match in _TERMINATOR.finditer(text):
+        stop_if_abandoned()
         end = _end_of_sentence(text, match, sentence, lower_only=lower_only)
         if end is None:
             continue
