@@ -7,10 +7,11 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
@@ -188,10 +190,8 @@ class ModelProvider(RunnableProvider):
         Raises:
             Exception: Whatever the model raises, as it is.
         """
-        with tracing_context(enabled=False):
-            output = await self._run(
-                self._runnable, self._value, self._config(_NOBODY), **self._kwargs
-            )
+        with self._unheard() as config:
+            output = await self._run(self._runnable, self._value, config, **self._kwargs)
         completion = replace(completion_of(output), references=self._references())
         return Completions((completion,), usage_of([output]))
 
@@ -202,12 +202,21 @@ class ModelProvider(RunnableProvider):
         Raises:
             Exception: Whatever the model raises, as it is.
         """
-        with tracing_context(enabled=False):
-            source = self._stream(
-                self._runnable, self._value, self._config(_NOBODY), **self._kwargs
-            )
+        with self._unheard() as config:
+            source = self._stream(self._runnable, self._value, config, **self._kwargs)
             async with aclosing(source) as messages, aclosing(self._read(messages)) as chunks:
                 yield chunks
+
+    @contextmanager
+    def _unheard(self) -> Generator[RunnableConfig]:
+        config = self._config(_NOBODY)
+        # A model may run others without a configuration of their own.
+        token = var_child_runnable_config.set(config)
+        try:
+            with tracing_context(enabled=False):
+                yield config
+        finally:
+            var_child_runnable_config.reset(token)
 
     async def _read(self, messages: AsyncGenerator[Any]) -> AsyncGenerator[Chunk]:
         seen: list[Any] = []

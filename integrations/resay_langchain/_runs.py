@@ -21,6 +21,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
 from resay.adapting import marked
+from resay.telemetry import Place, inside, place_of
 
 __all__ = ["JUDGE", "RETRIEVAL", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
 
@@ -57,6 +58,7 @@ class Runs:
     def __init__(self, run_manager: RunManager | None, config: RunnableConfig | None) -> None:
         self.child = _child_of(run_manager)
         self._config = ensure_config(config)
+        self._place = _place_of(run_manager)
         self.handlers: Sequence[BaseCallbackHandler] = (
             run_manager.inheritable_handlers if run_manager else ()
         )
@@ -71,14 +73,14 @@ class Runs:
         config = patch_config(self._config, callbacks=self.manager(RETRIEVAL))
         token = var_child_runnable_config.set(config)
         try:
-            with marked():
+            with inside(self._place), marked():
                 yield
         finally:
             var_child_runnable_config.reset(token)
 
     def plain(self) -> RunnableConfig:
-        """Return a configuration without callbacks, for what must not be heard of."""
-        return patch_config(self._config, callbacks=[])  # pyright: ignore[reportArgumentType] - a list is taken too
+        """Return a configuration for what nobody may hear of, not even who hears of all runs."""
+        return patch_config(self._config, callbacks=_Nobody())  # pyright: ignore[reportArgumentType] - a list is taken too
 
     def tell(self, verdict: dict[str, Any]) -> None:
         """Dispatch the event that carries a verdict, where there is a run that it belongs to."""
@@ -133,6 +135,37 @@ class Runs:
         manager = self.manager(name)
         manager.add_handler(handler)
         return patch_config(self._config, callbacks=manager, run_name=name)
+
+
+class _Nobody(list[BaseCallbackHandler]):
+    """Handlers of which there are none, whoever adds some.
+
+    To every run LangChain adds tracers that the environment asks for, those of
+    `register_configure_hook` and `set_debug`; instrumentations add their own in other ways.
+    """
+
+    def __bool__(self) -> bool:
+        # LangChain takes an empty list for none given, and makes one of its own.
+        return True
+
+    def copy(self) -> _Nobody:
+        return self
+
+    def append(self, handler: BaseCallbackHandler, /) -> None:
+        del handler
+
+
+def _place_of(run_manager: RunManager | None) -> Place | None:
+    """Return the place of a run among the spans of whoever makes spans of runs.
+
+    OpenTelemetry itself does not know of it: a run may begin and end in different contexts.
+    """
+    if run_manager is None:
+        return None
+    # The name that OpenInference has for it.
+    finders = (getattr(handler, "get_span", None) for handler in run_manager.handlers)
+    places = (place_of(find(run_manager.run_id)) for find in finders if callable(find))
+    return next((place for place in places if place is not None), None)
 
 
 def _child_of(run_manager: RunManager | None) -> Callable[[], Manager]:

@@ -111,7 +111,8 @@ class Answering:
         self, kind: type[R], request: Chat | Completing, told: Recorder
     ) -> Generator[R, None, None]:
         showing = Showing(kind, told, in_message=self._in_message)
-        with told.watching(), closing(parts_of(self._open(request, InThreads()))) as parts:
+        stream = self._open(request, InThreads())
+        with told.watching(), closing(parts_of(stream, told.around())) as parts:
             for part in parts:
                 yield from showing.show(part)
 
@@ -120,7 +121,8 @@ class Answering:
     ) -> AsyncGenerator[R, None]:
         showing = Showing(kind, told, in_message=self._in_message)
         with told.watching():
-            async with aclosing(aparts_of(self._open(request, InLoop()))) as parts:
+            stream = self._open(request, InLoop())
+            async with aclosing(aparts_of(stream, told.around())) as parts:
                 async for part in parts:
                     for response in showing.show(part):
                         yield response

@@ -242,7 +242,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         if found is not None and streams(self._query_engine):
             stream = self._guard.arun_stream(query, sources, references=references)
             metadata = found.metadata
-            tokens = _tokens(parts_of(stream), told, metadata)
+            tokens = _tokens(parts_of(stream, told.around()), told, metadata)
             return StreamingResponse(tokens, found.sources, metadata)
         with told.watching():
             answer = run_sync(self._guard.arun, query, sources, references=references)
@@ -258,7 +258,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         if found is not None and streams(self._query_engine):
             stream = self._guard.arun_stream(query, sources, references=references)
             metadata = found.metadata
-            tokens = _atokens(aparts_of(stream), told, metadata)
+            tokens = _atokens(aparts_of(stream, told.around()), told, metadata)
             return AsyncStreamingResponse(tokens, found.sources, metadata)
         with told.watching():
             answer = await self._guard.arun(query, sources, references=references)

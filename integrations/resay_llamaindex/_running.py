@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, TypeVar
 
 from llama_index.core.base.llms.types import (
@@ -18,6 +18,7 @@ from resay.actions import Answer
 from resay.adapting import verdict_data
 from resay.errors import HallucinationBlocked
 from resay.holding import Part
+from resay.telemetry import here, inside
 from resay_llamaindex._outcome import announce, in_place_of, with_verdict
 
 __all__ = ["Recorder", "Showing", "last_raw", "outcome"]
@@ -35,11 +36,16 @@ class Recorder:
     def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:
         # A stream is read elsewhere, where the span of its call is not the active one.
         self._span_id = active_span_id.get()
+        self._place = here()
         self._listener = listener
 
     def record(self, answer: Answer) -> dict[str, Any]:
         """Tell what was decided, and return it."""
         return self._tell(verdict_data(answer.verdict, answer.action))
+
+    def around(self) -> AbstractContextManager[None]:
+        """Let the spans of the check belong to where the answer was asked for."""
+        return inside(self._place)
 
     @contextmanager
     def watching(self) -> Generator[None]:

@@ -45,6 +45,7 @@ from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
 from resay.sync import run_sync
+from resay.telemetry import here, inside
 from resay.usage import Usage
 
 __all__ = ["Relay"]
@@ -247,6 +248,7 @@ class Relay:
         reason = self._guard.skips(request.query)
         if reason is not None:
             return self._passed_on(request, events, reason)
+        upstream = replace(upstream, place=here())
         if request.n > 1:
             return self._several(request, events, upstream)
         if self._to_the_end:
@@ -338,7 +340,8 @@ class Relay:
                         yield self._stripped(request, self._api.together(given, place))
         places = sorted(coming)
         items = tuple(coming[place].gathered.completion for place in places)
-        answers = await self._each(request, items, usage_of(self._api, of_all), upstream)
+        with inside(upstream.place):
+            answers = await self._each(request, items, usage_of(self._api, of_all), upstream)
         for place, answer in zip(places, answers, strict=True):
             self._told(answer)
             for given in coming[place].end(answer, passed_on=passes_on):
@@ -380,7 +383,7 @@ class Relay:
             mode=self._mode(request.query),
             every_chunk=True,
         )
-        async with aclosing(aparts_of(stream)) as parts:
+        async with aclosing(aparts_of(stream, inside(upstream.place))) as parts:
             async for part in parts:
                 if isinstance(part, Answer):
                     self._told(part)

@@ -15,6 +15,7 @@ from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutErr
 from resay.nesting import marked
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider
 from resay.query import CONNECTION_PARAMS, Query
+from resay.telemetry import Place
 from resay.verdict import Usage, Via
 
 __all__ = [
@@ -51,6 +52,7 @@ class Upstream:
         takes_n: Whether one request may ask for several answers, for clients of which that is not
             known as soon as the API is.
         cost_usd: What a response cost in US dollars, where the client knows.
+        place: Where the spans of a stream belong; it may be read elsewhere.
     """
 
     ask: Send
@@ -59,6 +61,7 @@ class Upstream:
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
+    place: Place | None = None
 
     @property
     def others(self) -> Provider:

@@ -28,7 +28,7 @@ from resay.gateway.replying import Shared
 from resay.gateway.routing import Routing
 from resay.gateway.upstream import given_headers
 from resay.gateway.watching import Watch
-from resay.telemetry import request_id
+from resay.telemetry import inside, request_id, sent_from
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -116,8 +116,10 @@ class Handling:
     async def _answer(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
         request_id.set(call.request_id)
         began_s = time.monotonic()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers}
         try:
-            await self._route(call, incoming, outgoing)
+            with inside(sent_from(headers)):
+                await self._route(call, incoming, outgoing)
         except GoneError:
             # The server closes what was begun and not ended.
             return

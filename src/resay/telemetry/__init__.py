@@ -8,7 +8,16 @@ see `resay.telemetry.otel`.
 from resay.telemetry.checking import Checking, checking
 from resay.telemetry.outcome import Outcome
 from resay.telemetry.records import request_id
-from resay.telemetry.spans import AttributeValue, Place, Span, here, span
+from resay.telemetry.spans import (
+    AttributeValue,
+    Place,
+    Span,
+    here,
+    inside,
+    place_of,
+    sent_from,
+    span,
+)
 
 __all__ = [
     "AttributeValue",
@@ -18,6 +27,9 @@ __all__ = [
     "Span",
     "checking",
     "here",
+    "inside",
+    "place_of",
     "request_id",
+    "sent_from",
     "span",
 ]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, cast
 
-from opentelemetry import _logs, context, metrics, trace
+from opentelemetry import _logs, context, metrics, propagate, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
@@ -38,8 +38,31 @@ class OpenTelemetry:
     """What we do with OpenTelemetry. It follows the providers that the application sets."""
 
     def here(self) -> Place:
-        """Return the current context."""
-        return Place(context.get_current())
+        """Return the current context, which stays what it is."""
+        # The span in it may be one that turns into another when its call returns, as a stream does.
+        known = trace.get_current_span().get_span_context()
+        return Place(trace.set_span_in_context(trace.NonRecordingSpan(known)))
+
+    def place_of(self, found: object) -> Place | None:
+        """Return the place of a span; None for what is not one."""
+        if not isinstance(found, trace.Span):
+            return None
+        return Place(trace.set_span_in_context(found))
+
+    def sent_from(self, headers: Mapping[str, str]) -> Place | None:
+        """Return the place that headers name; see `resay.telemetry.sent_from`."""
+        if trace.get_current_span().get_span_context().is_valid:
+            return None
+        return Place(propagate.extract(headers))
+
+    @contextmanager
+    def inside(self, place: Place) -> Generator[None, None, None]:
+        """Let spans belong to a place; see `resay.telemetry.inside`."""
+        token = context.attach(cast("Context", place))
+        try:
+            yield
+        finally:
+            context.detach(token)
 
     @contextmanager
     def span(

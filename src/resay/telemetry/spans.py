@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, NewType, Protocol
 if TYPE_CHECKING:
     from resay.telemetry.otel import OpenTelemetry
 
-__all__ = ["AttributeValue", "Place", "Span", "here", "in_use", "span"]
+__all__ = [
+    "AttributeValue",
+    "Place",
+    "Span",
+    "here",
+    "in_use",
+    "inside",
+    "place_of",
+    "sent_from",
+    "span",
+]
 
 AttributeValue = str | bool | int | float | Sequence[str] | None
 """What an attribute can be. None leaves it out."""
@@ -58,6 +68,38 @@ def here() -> Place | None:
     """Return the place in the tree of spans where the caller is."""
     otel = in_use()
     return otel.here() if otel else None
+
+
+def place_of(found: object) -> Place | None:
+    """Return the place of a span that somebody else has opened; None for what is not a span."""
+    otel = in_use()
+    return otel.place_of(found) if otel else None
+
+
+def sent_from(headers: Mapping[str, str]) -> Place | None:
+    """Return the place that the headers of a request name, as `traceparent` does.
+
+    Args:
+        headers: The headers, by their names in lower case.
+
+    Returns:
+        The place; None where somebody has opened a span for the request already.
+    """
+    otel = in_use()
+    return otel.sent_from(headers) if otel else None
+
+
+def inside(place: Place | None) -> AbstractContextManager[None]:
+    """Let the spans that are opened meanwhile belong to a place.
+
+    Args:
+        place: The place; None to leave everything as it is.
+
+    Returns:
+        A context manager. It is left in the task that entered it.
+    """
+    otel = in_use()
+    return otel.inside(place) if otel and place is not None else nullcontext()
 
 
 def span(
