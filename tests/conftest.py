@@ -108,7 +108,7 @@ def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     """litellm with clients of the test's own, closed at the end.
 
-    Those of the process stay open until it ends, and so do their connections.
+    Those that the application makes by itself stay open, and so do their connections.
     """
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm: Any = pytest.importorskip("litellm")

@@ -214,8 +214,7 @@ def test_a_corrected_score_is_as_open_as_its_jackknife_says(
 
     count = len(values)
     pseudo = [
-        count * outcome(fmean(values))
-        - (count - 1) * outcome(fmean(values[:j] + values[j + 1 :]))
+        count * outcome(fmean(values)) - (count - 1) * outcome(fmean(values[:j] + values[j + 1 :]))
         for j in range(count)
     ]
     aim = Aim(((),), passage=edge, outcome=squared)

@@ -29,7 +29,7 @@ from langsmith.run_helpers import (
 from resay.adapting import cancelled_once, read_in_threads
 from resay.adapting import in_thread as run_in_thread
 from resay.errors import ProviderError
-from resay.providers.base import Chunk, Completions, Provider
+from resay.providers.base import Chunk, Completions, Provider, prepare
 from resay.providers.caching import source_of
 from resay.query import Query
 from resay.verdict import Usage
@@ -245,6 +245,10 @@ class JudgeProvider:
         self.cache_source: str | None = None
         if own is not None:
             self.cache_source = f"langchain {source_of(own.plain)}"
+
+    async def prepare(self) -> None:
+        """Have who answers for named judges load what it needs."""
+        await prepare(self._named)
 
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""

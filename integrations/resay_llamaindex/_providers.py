@@ -152,6 +152,10 @@ class JudgeProvider:
         self._own = own
         self._way = way
 
+    async def prepare(self) -> None:
+        """Have litellm loaded, which asks named judges."""
+        await litellm_provider().prepare()
+
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""
         return False

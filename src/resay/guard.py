@@ -13,7 +13,7 @@ from resay.checking import Given, skipped_early
 from resay.demands import Demands
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
-from resay.providers.base import Provider
+from resay.providers.base import Provider, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.query import Message, Query
@@ -89,13 +89,22 @@ class Guard:
         return skipped_early(self.policy, query)
 
     async def aprepare(self) -> None:
-        """Load the policy's models now; otherwise the first check waits for them.
+        """Load the policy's models, and litellm, now; otherwise the first check waits for them.
+
+        litellm is loaded where the guard was given no provider, and its model is known or the
+        policy names one.
 
         Raises:
             ConfigurationError: A model cannot be had as configured.
+            MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
         await self._running.prepare()
+        named = self._model is not None or self._running.names_models
+        if self._provider is None and named:
+            await LiteLLMProvider().prepare()
+        elif self._provider is not None:
+            await prepare(self._provider)
 
     def prepare(self) -> None:
         """Do what `aprepare` does, for callers that are not async."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 __all__ = ["PerLoop"]
@@ -14,6 +15,9 @@ T = TypeVar("T")
 
 class PerLoop(Generic[T]):
     """Makes an object in each event loop that asks, and closes it when that loop shuts down.
+
+    A loop of a compiled class, such as uvloop's, must be run by `asyncio.run`, or shut its
+    asynchronous generators down as that does.
 
     Args:
         make: Makes an object; called in the loop.
@@ -34,9 +38,10 @@ class PerLoop(Generic[T]):
         if held is not None:
             return held[0]
         # A loop that shuts down, by `asyncio.run` for instance, closes the asynchronous generators
-        # that were started in it. There is no other way to learn of its end in time.
+        # that were started in it.
         lifetime = self._live(loop)
         made = await anext(lifetime)
+        self._close_with(loop)
         with self._lock:
             gone = [other for other in self._held if other.is_closed()]
             for other in gone:
@@ -51,6 +56,23 @@ class PerLoop(Generic[T]):
         if held is not None:
             await held[1].aclose()
 
+    def _close_with(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close the object before its loop is closed, for callers who only do that."""
+        close = loop.close
+
+        def closing() -> None:
+            with self._lock:
+                held = self._held.get(loop)
+            # Whatever is wrong with the object, the loop must close.
+            if held is not None and not loop.is_closed() and not _running():
+                with suppress(Exception):
+                    loop.run_until_complete(held[1].aclose())
+            close()
+
+        # Compiled loops have no room for it.
+        with suppress(AttributeError):
+            loop.close = closing  # pyright: ignore[reportAttributeAccessIssue] - on purpose
+
     async def _live(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[T, None]:
         made = self._make()
         try:
@@ -59,3 +81,11 @@ class PerLoop(Generic[T]):
             with self._lock:
                 self._held.pop(loop, None)
             await self._close(made)
+
+
+def _running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

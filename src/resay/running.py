@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import anyio
@@ -16,7 +17,7 @@ from resay.errors import ConfigurationError
 from resay.holding import Asked, Holding, Part, PassingOn, overdue
 from resay.observing import observed
 from resay.policy import Policy, Regenerate, StreamMode
-from resay.providers.base import Completion, Provider
+from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
 from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
@@ -54,6 +55,7 @@ class Running:
         self._chain = chain
         self._fields = Chain.of_fields(policy, cache)
         self._cache = cache
+        self.names_models = bool(policy.named_models)
 
     async def prepare(self) -> None:
         """Do what the first request would otherwise wait for."""
@@ -74,8 +76,23 @@ class Running:
             check.start_sampling()
         return check
 
+    async def _load(self, sources: Sources | None) -> None:
+        """Load what the providers need, before any clock runs: that is not their time."""
+        if sources is None:
+            return
+        asked = [sources.main]
+        if self._chain.needing("samples"):
+            asked.append(sources.samples)
+        if self.names_models or sources.via == "litellm":
+            asked.append(sources.judge)
+        # What is wrong with one is told when it is asked, and may cost no more than a sample.
+        for provider in asked:
+            with suppress(Exception):
+                await prepare(provider)
+
     async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
         """Ask, check and act."""
+        await self._load(sources)
         work = partial(self._answered, query, sources, given)
         return await observed(self._policy, _model(query, sources), work)
 
@@ -118,6 +135,7 @@ class Running:
         Returns:
             The answer, when everything was said and checked.
         """
+        await self._load(sources)
         work = partial(self._stream, query, sources, references, mode, parts)
         return await observed(self._policy, _model(query, sources), work)
 
@@ -179,6 +197,7 @@ class Running:
         self, response: str, query: Query | None, sources: Sources | None, given: Given
     ) -> Verdict:
         """Check a response that is there already."""
+        await self._load(sources)
         work = partial(self._check, response, query, sources, given)
         return await observed(self._policy, _model(query, sources), partial(in_task_group, work))
 

@@ -1,13 +1,26 @@
 from __future__ import annotations
 
+import asyncio
+import gc
+import json
+import re
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 
-from resay import MissingDependencyError, ProviderError, ProviderRefusedError, Query
-from resay.providers import FanOut, LiteLLMProvider
+from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Query
+from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
 from resay.testing import (
     EmptyAnswer,
     IgnoreN,
@@ -107,11 +120,20 @@ async def test_an_empty_answer_is_an_answer(simulated: SimulatedProvider) -> Non
     assert (await LiteLLMProvider().complete(query(simulated))).first.text == ""
 
 
-async def test_nobody_listening_is_a_provider_error() -> None:
-    nowhere = Query.of("Who?", model="openai/x", api_base="http://127.0.0.1:9/v1", api_key="k")
+@pytest.mark.parametrize(
+    ("model", "base", "why"),
+    [
+        ("openai/x", "http://127.0.0.1:9/v1", "nothing listens at 127.0.0.1:9"),
+        ("ollama_chat/x", "http://127.0.0.1:9", "nothing listens at 127.0.0.1:9"),
+    ],
+)
+async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) -> None:
+    nowhere = Query.of("Who?", model=model, api_base=base, api_key="sk-secret")
     with pytest.raises(ProviderError) as caught:
         await LiteLLMProvider().complete(nowhere)
-    assert caught.value.retryable
+    assert f"{model!r} cannot be reached: {why}; check the server" in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+    assert (caught.value.retryable, caught.value.status) == (True, None)
 
 
 async def test_a_missing_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,9 +142,189 @@ async def test_a_missing_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         await LiteLLMProvider().complete(Query.of("Who?", model="openai/gpt-4.1-mini"))
 
 
-async def test_an_unknown_provider_is_refused() -> None:
-    with pytest.raises(ProviderRefusedError, match="check the model's name"):
-        await LiteLLMProvider().complete(Query.of("Who?", model="nosuchprovider/x"))
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("nosuchprovider/x", "'nosuchprovider' is not a provider"),
+        ("x", "it names no provider; write 'openai/x'"),
+    ],
+)
+async def test_a_name_without_a_known_provider_is_refused(model: str, why: str) -> None:
+    with pytest.raises(ProviderRefusedError, match=why):
+        await LiteLLMProvider().complete(Query.of("Who?", model=model))
+
+
+async def _connected(simulated: SimulatedProvider) -> int:
+    for _ in range(2):
+        await LiteLLMProvider().complete(query(simulated))
+    return simulated.open_connections
+
+
+def _run_plainly(work: Coroutine[Any, Any, int]) -> int:
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        others = asyncio.all_tasks(loop)
+        for task in others:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*others, return_exceptions=True))
+        loop.close()
+
+
+@pytest.mark.parametrize("run", [asyncio.run, _run_plainly])
+def test_connections_are_closed_with_their_event_loop(
+    run: Callable[[Coroutine[Any, Any, int]], int], simulated: SimulatedProvider
+) -> None:
+    for _ in range(2):
+        assert run(_connected(simulated)) == 1
+        give_up = time.monotonic() + 30
+        while simulated.open_connections and time.monotonic() < give_up:
+            time.sleep(0.001)
+    # What was left open says so when it is collected, and warnings are errors.
+    gc.collect()
+    assert simulated.open_connections == 0
+
+
+def test_a_loop_gets_no_client_of_one_that_had_its_address(simulated: SimulatedProvider) -> None:
+    import litellm
+
+    cache = litellm.in_memory_llm_clients_cache
+    gone: dict[str, Any] = {}
+
+    async def ask() -> None:
+        address = f"-{id(asyncio.get_running_loop())}"
+        # litellm's own names, where the loop before had this address.
+        for name, client in gone.items():
+            cache.cache_dict[f"{name}{address}"] = client
+        await LiteLLMProvider().complete(query(simulated))
+        for key, client in cache.cache_dict.items():
+            if key.endswith(address):
+                gone[key.removesuffix(address)] = client
+
+    for _ in range(2):
+        asyncio.run(ask())
+    assert gone
+    assert simulated.calls == 2
+
+
+_BODY = json.dumps(
+    {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "x",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "Yes."},
+                "finish_reason": "stop",
+            }
+        ],
+    }
+).encode()
+_ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(
+    _BODY
+)
+
+
+async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
+    requests: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                length = int(re.search(rb"(?i)content-length: *(\d+)", head)[1])
+                await reader.readexactly(length)
+                requests.append(id(writer))
+                if requests.count(id(writer)) > 1:
+                    return
+                writer.write(_ANSWER + _BODY)
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        asked = Query.of(
+            "Who?", model="openai/x", api_base=f"http://127.0.0.1:{port}/v1", api_key="k"
+        )
+        provider = Retrying(LiteLLMProvider(), 1)
+        texts = [(await provider.complete(asked)).first.text for _ in range(2)]
+    assert texts == ["Yes.", "Yes."]
+    assert len(requests) == 3
+
+
+class _Waiting(MetaPathFinder, Loader):
+    """Finds a litellm whose import waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.began, self.may = threading.Event(), threading.Event()
+        self.imported = 0
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        return ModuleSpec(name, self) if name == "litellm" else None
+
+    def exec_module(self, module: Any) -> None:
+        self.began.set()
+        assert self.may.wait(60)
+        self.imported += 1
+        message = SimpleNamespace(content="Yes.")
+        choice = SimpleNamespace(message=message, finish_reason="stop")
+
+        async def acompletion(**kwargs: Any) -> object:
+            choices = [choice] * kwargs.get("n", 1)
+            return SimpleNamespace(choices=choices, _hidden_params={"response_cost": 0.0})
+
+        module.acompletion = acompletion
+        module.get_supported_openai_params = lambda **_: ["n"]
+        module.in_memory_llm_clients_cache = SimpleNamespace(cache_dict={})
+        module.aclient_session = module.client_session = None
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Waiting]:
+    finder = _Waiting()
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    yield finder
+    finder.may.set()
+
+
+async def test_importing_litellm_is_not_the_providers_time(
+    waiting: _Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model="openai/x")
+    loop = asyncio.get_running_loop()
+    time, late_s = loop.time, 0.0
+    monkeypatch.setattr(loop, "time", lambda: time() + late_s)
+    decisions: list[str] = []
+
+    async def ask() -> None:
+        decisions.append((await guard.aask("Who?")).text)
+
+    async def check() -> None:
+        decisions.append((await guard.acheck("Yes.", question="Who?")).decision)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        tasks.start_soon(ask)
+        tasks.start_soon(check)
+        await anyio.to_thread.run_sync(waiting.began.wait)
+        late_s = 3600.0
+        waiting.may.set()
+    assert sorted(decisions) == ["Yes.", "Yes.", "inconclusive"]
+    assert waiting.imported == 1
+
+
+async def test_preparing_imports_litellm_where_it_is_needed(waiting: _Waiting) -> None:
+    waiting.may.set()
+    judged = {"chain": [{"method": "zero_shot", "judge": "openai/x"}]}
+    await Guard().aprepare()
+    await Guard(judged, provider=ScriptedProvider(["Yes."])).aprepare()
+    assert not waiting.imported
+    await Guard(judged).aprepare()
+    assert waiting.imported == 1
+    await Guard(model="openai/x").aprepare()
+    assert waiting.imported == 1
 
 
 async def test_the_applications_litellm_is_left_alone(simulated: SimulatedProvider) -> None:

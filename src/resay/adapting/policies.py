@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -95,25 +95,10 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
             f"`sampling.model` is {sampling.model!r}, which is asked through litellm; leave"
             " `via: native` out"
         )
-    for setting, model in _named_models(guard.policy):
+    for setting, model in guard.policy.named_models:
         require_optional(
             "litellm",
             package="litellm",
             extra="litellm",
             purpose=f"the model {model!r} that the policy names ({setting})",
         )
-
-
-def _named_models(policy: Policy) -> Iterator[tuple[str, str]]:
-    """Return the models that a policy names, each after the setting that does."""
-    action = policy.action
-    steps = policy.chain
-    if policy.sampling.model is not None:
-        yield "sampling.model", policy.sampling.model
-    if isinstance(action, Regenerate):
-        steps = (*steps, *(action.recheck or ()))
-        if action.writer is not None:
-            yield "action.writer", action.writer
-    for step in steps:
-        if step.named_judge is not None:
-            yield f"the judge of method {step.method_name!r}", step.named_judge

@@ -13,7 +13,8 @@ from resay.adapting.mapping import litellm_provider
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.nesting import marked
-from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider
+from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
+from resay.providers.unreachable import unreachable_by
 from resay.query import CONNECTION_PARAMS, Query
 from resay.telemetry import Place
 from resay.verdict import Usage, Via
@@ -235,6 +236,10 @@ class JudgeProvider:
         """What tells its answers from others, beside what is asked."""
         return _source(self._api, self._upstream, self._api.fresh(self._body, Query(())))
 
+    async def prepare(self) -> None:
+        """Have who answers for named judges load what it needs."""
+        await prepare(self._upstream.others)
+
     async def takes_n(self, query: Query) -> bool:
         """Say no: a judge is asked for one answer."""
         return False
@@ -290,6 +295,9 @@ def provider_error(error: Exception) -> ProviderError:
     name, status = type(error).__name__, _status(error)
     if "Timeout" in name:
         return ProviderTimeoutError(f"there was no answer in time ({name})", status=status)
+    unreachable = unreachable_by(error)
+    if unreachable is not None:
+        return ProviderError(f"the request failed: {unreachable}", retryable=True)
     message = f"the request failed with {name}; see the error's __cause__"
     if status is not None and 400 <= status < 500 and status not in _TEMPORARY:
         return ProviderRefusedError(message, status=status)

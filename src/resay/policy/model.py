@@ -148,6 +148,17 @@ class Policy(Strict):
             (self.sampling, methods, self.threshold, self.action, self.limits, self.on_error)
         )
 
+    @property
+    def named_models(self) -> tuple[tuple[str, str], ...]:
+        """The models named beside the one that answers, each after the setting that names it."""
+        named: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
+        steps = self.chain
+        if isinstance(self.action, Regenerate):
+            steps = (*steps, *(self.action.recheck or ()))
+            named.append(("action.writer", self.action.writer))
+        named += [(f"the judge of method {s.method_name!r}", s.named_judge) for s in steps]
+        return tuple((setting, model) for setting, model in named if model is not None)
+
     @classmethod
     def configured(cls) -> Policy:
         """Return the policy that the environment variable `RESAY_POLICY` names, or the default.

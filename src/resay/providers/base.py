@@ -17,6 +17,7 @@ __all__ = [
     "Completions",
     "Gathered",
     "Layer",
+    "Prepares",
     "Provider",
     "Streams",
     "TokenLogprob",
@@ -24,6 +25,7 @@ __all__ = [
     "TopLogprob",
     "begin_stream",
     "open_stream",
+    "prepare",
 ]
 
 
@@ -208,11 +210,24 @@ class Streams(Protocol):
         ...
 
 
+@runtime_checkable
+class Prepares(Protocol):
+    """A provider that has something to load before it can be asked."""
+
+    async def prepare(self) -> None:
+        """Load it. Does nothing where it is loaded."""
+        ...
+
+
 class Layer:
     """A provider that wraps another and passes everything on. Override what you add to."""
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner
+
+    async def prepare(self) -> None:
+        """Have the wrapped provider load what it needs."""
+        await prepare(self.inner)
 
     async def takes_n(self, query: Query) -> bool:
         """Ask the wrapped provider."""
@@ -225,6 +240,12 @@ class Layer:
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Ask the wrapped provider, whether it streams or not; see `open_stream`."""
         return open_stream(self.inner, query)
+
+
+async def prepare(provider: Provider) -> None:
+    """Have any provider load what it needs."""
+    if isinstance(provider, Prepares):
+        await provider.prepare()
 
 
 def open_stream(

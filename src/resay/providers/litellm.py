@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from resay.errors import (
@@ -20,8 +22,10 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.logprobs import read_logprobs
+from resay.loops import PerLoop
 from resay.nesting import marked
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
+from resay.providers.unreachable import unreachable_by
 from resay.query import Query
 from resay.verdict import Usage
 
@@ -51,9 +55,10 @@ _HINTS = {
 class LiteLLMProvider:
     """Asks any model that litellm knows, named in litellm's notation (`openai/gpt-4.1-mini`).
 
-    litellm is imported on the first request, off the event loop, because that takes seconds. When
-    the application has not imported it before, its import is kept quiet: it reads no `.env` file
-    and fetches no price list.
+    litellm is imported off the event loop, because that takes seconds: by `prepare`, or on the
+    first request. When the application has not imported it before, its import is kept quiet: it
+    reads no `.env` file and fetches no price list. The clients that litellm makes in an event loop
+    are closed when that loop shuts down.
 
     Args:
         timeout_s: When litellm itself gives up on a request. The guard's own limits come first.
@@ -69,6 +74,10 @@ class LiteLLMProvider:
         if find_spec("litellm") is None:
             raise MissingDependencyError("litellm", "litellm", "calling a model")
         self._timeout_s = timeout_s
+
+    async def prepare(self) -> None:
+        """Import litellm."""
+        await _import_litellm()
 
     async def takes_n(self, query: Query) -> bool:
         """Return whether litellm forwards `n` to the query's model."""
@@ -163,6 +172,7 @@ def _model_of(query: Query) -> str:
 
 async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
     litellm = await _import_litellm()
+    await _clients.get()  # so that they are closed with the loop
     try:
         # Should a callback of litellm's be a guard too.
         with marked():
@@ -211,6 +221,44 @@ def _import_quietly() -> Any:
     return litellm
 
 
+class _Clients:
+    """The clients that litellm makes in the running event loop."""
+
+    def __init__(self) -> None:
+        self._litellm: Any = import_module("litellm")
+        # litellm knows a loop by its address, which a loop that is gone may have had before.
+        self._mark = f"-{id(asyncio.get_running_loop())}"
+        self._take()
+
+    def _take(self) -> list[Any]:
+        """Return the clients, and have litellm forget them."""
+        cache: Any = self._litellm.in_memory_llm_clients_cache
+        keys = [key for key in tuple(cache.cache_dict) if key.endswith(self._mark)]
+        taken = [cache.cache_dict.get(key) for key in keys]
+        for key in keys:
+            cache.delete_cache(key)
+        return taken
+
+    async def aclose(self) -> None:
+        shared = (self._litellm.aclient_session, self._litellm.client_session)
+        for client in self._take():
+            inner = getattr(client, "_client", client)
+            close = getattr(client, "aclose", None) or getattr(client, "close", None)
+            # What the application shares it may use in other loops too.
+            if close is None or any(inner is one for one in shared):
+                continue
+            # One that cannot be closed must not keep the others open.
+            with suppress(Exception):
+                closing = close()
+                if inspect.isawaitable(closing):
+                    await closing
+        # A connection lets go of its socket in the loop's next turn.
+        await anyio.lowlevel.checkpoint()
+
+
+_clients: PerLoop[_Clients] = PerLoop(_Clients, _Clients.aclose)
+
+
 def _translate(error: Exception, model: str) -> ProviderError:
     silent = _fell_silent(error)
     # What breaks a stream comes wrapped for litellm's own router.
@@ -225,12 +273,29 @@ def _translate(error: Exception, model: str) -> ProviderError:
             f"{model!r} needs an API key; set its environment variable or pass `api_key`",
             status=401,
         )
+    if "LLM Provider NOT provided" in str(error):
+        return ProviderRefusedError(_unplaced(model), status=status)
+    unreachable = unreachable_by(error)
+    if unreachable is not None:
+        return ProviderError(
+            f"{model!r} cannot be reached: {unreachable}; check the server and `api_base`",
+            retryable=True,
+        )
     hint = _HINTS.get(status or 0, "see the error's __cause__")
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
         return ProviderRefusedError(message, status=status)
     return ProviderError(
         message, status=status, retry_after_s=_retry_after(error), retryable=status is not None
+    )
+
+
+def _unplaced(model: str) -> str:
+    provider, slash, _ = model.partition("/")
+    what = f"{provider!r} is not a provider that litellm knows" if slash else "it names no provider"
+    return (
+        f"the model {model!r} cannot be asked because {what}; write 'openai/{model}' for OpenAI"
+        f" and servers with its API, 'ollama/{model}' for Ollama, or the prefix of another provider"
     )
 
 
