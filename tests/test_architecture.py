@@ -73,4 +73,4 @@ def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_files_are_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 420
+    assert len(path.read_text().splitlines()) <= 800
