@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from resay import Guard, HallucinationBlocked, SentenceVerdict, Verdict
+from resay import Document, Guard, HallucinationBlocked, SentenceVerdict, StepRecord, Verdict
+from resay.verdict import Attempt, Regeneration
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
 LANES = SentenceVerdict("It has six lanes.", 19, 36, 0.9, flagged=True)
@@ -13,8 +15,15 @@ FINE = Verdict("consistent", 0.1, "passage 0.10 <= 0.50")
 UNSURE = Verdict("inconclusive", None, "too few samples")
 
 
+WRITTEN = Regeneration("repair", (Attempt("passage 0.60 > 0.50"),), adopted=0)
+
+
+def regenerating(**action: object) -> Guard:
+    return guard(action={"do": "regenerate", **action}, on_error="allow")
+
+
 def guard(**policy: object) -> Guard:
-    return Guard({"chain": [{"method": "ngram"}], **policy})
+    return Guard({"chain": [{"method": "ngram"}], **policy}, retriever=lambda query: [query])
 
 
 def test_annotate_never_changes_the_text() -> None:
@@ -68,3 +77,50 @@ def test_there_is_nothing_to_withhold_in_what_is_skipped() -> None:
 
 def test_an_object_without_a_text_is_withheld_as_any_other_answer() -> None:
     assert guard(on_error="block").apply("", UNSURE).blocked
+
+
+def test_an_answer_that_was_written_again_and_could_not_be_checked_is_the_last_resorts() -> None:
+    unsure = replace(UNSURE, regeneration=WRITTEN)
+    assert regenerating(otherwise="block").apply(RESPONSE, unsure).blocked
+    assert regenerating(otherwise="annotate").apply(RESPONSE, unsure).action == "annotate"
+    # The model's own first answer is no rewrite: `on_error` is for that.
+    first = replace(UNSURE, regeneration=replace(WRITTEN, adopted=None))
+    assert regenerating(otherwise="block").apply(RESPONSE, first).action == "allow"
+
+
+def test_an_answer_that_was_written_again_says_so_unless_it_is_withheld() -> None:
+    for verdict, action, shown in ((FINE, "regenerate", True), (FLAGGED, "block", False)):
+        answer = regenerating(otherwise="block").apply(
+            RESPONSE, replace(verdict, regeneration=WRITTEN)
+        )
+        assert (answer.action, answer.regenerated) == (action, shown)
+
+
+def test_the_last_resort_says_how_it_withholds() -> None:
+    block = {"do": "block", "message": "Ask a librarian."}
+    assert regenerating(otherwise=block).apply(RESPONSE, FLAGGED).text == "Ask a librarian."
+    with pytest.raises(HallucinationBlocked):
+        regenerating(otherwise={"do": "block", "exit": "raise"}).apply(RESPONSE, FLAGGED)
+
+
+def test_marks_stand_behind_what_cites_a_source() -> None:
+    sources = (Document("a", "x", None, {"title": "Lanes"}), Document("b", "x", None, {"url": "u"}))
+    lanes = replace(LANES, citations=("b", "gone"))
+    done = SentenceVerdict("Done.", 37, 42, 0.0, citations=("a", "b"))
+    cited = replace(FINE, sentences=(lanes, done), regeneration=replace(WRITTEN, sources=sources))
+    marked = (
+        "It opened in 1932. It has six lanes. [2] Done. [1][2]"
+        "\n\nSources:\n[1] Lanes (a)\n[2] b (u)"
+    )
+    plain = regenerating().apply(RESPONSE, cited)
+    assert (plain.text, plain.cited()) == (RESPONSE, marked)
+    assert regenerating(citations="marks").apply(RESPONSE, cited).text == marked
+    assert regenerating(citations="marks").apply(RESPONSE, FINE).text == RESPONSE
+    withheld = regenerating(otherwise={"do": "block", "message": "No."}, citations="marks")
+    answer = withheld.apply(RESPONSE, replace(cited, decision="flagged"))
+    assert answer.text == answer.cited() == "No."
+
+
+def test_an_object_is_never_marked() -> None:
+    fields = replace(FLAGGED, steps=(StepRecord("fields", 1),))
+    assert guard().apply(RESPONSE, fields).annotated() == RESPONSE

@@ -63,9 +63,10 @@ async def test_a_made_up_sentence_is_flagged_with_what_contradicts_it() -> None:
     assert made_up.contradicted_by.text != made_up.text
 
 
-async def test_a_contradicting_sample_is_one_the_judge_said_no_to() -> None:
-    answers = {render(SENTENCES[0], sample): ["Yes"] for sample in SAMPLES} | {
-        render(SENTENCES[1], s): [a] for s, a in zip(SAMPLES, ["Yes", "No", "No"], strict=True)
+@pytest.mark.parametrize("first", ["Yes", "Perhaps", None])
+async def test_a_contradicting_sample_is_one_the_judge_said_no_to(first: str | None) -> None:
+    answers: dict[str, list[str | None]] = {render(SENTENCES[0], s): ["Yes"] for s in SAMPLES} | {
+        render(SENTENCES[1], s): [a] for s, a in zip(SAMPLES, [first, "No", "No"], strict=True)
     }
     verdict = await run({"method": "prompt"}, asked=ReplayProvider(answers))
     said = verdict.sentences[1].contradicted_by

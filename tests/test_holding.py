@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -29,7 +30,8 @@ class Writer:
     Judges answer when nothing else is left to do.
     """
 
-    def __init__(self, **supported: bool | None) -> None:
+    def __init__(self, *pieces: str, **supported: bool | None) -> None:
+        self.pieces = pieces or (FIRST, SECOND, THIRD)
         self.supported = supported
         self.samples = 0
 
@@ -52,7 +54,7 @@ class Writer:
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
-            for text in (FIRST, SECOND, THIRD):
+            for text in self.pieces:
                 await anyio.lowlevel.checkpoint()
                 yield Chunk(text)
 
@@ -97,6 +99,19 @@ async def test_what_is_withheld_in_doubt_is_blocked_although_another_sentence_is
     assert [part.text for part in parts if part.notice] == [stream.answer.text]
     assert stream.answer.verdict.flagged
     assert stream.answer.blocked
+
+
+@pytest.mark.parametrize(
+    ("policy", "lamps"),
+    [({"action": {"do": "block"}}, False), ({"on_error": "block"}, None)],
+)
+async def test_one_sentence_of_a_piece_is_enough_to_withhold_it(
+    policy: dict[str, Any], lamps: bool | None
+) -> None:
+    for piece in (FIRST + SECOND + THIRD, SECOND + FIRST + THIRD):
+        provider = Writer(piece, lamps=lamps)
+        parts = await read(Guard({**POLICY, **policy}, provider=provider).astream("When?"))
+        assert [part.notice for part in parts] == [True]
 
 
 async def test_a_reader_who_is_cancelled_leaves_no_channel_open() -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import given
-from hypothesis import strategies as st
 
 from resay import Guard, Passage
 from resay.evidence import Evidence, Samples
@@ -73,12 +71,3 @@ async def test_it_compares_with_references_unless_told_otherwise(tiny: Tiny) -> 
         RESPONSE, samples=[TARGET, *REST]
     )
     assert samples.samples == 4
-
-
-@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-0.9, 0.9))
-def test_the_score_falls_with_the_similarity_and_is_half_at_delta(
-    a: float, b: float, delta: float
-) -> None:
-    low, high = sorted((a, b))
-    assert 0.0 <= scored(high, delta) <= scored(low, delta) <= 1.0
-    assert scored(delta, delta) == pytest.approx(0.5)

@@ -16,7 +16,8 @@ matched with one. With a baseline b, what two unrelated sentences have on averag
 (F1 - b) / (1 - b).
 
 A rescaled B can be below 0: `raw` keeps S as it is, the score is clipped to [0, 1]. Sample
-sentences of three words or fewer are left out, as in the released code.
+sentences of three tokens or fewer, their full stop among them, are left out, as in the released
+code.
 
 Cost: no calls; each distinct sentence is embedded once. Good at: speed among the neural methods,
 paraphrase. Bad at: names and numbers that differ little, negation; it is the weakest of the
@@ -139,7 +140,7 @@ class Bertscore(SampleScorer):
 
         Returns:
             For each sentence 1 - max_k B, as it is in `raw`, and clipped to [0, 1]; None for all
-            where the sample has no sentence of more than three words.
+            where the sample has no sentence of more than three tokens.
 
         Raises:
             ConfigurationError: The model cannot be had.
