@@ -1,0 +1,136 @@
+"""What is made of columns, whatever method they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from resay import Passage
+from resay.evidence import Evidence, Sample, Samples
+from resay.scorers import ScorerConfig, Step
+from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
+from resay.stopping import Aim, Stopping
+from resay.verdict import Scores
+
+pytestmark = pytest.mark.anyio
+
+SENTENCES = ["One.", "Two."]
+
+
+class Told(SampleScorer):
+    """Gives the columns it is told, one for each sample, and notes what it was asked."""
+
+    name: ClassVar[str] = "told"
+
+    def __init__(self, *columns: Column) -> None:
+        self.columns = columns
+        self.asked: list[tuple[str, ...]] = []
+
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        places = [SENTENCES.index(sentence.text) for sentence in passage.sentences]
+        self.asked.append(tuple(SENTENCES[i] for i in places))
+        column = self.columns[sample.index]
+
+        def here(row: Sequence[float | None]) -> tuple[float | None, ...]:
+            return tuple(row[i] for i in places) if row else ()
+
+        return Column(
+            here(column.scores),
+            column.failures,
+            column.undetermined,
+            here(column.raw),
+            column.passage,
+        )
+
+
+async def scored(told: Told, rule: Stopping | None = None) -> Scores:
+    samples = Samples([f"Sample {i}." for i in range(len(told.columns))])
+    return await told.score(Passage.from_sentences(SENTENCES), Evidence(samples, stopping=rule))
+
+
+async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
+    told = Told(Column((0.2, None), ("E",), 1, passage=0.4), Column((0.5, 0.9), ("F",), 2))
+    scores = await scored(told)
+    assert scores.sentences == (pytest.approx(0.35), 0.9)
+    assert scores.passage == 0.4
+    assert (scores.failures, scores.undetermined) == (("E", "F"), 3)
+    assert scores.columns == ((0.2, None), (0.5, 0.9))
+    # Half is no contradiction.
+    assert scores.why == (
+        "not supported by 0 of 2 texts compared",
+        "not supported by 1 of 1 texts compared",
+    )
+    more = await scored(Told(Column((0.6, None))))
+    assert more.why == ("not supported by 1 of 1 texts compared", None)
+
+
+async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
+    told = Told(
+        Column((1.0, 0.0), raw=(1.5, -0.5)), Column((0.3, 0.0), raw=(0.3, -0.1)), Column((None,) * 2)
+    )
+    scores = await scored(told)
+    # The last sample says nothing.
+    assert scores.raw == pytest.approx((0.9, -0.3))
+    assert scores.sentences == (pytest.approx(0.9), 0.0)
+    over = await scored(Told(Column((1.0, 1.0), raw=(1.5, 1.25))))
+    assert (over.raw, over.sentences) == ((1.5, 1.25), (1.0, 1.0))
+    without = await scored(Told(Column((1.0, 0.4), raw=(1.5, None))))
+    assert (without.raw, without.sentences) == ((), (1.0, 0.4))
+
+
+def rule(least: int = 3, of: int = 5) -> Stopping:
+    """Stops where no further entry in [0, 1] could change anything."""
+    return Stopping(Aim(((0.5,), (0.5,))), 1.0, least, of)
+
+
+async def test_only_what_is_open_is_compared_with_further_samples() -> None:
+    told = Told(*[Column((0.0, float(i % 2)), passage=0.3) for i in range(5)])
+    scores = await scored(told, rule())
+    assert told.asked == [("One.", "Two.")] * 3 + [("Two.",)] * 2
+    assert scores.sentences == (0.0, pytest.approx(0.4))
+    assert scores.columns[3:] == ((None, 1.0), (None, 0.0))
+    assert scores.inconclusive is None
+    settled = Told(*[Column((0.0, 1.0))] * 5)
+    await scored(settled, rule())
+    assert len(settled.asked) == 3
+
+
+@pytest.mark.parametrize("first", [0, 2])
+async def test_unbounded_entries_can_change_everything(first: int) -> None:
+    columns = [Column((0.0, 0.0))] * 5
+    columns[first] = Column((0.0, 0.0), raw=(-0.1, -0.1))
+    told = Told(*columns)
+    await scored(told, rule())
+    assert len(told.asked) == 5
+
+
+async def test_without_a_rule_all_are_compared() -> None:
+    told = Told(*[Column((0.0, 0.0))] * 5)
+    await scored(told)
+    assert len(told.asked) == 5
+
+
+def test_a_method_that_compares_may_look_at_sentences_as_they_come_and_stop() -> None:
+    step = Step(ScorerConfig(), Told())
+    assert (step.whole, step.stops, step.adapts) == (False, True, True)
+
+
+HALF: list[Any] = [[None, 0.0], [None, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "failures", "undetermined", "reason"),
+    [
+        (HALF, ("E", "E"), 2, None),
+        ([[None, None], [None, 1.0]], ("E",) * 3, 0, "3 of 4 comparisons failed (E x3)"),
+        ([[None, None], [None, 1.0]], (), 0, None),
+        ([[0.5, 0.5], [0.5, 1.0]], (), 3, "3 of 4 judge answers were neither yes nor no"),
+        ([], (), 0, None),
+    ],
+)
+def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
+    rows: list[list[float | None]], failures: tuple[str, ...], undetermined: int, reason: str | None
+) -> None:
+    assert why_inconclusive(rows, failures, undetermined) == reason

@@ -1,0 +1,240 @@
+"""What is decided by scores: by methods that say what they are told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import pytest
+
+from resay import Guard, Passage, Policy, Query, SentenceVerdict
+from resay.chain import Chain
+from resay.evidence import Evidence, Samples
+from resay.providers import Chunk, Completion, Completions
+from resay.scorers import Need, ScorerConfig, registry
+from resay.verdict import Scores, Verdict
+
+pytestmark = pytest.mark.anyio
+
+A, B, C = "It has one lamp.", "It has two lamps.", "It has six lamps."
+SAMPLES = ["It has seven lamps.", "It has eight lamps.", "It has nine lamps."]
+
+
+class Told:
+    """Says of sentences and passage what its settings say."""
+
+    class Config(ScorerConfig):
+        method: Literal["told"] = "told"
+        says: dict[str, float | None] = {}
+        passage: float | None = None
+        columns: dict[str, tuple[float | None, ...]] = {}
+        why: bool = False
+        lost: tuple[str, ...] = ()
+        note: str | None = None
+        whole: bool = False
+
+    name = "told"
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.by_sentence = not config.whole
+        self.needs: frozenset[Need] = frozenset({"samples"} if config.columns else ())
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        told, texts = self.config, [sentence.text for sentence in passage.sentences]
+        return Scores(
+            sentences=tuple(told.says.get(text) for text in texts) if told.says else (),
+            passage=told.passage,
+            columns=tuple(
+                tuple(told.columns.get(text, (None,) * len(SAMPLES))[n] for text in texts)
+                for n in range(len(SAMPLES) if told.columns else 0)
+            ),
+            why=tuple(f"why {text}" for text in texts) if told.why else (),
+            lost=tuple(i for i, text in enumerate(texts) if text in told.lost),
+            inconclusive=told.note,
+        )
+
+
+@pytest.fixture(autouse=True)
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resay.policy.model
+    import resay.policy.steps
+    import resay.scorers.lookup
+
+    known = {**registry(), "told": Told}
+    for module in (resay.scorers.lookup, resay.policy.model, resay.policy.steps):
+        monkeypatch.setattr(module, "registry", lambda: known)
+
+
+def step(*scores: float | None, **settings: Any) -> dict[str, Any]:
+    """A step that gives these scores to the sentences in order."""
+    return {"method": "told", "says": dict(zip((A, B, C), scores, strict=False)), **settings}
+
+
+async def decided(
+    *steps: dict[str, Any],
+    sentences: tuple[str, ...] = (A, B),
+    kept: dict[int, SentenceVerdict] | None = None,
+    references: tuple[str, ...] = (),
+    **policy: Any,
+) -> Verdict:
+    chain = Chain(Policy.of({"chain": list(steps), **policy}))
+    evidence = Evidence(Samples(SAMPLES), Samples(references))
+    passage = Passage.from_sentences(sentences)
+    return await chain.run(passage, evidence, math.inf, kept=kept or {})
+
+
+def scores(verdict: Verdict) -> list[float | None]:
+    return [sentence.score for sentence in verdict.sentences]
+
+
+async def test_a_score_at_the_threshold_is_not_over_it() -> None:
+    at = await decided(step(0.5, 0.5))
+    assert (at.decision, at.flagged_sentences) == ("consistent", ())
+    over = await decided(step(0.5, 0.51), threshold={"passage": None, "sentence": 0.5})
+    assert [s.flagged for s in over.sentences] == [False, True]
+    assert over.reason == "1 of 2 sentences > 0.50"
+    passage = await decided(step(0.5, 0.52), threshold={"passage": 0.5, "sentence": None})
+    assert (passage.decision, passage.reason) == ("flagged", "passage 0.51 > 0.50")
+    assert not passage.flagged_sentences
+    both = await decided(step(1.0, 0.9))
+    assert both.reason == "passage 0.95 > 0.50, 2 of 2 sentences > 0.50"
+
+
+async def test_what_is_consistent_names_the_thresholds_it_was_held_to() -> None:
+    for threshold, reason in (
+        ({"passage": 0.4, "sentence": 0.6}, "passage 0.20 <= 0.40, every sentence <= 0.60"),
+        ({"passage": None, "sentence": 0.6}, "every sentence <= 0.60"),
+        ({"passage": 0.4, "sentence": None}, "passage 0.20 <= 0.40"),
+    ):
+        verdict = await decided(step(0.1, 0.3), threshold=threshold)
+        assert (verdict.decision, verdict.reason) == ("consistent", reason)
+
+
+async def test_the_score_of_a_step_that_failed_in_the_end_does_not_flag_the_passage() -> None:
+    failed = step(note="it failed")
+    verdict = await decided(step(1.0, 1.0), failed)
+    assert (verdict.decision, verdict.reason) == ("inconclusive", "told: it failed")
+    assert verdict.flagged_sentences == ()
+    assert scores(verdict) == [1.0, 1.0]
+
+
+async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> None:
+    steps = step(1.0, 0.6, settle={"above": 0.9}), step(note="it failed")
+    only = {"passage": 0.5, "sentence": None}
+    verdict = await decided(*steps, threshold=only)
+    # The sentence that was lost counts as supported: 0.5 is not over 0.5.
+    assert (verdict.decision, verdict.reason) == ("inconclusive", "told: it failed")
+    verdict = await decided(*steps, threshold=only | {"passage": 0.49})
+    assert verdict.reason == "passage 0.50 > 0.49; 1 of 2 sentences could not be scored"
+
+
+async def test_a_lost_sentence_is_in_doubt_unless_an_earlier_step_scored_it() -> None:
+    lost = step(0.1, None, lost=(B,))
+    assert (await decided(lost)).reason == "1 of 2 sentences could not be scored"
+    verdict = await decided(step(0.2, 0.3), lost)
+    assert (verdict.decision, scores(verdict)) == ("consistent", [0.1, 0.3])
+
+
+async def test_a_methods_own_passage_score_speaks_only_for_all_sentences() -> None:
+    verdict = await decided(step(0.2, 0.4, passage=0.45))
+    assert verdict.score == 0.45
+    settled = step(0.2, 0.4, settle={"below": 0.3})
+    verdict = await decided(settled, step(0.2, 0.6, passage=0.9))
+    assert verdict.score == pytest.approx(0.4)
+    # A passage score alone is about the passage, whatever was settled.
+    verdict = await decided(settled, step(passage=0.9))
+    assert verdict.score == 0.9
+
+
+async def test_a_correction_gives_its_reason_behind_that_of_what_it_corrects() -> None:
+    raised = "raised from 0.20 by what comes before it"
+    for why, reason in ((False, raised), (True, f"why {B}; {raised}")):
+        verdict = await decided(step(0.4, 0.2, why=why), {"method": "snowballing", "theta": 0})
+        first, second = verdict.sentences
+        assert (second.by, second.why) == ("snowballing", reason)
+        assert second.scores == {"told": 0.2, "snowballing": pytest.approx(0.4)}
+        assert (first.by, first.scores) == ("told", {"told": 0.4, "snowballing": 0.4})
+
+
+async def test_a_step_that_says_nothing_of_a_sentence_leaves_it_to_the_one_before() -> None:
+    verdict = await decided(step(0.1, 0.2, why=True), step(0.3, None))
+    assert [(s.score, s.why) for s in verdict.sentences] == [(0.3, None), (0.2, f"why {B}")]
+    assert verdict.score == pytest.approx(0.25)
+
+
+async def test_only_samples_over_one_half_contradict() -> None:
+    for columns, index in (((0.5, None, 0.6), 2), ((0.0, 0.51, 1.0), 1), ((0.5, 0.5, 0.5), None)):
+        verdict = await decided(step(0.0, 0.9, columns={B: columns}))
+        said = verdict.sentences[1].contradicted_by
+        assert (said and said.index) == index
+
+
+async def test_what_another_check_has_found_stays() -> None:
+    before = SentenceVerdict(B, 17, 34, 0.9, True, "elsewhere", scores={"elsewhere": 0.9})
+    verdict = await decided(step(0.2, 0.0), kept={1: before}, threshold={"passage": 0.7})
+    assert scores(verdict) == [0.2, 0.9]
+    assert verdict.score == pytest.approx(0.55)
+    kept = verdict.sentences[1]
+    assert (kept.flagged, kept.by, kept.scores) == (True, "elsewhere", {"elsewhere": 0.9})
+    assert kept.contradicted_by is not None
+    assert kept.contradicted_by.source == "sample"
+    assert verdict.steps[0].sentences == 1
+    everything = await decided(step(0.0, 0.0), kept={0: before, 1: before})
+    assert (everything.steps, everything.score) == ((), 0.9)
+
+
+async def test_what_is_settled_is_seen_by_no_later_step_but_a_correction() -> None:
+    verdict = await decided(
+        step(0.1, 0.5, 0.9, settle={"below": 0.2, "above": 0.8}),
+        step(0.4, 0.4, 0.4, settle={"below": 0.5}),
+        step(0.0, 0.0, 0.0),
+        {"method": "snowballing"},
+        sentences=(A, B, C),
+    )
+    assert [record.sentences for record in verdict.steps] == [3, 1, 3]
+    assert verdict.sentences[0].scores["told"] == 0.1
+    assert verdict.sentences[1].scores["told"] == 0.4
+
+
+class Writer:
+    """Writes the sentences; nobody else is asked."""
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions((Completion(f"{A} {B}"),))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def pieces() -> AsyncGenerator[Chunk]:
+            for text in (f"{A} ", B):
+                yield Chunk(text)
+
+        yield pieces()
+
+
+async def streamed(*steps: dict[str, Any], **policy: Any) -> tuple[list[str], Verdict]:
+    async with Guard({"chain": list(steps), **policy}, provider=Writer()).astream("?") as stream:
+        parts = [part.text async for part in stream]
+    return parts, stream.answer.verdict
+
+
+async def test_what_was_settled_while_it_was_written_is_not_looked_at_in_the_end() -> None:
+    early = step(0.1, 0.5, settle={"below": 0.2})
+    parts, verdict = await streamed(early, step(0.9, 0.9, whole=True))
+    assert "".join(parts) == f"{A} {B}"
+    assert scores(verdict) == [0.1, 0.9]
+    assert [record.sentences for record in verdict.steps] == [2, 1]
+    # Without a band the last step decides about all.
+    _, verdict = await streamed(step(0.1, 0.5), step(0.9, 0.9, whole=True))
+    assert scores(verdict) == [0.9, 0.9]
+
+
+async def test_a_step_about_the_whole_passage_ends_what_is_done_early() -> None:
+    _, verdict = await streamed(step(0.1, 0.5, whole=True), step(0.3, 0.3))
+    assert [record.sentences for record in verdict.steps] == [2, 2]
+    assert scores(verdict) == [0.3, 0.3]
