@@ -104,3 +104,15 @@ def test_what_a_user_gives_in_place_of_tokens_is_refused(given: Any, message: st
     with pytest.raises(ConfigurationError, match=message) as caught:
         tokens_of(given)
     assert "secret" not in str(caught.value)
+
+
+def test_only_whole_lists_of_bytes_are_bytes() -> None:
+    for given, read in (([0, 255], (0, 255)), ([32, 256], None), ([32, -1], None)):
+        (token,) = read_logprobs({"content": [{**ENTRY, "bytes": given}]})
+        assert token.bytes == read
+
+
+def test_an_alternative_without_a_number_is_left_out() -> None:
+    tops = [{" b": None, " c": -2}]
+    (token,) = read_logprobs({"tokens": ["A"], "token_logprobs": [-1], "top_logprobs": tops})
+    assert token.top == (TopLogprob(" c", -2.0),)

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError, Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
-from resay.verdict import Scores
+from resay.verdict import Regeneration, Scores, over, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -45,7 +46,9 @@ verdicts = st.builds(
 
 @given(verdicts)
 def test_json_round_trip(verdict: Verdict) -> None:
-    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    data = verdict.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert Verdict.from_dict(data) == verdict
 
 
 def test_without_content_no_word_is_left() -> None:
@@ -89,3 +92,71 @@ def test_what_is_no_verdict_is_refused_without_repeating_it() -> None:
         Verdict.from_dict(data)
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_what_is_in_doubt_is_what_was_lost() -> None:
+    silent = Scores(sentences=(None, 0.1))
+    assert silent.doubtful == ()
+    assert replace(silent, failures=("E",)).doubtful == (0,)
+    told = Scores(sentences=(None, None), failures=("E",), lost=(1,))
+    assert told.doubtful == (1,)
+    assert replace(told, lost=()).doubtful == ()
+
+
+def test_values_are_the_methods_own_where_it_has_any() -> None:
+    scores = Scores(sentences=(0.1, 0.3))
+    assert (scores.values, scores.passage_value) == ((0.1, 0.3), pytest.approx(0.2))
+    unbounded = replace(scores, raw=(3.0, -1.0), raw_passage=0.0)
+    assert (unbounded.values, unbounded.passage_value) == ((3.0, -1.0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "flagged"),
+    [(0.51, 0.5, True), (0.5, 0.5, False), (None, 0.5, False), (0.9, None, False)],
+)
+def test_over_a_threshold_means_more_than_it(
+    score: float | None, threshold: float | None, flagged: bool
+) -> None:
+    assert over(score, threshold) is flagged
+
+
+def test_kinds_are_counted_the_most_frequent_first() -> None:
+    assert tally(["A", "B", "B"]) == "B x2, A x1"
+
+
+def test_a_verdict_tells_what_it_is_about() -> None:
+    plain = Verdict("skipped", None, "why")
+    assert plain.skipped
+    assert not any((plain.structured, plain.regenerated, Verdict("consistent", 0.0, "").skipped))
+    assert (plain.samples, plain.elapsed_s, plain.usage) == (0, 0.0, Usage())
+    steps = (StepRecord("prompt", 1), StepRecord("fields", 1))
+    assert replace(plain, steps=steps).structured
+    assert not replace(plain, steps=steps[:1]).structured
+    tried = Regeneration("repair", ())
+    assert not replace(plain, regeneration=tried).regenerated
+    assert replace(plain, regeneration=replace(tried, adopted=0)).regenerated
+    fine, flagged = SentenceVerdict("a", 0, 1), SentenceVerdict("b", 1, 2, 0.9, flagged=True)
+    assert replace(plain, sentences=(fine, flagged)).flagged_sentences == (flagged,)
+    # Sentences can be kept in sets, whatever methods said of them.
+    assert len({fine, replace(fine, scores={"ngram": 0.1})}) == 2
+
+
+def test_without_content_no_word_of_a_draft_is_left() -> None:
+    written = Regeneration("repair", (), adopted=0, draft="secret words")
+    verdict = Verdict("consistent", 0.0, "", regeneration=written)
+    assert "secret" in json.dumps(verdict.to_dict())
+    assert "secret" not in json.dumps(verdict.to_dict(content=False))
+
+
+def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
+    nothing = StepRecord("prompt", 1)
+    assert (nothing.elapsed_s, nothing.undetermined, nothing.failures) == (0.0, 0, {})
+    first = StepRecord("prompt", 1, 0.2, Usage(1, 2, 3), 0.5, {"E": 1, "F": 2}, 1, "late")
+    second = StepRecord("prompt", 2, 0.6, Usage(2, 2, 2), 0.3, {"E": 1}, 2, "later")
+    left_out = replace(nothing, skipped="short")
+    assert StepRecord.joined([left_out, first, second]) == StepRecord(
+        "prompt", 4, pytest.approx(0.4), Usage(3, 4, 5), 0.5, {"E": 2, "F": 2}, 3, "late"
+    )
+    again = replace(nothing, skipped="shorter")
+    assert StepRecord.joined([left_out, again]).skipped == "short"
+    assert StepRecord.joined([left_out, nothing]).skipped is None

@@ -35,7 +35,9 @@ def main() -> int:
         sys.stdout.writelines(f"{mutant.name}\n" for mutant in chosen)
         return 0
     modules = list(dict.fromkeys(mutant.module for mutant in chosen))
-    files = {module: tuple(str(ROOT / "tests" / file) for file in TESTS[module]) for module in modules}
+    files = {
+        module: tuple(str(ROOT / "tests" / file) for file in TESTS[module]) for module in modules
+    }
     # The same in every run: hypothesis takes its seeds from the tests, and nobody has the data.
     os.environ |= {"CI": "1", "RESAY_DATA": os.devnull, "OMP_NUM_THREADS": "1"}
     preload(ROOT, sorted({file for of_module in files.values() for file in of_module}))

@@ -11,7 +11,7 @@ from resay import Passage, Policy, PolicyError
 from resay.evidence import Evidence, Samples
 from resay.providers import ReplayProvider
 from resay.scorers import Ngram, build
-from resay.scorers.combination import combine, log_odds
+from resay.scorers.combination import StandardisedPart, combine, log_odds, weighted_sum
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
 from resay.verdict import Scores
@@ -114,3 +114,36 @@ def test_without_means_and_deviations_it_is_refused(part: dict[str, Any], messag
     step = {"method": "combination", "parts": [{"scorer": NGRAM, **part}]}
     with pytest.raises(PolicyError, match=message):
         Policy.of({"chain": [step]})
+
+
+def test_leaning_is_towards_the_mean_of_the_sums_there_are() -> None:
+    leaning = combine([1.0, None, 4.0], intercept=0.5, lean=0.25)
+    expected = [sigmoid(0.5 + 0.75 * z + 0.25 * 2.5) for z in (1.0, 4.0)]
+    assert leaning == [pytest.approx(expected[0]), None, pytest.approx(expected[1])]
+    assert combine([None], intercept=0.5, lean=0.25) == [None]
+
+
+def test_a_part_without_a_value_counts_as_its_mean() -> None:
+    part = {"scorer": NGRAM, "mean": 2.0, "deviation": 0.5}
+    parts = [StandardisedPart.model_validate(part | {"weight": w}) for w in (3.0, 5.0)]
+    assert weighted_sum(parts, [3.0, None]) == pytest.approx(3.0 * (3.0 - 2.0) / 0.5)
+    assert weighted_sum(parts, [None, None]) is None
+
+
+async def test_a_lost_score_has_no_odds() -> None:
+    part = {"scorer": PROMPT, "mean": 0.5, "deviation": 0.5, "scale": "log_odds"}
+    step = {"method": "combination", "parts": [part]}
+    (config,) = Policy.of({"chain": [step]}).chain
+    recording = {render(SENTENCES[0], sample): ["Yes"] for sample in SAMPLES}
+    evidence = Evidence(Samples(SAMPLES), judge_provider=ReplayProvider(recording))
+    scores = await build(config).score(PASSAGE, evidence)
+    assert scores.sentences == (pytest.approx(sigmoid((log(0.02 / 0.98) - 0.5) / 0.5)), None)
+
+
+def test_one_weight_is_enough_and_none_is_endless() -> None:
+    part = {"scorer": NGRAM, "mean": 2.0, "deviation": 0.5}
+    step = {"method": "combination", "parts": [part | {"weight": 0}, part]}
+    assert Policy.of({"chain": [step]})
+    for wrong in ({"intercept": float("inf")}, {"parts": [part | {"weight": float("nan")}]}):
+        with pytest.raises(PolicyError, match="a finite number"):
+            Policy.of({"chain": [step | wrong]})

@@ -68,7 +68,9 @@ async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
 
 async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
     told = Told(
-        Column((1.0, 0.0), raw=(1.5, -0.5)), Column((0.3, 0.0), raw=(0.3, -0.1)), Column((None,) * 2)
+        Column((1.0, 0.0), raw=(1.5, -0.5)),
+        Column((0.3, 0.0), raw=(0.3, -0.1)),
+        Column((None,) * 2),
     )
     scores = await scored(told)
     # The last sample says nothing.

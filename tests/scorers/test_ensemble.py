@@ -9,7 +9,7 @@ from resay import Passage, Policy, PolicyError, Query
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
-from resay.scorers import build
+from resay.scorers import Prompt, build
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
@@ -152,3 +152,31 @@ REFUSED: list[tuple[list[Any], str]] = [
 def test_what_is_no_ensemble_is_refused(parts: list[Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         Policy.of({"chain": [{"method": "ensemble", "parts": parts}]})
+
+
+@pytest.mark.parametrize("method", ["ensemble", "combination"])
+async def test_what_is_made_of_others_prepares_them(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+
+    async def prepare(self: Prompt) -> None:
+        prepared.append(self.name)
+
+    monkeypatch.setattr(Prompt, "prepare", prepare, raising=False)
+    part = {"scorer": PROMPT} | ({"mean": 0, "deviation": 1} if method == "combination" else {})
+    (step,) = Policy.of({"chain": [{"method": method, "parts": [part]}]}).chain
+    await build(step).prepare()
+    assert prepared == ["prompt"]
+
+
+def test_one_part_is_enough_to_ask_the_model_that_wrote_the_response() -> None:
+    other = {"scorer": {**DIRECT, "judge": "another/judge"}}
+    for parts, asks in (([other, {"scorer": PROMPT}], True), ([other], False)):
+        (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
+        assert step.asks_response_model is asks
+
+
+async def test_one_part_that_scores_sentences_is_enough() -> None:
+    scores = await score({"scorer": ZERO_SHOT, "weight": 0.5}, {"scorer": PROMPT, "weight": 0.5})
+    assert scores.sentences == pytest.approx((0.5, 1.0))

@@ -13,7 +13,7 @@ from resay import Passage, Policy, PolicyError
 from resay.evidence import Evidence
 from resay.providers import TokenLogprob, TopLogprob
 from resay.scorers.logprobs import Logprobs, alternatives_wanted
-from resay.scorers.uncertainty import perplexity
+from resay.scorers.uncertainty import perplexity, surprise
 from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
@@ -239,3 +239,29 @@ def test_as_many_alternatives_are_wanted_as_the_chain_needs(
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):
         Policy.of({"chain": [{"method": "logprobs", **wrong}]})
+
+
+async def test_what_is_out_of_range_is_taken_for_its_end() -> None:
+    assert surprise(TokenLogprob("x", -1e9)) == 100.0
+    assert surprise(TokenLogprob("x", 0.5)) == 0.0
+    assert surprise(TokenLogprob("x", None)) is None
+    # Whatever a provider fills its list with: -9999 is as impossible as can be.
+    filled = tuple(TopLogprob("y", value) for value in (-9999.0, -math.inf))
+    assert perplexity(TokenLogprob("x", None, top=filled), 5) == pytest.approx(2.0)
+    assert perplexity(TokenLogprob("x", None, entropy=-1.0), 5) == 1.0
+
+
+async def test_a_small_entropy_has_a_small_score() -> None:
+    scores = await score(tokens_with(*[{"entropy": 0.1}] * 7), measure="entropy")
+    assert scores.sentences == pytest.approx([1 - math.exp(-0.1)] * 2)
+
+
+async def test_without_any_probability_it_says_so() -> None:
+    scores = await score(tokens_with(*[{"logprob": None}] * 7))
+    assert scores.inconclusive == "no token of the response's sentences has a log-probability"
+
+
+async def test_it_needs_no_settings_and_wants_nothing_then() -> None:
+    scores = await Logprobs().score(PASSAGE, Evidence(logprobs=surprising()))
+    assert scores.raw == pytest.approx([fmean(row) for row in SURPRISES])
+    assert alternatives_wanted(()) == 0

@@ -77,3 +77,11 @@ def test_what_does_not_answer_counts_for_little() -> None:
     soft = partial(Rule("bayes_alpha").score, own)
     assert soft([own]) < soft([own, vague]) < soft([own, against])
     assert Rule("bayes_alpha").asks(vague)
+
+
+def test_a_question_counts_from_the_limit_on() -> None:
+    rule, at, under = Rule("counting"), Answer(0, 0.5), Answer(0, 0.49)
+    assert (rule.asks(at), rule.asks(under)) == (True, False)
+    assert Rule("bayes_alpha").asks(under)
+    against = Answer(1, 0.5)
+    assert rule.score(at, [at, at, against, under]) == pytest.approx(1 / 3)

@@ -100,3 +100,30 @@ async def test_only_the_sentences_asked_for_are_scored() -> None:
 async def test_without_samples_everything_is_as_improbable_as_can_be() -> None:
     scores = await score(RESPONSE, [])
     assert scores.sentences == (1.0, 1.0)
+
+
+async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() -> None:
+    scores = await score(RESPONSE, SAMPLES, pool="average")
+    # Two sentences of six tokens, in three texts.
+    highest = log(3 * 12)
+    assert scores.sentences == pytest.approx([value / highest for value in scores.raw])
+    assert scores.passage == pytest.approx((scores.raw_passage or 0.0) / highest)
+    assert 0.0 < (scores.sentences[0] or 0.0) < (scores.sentences[1] or 0.0) < 1.0
+
+
+async def test_why_counts_how_often_the_rarest_word_stands_elsewhere() -> None:
+    (why,) = (await score(["Its painter was Harold."], ["Its painter was Harold.", "It was."])).why
+    assert why == "'its' stands only 1 more times in the response and 2 texts compared"
+
+
+async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() -> None:
+    passage = Passage.from_sentences(["opened in 1932."], text="The bridge opened in 1932.")
+    scores = await Ngram(Ngram.Config(n=2)).score(passage, Evidence(Samples(SAMPLES)))
+    tokens = sum(len(text.replace(".", " .").split()) for text in (passage.text, *SAMPLES))
+    assert scores.raw == pytest.approx([log(tokens)])
+    assert scores.sentences == (1.0,)
+
+
+async def test_in_nothing_there_is_nothing_to_say() -> None:
+    nothing = await Ngram().score(Passage.of("---"), Evidence(Samples(SAMPLES)))
+    assert (nothing.sentences, nothing.passage_score) == ((), None)

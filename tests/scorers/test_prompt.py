@@ -147,3 +147,40 @@ def test_only_a_named_judge_is_somebody_else() -> None:
     assert Prompt.Config().asks_response_model
     assert Prompt.Config.model_validate({"judge": {"params": {"a": 1}}}).asks_response_model
     assert not Prompt.Config(judge="openai/x").asks_response_model
+
+
+class Hesitant:
+    """Says Yes or No only when it is asked once more, and counts."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+        self.calls = 0
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.calls += 1
+        again = len(query.messages) > 1
+        return Completions((Completion(self.answer if again else "Hm"),))
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer", "asked"), [("per_pair", "No", 4), ("per_sample", "1: No\n2: No", 2)]
+)
+async def test_who_does_not_say_yes_or_no_is_asked_once_more(
+    mode: str, answer: str, asked: int
+) -> None:
+    for restate, scores in ((True, (1.0, 1.0)), (False, (0.5, 0.5))):
+        judge = Hesitant(answer)
+        evidence = Evidence(Samples(SAMPLES), judge_provider=judge)
+        scorer = Prompt(Prompt.Config.model_validate({"mode": mode, "restate": restate}))
+        assert (await scorer.score(Passage.from_sentences(SENTENCES), evidence)).sentences == scores
+        assert judge.calls == (2 * asked if restate else asked)
+
+
+async def test_nearest_first_bears_the_loss_of_less_than_half() -> None:
+    few = await judged([["Yes", "Yes"], ["No", None]], order="nearest", restate=False)
+    assert (few.failures, few.inconclusive) == (("ProviderError",), None)
+    most = await judged([["Yes", None], [None, None]], order="nearest", restate=False)
+    assert most.inconclusive == "3 of 4 comparisons failed (ProviderError x3)"
