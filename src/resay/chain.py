@@ -34,6 +34,8 @@ __all__ = ["Chain"]
 
 # As many characters take as long as one that is searched for contradictions.
 _SEARCHING = 10
+# As many take as long as a sentence that is decided about.
+_DECIDING = 100
 
 
 class Chain:
@@ -174,7 +176,8 @@ class Chain:
         """
         exhausted = budget.exhausted if budget and budget.refused else None
         found = await self._contradictions(board, evidence, deadline)
-        return self._deciding.verdict(board, evidence, found, exhausted)
+        decide = partial(self._deciding.verdict, board, evidence, found, exhausted)
+        return await compute(decide, chars=_DECIDING * len(board.entries))
 
     async def view(
         self, board: Board, evidence: Evidence, deadline: float

@@ -30,6 +30,9 @@ from resay.verdict import Usage, Verdict
 
 __all__ = ["Check", "Given", "skipped_early"]
 
+# As many characters take as long as one of an object.
+_READING = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -183,13 +186,10 @@ class Check:
         if not completion.text.strip():
             return self.finished(Verdict("skipped", None, "the answer has no words"))
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
-        passage = None
-        with anyio.CancelScope(deadline=self.deadline):
+        with anyio.CancelScope(deadline=self.deadline) as splitting:
             passage = await compute(split, chars=len(completion.text))
-        if passage is None:
-            limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
-            reason = f"the response could not be split into sentences within {limit}"
-            return self.finished(Verdict("inconclusive", None, reason))
+        if splitting.cancelled_caught:
+            return self.finished(self._unsplit())
         skipped = await self.skip(passage)
         if skipped:
             return self.finished(Verdict("skipped", None, skipped))
@@ -201,14 +201,22 @@ class Check:
         skipped = self.skip_early()
         if skipped:
             return Verdict("skipped", None, skipped)
-        found = object_in(completion, query)
-        if found is None and completion.calls:
+        texts = [completion.text, *(call.arguments for call in completion.calls)]
+        read = partial(_passage_in, completion, query)
+        with anyio.CancelScope(deadline=self.deadline) as reading:
+            passage = await compute(read, chars=_READING * sum(map(len, texts)))
+        if reading.cancelled_caught:
+            return self._unsplit()
+        if passage is None and completion.calls:
             return Verdict("skipped", None, "the answer calls tools")
-        if found is None:
+        if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer holds no object, as was asked for")
-        passage = passage_of(found)
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
+
+    def _unsplit(self) -> Verdict:
+        limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
+        return Verdict("inconclusive", None, f"there was no time to read the answer within {limit}")
 
     async def finish(self, board: Board, completion: Completion) -> Verdict:
         """Run what is left of the chain over sentences that were scored while they came.
@@ -261,6 +269,12 @@ class Check:
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
         return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)
+
+
+def _passage_in(completion: Completion, query: Query) -> Passage | None:
+    """Return the object that an answer holds as a passage; None where there is none."""
+    found = object_in(completion, query)
+    return None if found is None else passage_of(found)
 
 
 def skipped_early(policy: Policy, query: Query | None) -> str | None:

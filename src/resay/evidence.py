@@ -37,6 +37,7 @@ class Sample:
         self.index = index
         self.text = text
         self._splitter: Splitter = splitter
+        self._derived: dict[object, object] = {}
 
     @cached_property
     def passage(self) -> Passage:
@@ -46,6 +47,16 @@ class Sample:
     async def split(self) -> Passage:
         """Return `passage`, split off the event loop where that takes time."""
         return await compute(lambda: self.passage, chars=len(self.text))
+
+    def derived(self, make: Callable[[str], T]) -> T:
+        """Return what is made of the text, made once for all who want it.
+
+        Args:
+            make: What makes it.
+        """
+        if make not in self._derived:
+            self._derived[make] = make(self.text)
+        return cast("T", self._derived[make])
 
 
 class Samples:

@@ -47,7 +47,7 @@ class Shared:
             that were not looked at, each set may share those too.
         """
         known = [word for word in words if word in self._holders]
-        known.sort(key=lambda word: (-self._weights[word], word))
+        known.sort(key=lambda word: (len(self._holders[word]), word))
         found: dict[int, float] = {}
         left = _MOST * len(words)
         rest = sum(self._weights[word] for word in known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from resay.passage import Passage
@@ -13,7 +13,8 @@ from resay.query import Query
 
 __all__ = ["Comparable", "compared", "fields_in", "object_in", "passage_of", "rendered"]
 
-_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
+_DEEPEST = 100
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
 
@@ -33,8 +34,9 @@ def object_in(completion: Completion, query: Query) -> Any:
     if calls:
         objects = [_read(call.arguments) for call in calls]
         return objects[0] if len(objects) == 1 else objects
-    fenced = _FENCED.search(completion.text)
-    return _read(fenced[1] if fenced else completion.text)
+    opening = _FENCE.search(completion.text)
+    inside = completion.text[opening.end() :].partition("```") if opening else None
+    return _read(inside[0] if inside and inside[1] else completion.text)
 
 
 def _read(text: str) -> Any:
@@ -43,7 +45,19 @@ def _read(text: str) -> Any:
     # Deep nesting is refused with a RecursionError.
     except (ValueError, RecursionError):
         return None
-    return cast("Any", value) if isinstance(value, (dict, list)) else None
+    return cast("Any", value) if isinstance(value, (dict, list)) and _is_shallow(value) else None
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether an object is nested no deeper than anybody nests one; paths grow with that."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        level = [item for inside in level for item in _items(inside)]
+    return not level
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def rendered(value: Any) -> str:
