@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -292,3 +294,26 @@ async def test_without_a_model_it_says_so() -> None:
         await Guard().aask(QUESTION)
     with pytest.raises(ProviderRefusedError, match="no model was named"):
         await Guard(NGRAM).aask(QUESTION)
+
+
+async def test_a_guard_is_pickled_by_what_it_was_made_of(simulated: SimulatedProvider) -> None:
+    guard = Guard(NGRAM, model=MODEL, provider=ReplayProvider({}))
+    again = pickle.loads(pickle.dumps(guard))
+    assert again.policy == guard.policy
+    verdict = await again.acheck(KNOWN_THEN_MADE_UP, samples=["It opened in 1932."] * 2 + ["No."])
+    assert verdict.sentences
+    assert copy.deepcopy(guard) is guard
+    plain = pickle.loads(pickle.dumps(Guard(model=MODEL)))
+    assert (await plain.aask(QUESTION, **simulated.params)).verdict.sentences
+
+
+@pytest.mark.parametrize("part", ["provider", "retriever", "policy"])
+def test_what_keeps_a_guard_from_being_pickled_is_named(part: str) -> None:
+    policy = {**NGRAM, "when": {"call": lambda query, text: True}} if part == "policy" else NGRAM
+    provider = SimulatedProvider() if part == "provider" else None
+    retriever = (lambda query: []) if part == "retriever" else None
+    if retriever is not None:
+        policy = {**NGRAM, "action": {"do": "regenerate"}}
+    guard = Guard(policy, provider=provider, retriever=retriever)  # type: ignore[arg-type] - any object does
+    with pytest.raises(ConfigurationError, match=f"cannot be pickled because its {part} cannot"):
+        pickle.dumps(guard)

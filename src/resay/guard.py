@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -30,7 +31,8 @@ __all__ = ["Guard", "Sources"]
 class Guard:
     """Asks a model, asks it again, scores the answer against the others, and acts on the score.
 
-    A guard is immutable: one serves any number of concurrent requests, from any thread.
+    A guard is immutable: one serves any number of concurrent requests, from any thread. It can be
+    pickled where its provider and its retriever can.
 
     Args:
         policy: A `Policy`, a path to a policy file, or the same as a mapping; None for the file
@@ -70,6 +72,24 @@ class Guard:
         self._demands = Demands(self._chain, has_provider=provider is not None)
         self._model = model
         self._provider = provider
+        self._retriever = retriever
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Guard:
+        return self  # Nothing about it changes.
+
+    def __getstate__(self) -> dict[str, object]:
+        parts = {
+            "policy": self.policy,
+            "model": self._model,
+            "provider": self._provider,
+            "retriever": self._retriever,
+        }
+        for name, part in parts.items():
+            _check_pickles(name, part)
+        return parts
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Guard.__init__(self, **state)
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
@@ -417,3 +437,15 @@ class Guard:
                 " response, or name another in the policy with `judge:`"
             )
         return Sources.all(LiteLLMProvider(), via="litellm")
+
+
+def _check_pickles(name: str, part: object) -> None:
+    try:
+        pickle.dumps(part)
+    # Whatever the class of a user's provider raises.
+    except Exception as error:
+        raise ConfigurationError(
+            f"this guard cannot be pickled because its {name} cannot, of type"
+            f" {type(part).__qualname__!r} ({type(error).__name__}); make the guard anew in the"
+            " process that uses it"
+        ) from error

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from resay.errors import ConfigurationError
@@ -25,7 +28,7 @@ def import_named(path: str) -> Any:
     """
     module, _, name = path.partition(":")
     try:
-        found: Any = import_module(module)
+        found = _imported(module)
     except Exception as error:
         raise ConfigurationError(
             f"{path!r} cannot be imported: {type(error).__name__} in {module!r}; see that it is"
@@ -34,9 +37,33 @@ def import_named(path: str) -> Any:
     try:
         return attrgetter(name)(found)
     except AttributeError as error:
+        spec = getattr(found, "__spec__", None)
+        if found is _program() or getattr(spec, "_initializing", False):
+            raise ConfigurationError(
+                f"{path!r} cannot be imported: {module!r} does not define {name!r} before it makes"
+                " the guard that needs it; define it first, or in a module of its own"
+            ) from error
         raise ConfigurationError(
             f"{path!r} cannot be imported: there is no {name!r} in {module!r}"
         ) from error
+
+
+def _imported(module: str) -> Any:
+    program = _program()
+    if module in sys.modules or program is None:
+        return import_module(module)
+    # What `python app.py` runs is not imported again as `app`: it would run twice.
+    spec = find_spec(module)
+    origin = spec.origin if spec is not None else None
+    same = origin is not None and Path(origin).resolve() == Path(program.__file__).resolve()
+    return program if same else import_module(module)
+
+
+def _program() -> Any:
+    """Return the module of the file that Python runs; None where there is none."""
+    program = sys.modules.get("__main__")
+    file = getattr(program, "__file__", None)
+    return None if file is None else program
 
 
 def is_async(function: object) -> bool:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.errors import PolicyError
+from resay.gateway import GatewayConfig
+from resay.policy import Policy
 from resay.policy.reading import read_yaml
 
 ENV = {"N": "7", "NAME": "a: b # [not] {yaml}", "EMPTY": "", "YES": "true", "SPACED": " 5 "}
@@ -311,3 +314,16 @@ def test_a_variable_never_becomes_structure(value):
     assert set(document.data) == {"a", "b", "c"}
     assert not isinstance(document.data["a"], (dict, list))
     assert document.data["b"] == value
+
+
+def test_what_is_too_large_is_refused_and_not_read_to_its_end(tmp_path: Path) -> None:
+    large = "chain: [{method: ngram}]\n#" + 2**20 * "x"
+    with pytest.raises(PolicyError, match="<policy>: larger than 1,048,576 bytes; a policy needs"):
+        Policy.parse(large, source="<policy>")
+    endless = tmp_path / "endless.yaml"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(PolicyError, match=r"endless\.yaml: larger than 1,048,576 bytes; a policy"):
+        Policy.load(endless)
+    with pytest.raises(PolicyError, match="larger than 1,048,576 bytes; a gateway file needs"):
+        GatewayConfig.load(endless)
+    assert Policy.parse(large[: 2**20]).chain

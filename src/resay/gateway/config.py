@@ -15,7 +15,7 @@ from resay.gateway.models import ModelConfig, ModelName
 from resay.journal.config import SQLITE, JournalConfig
 from resay.policy.document import Document, copy_mapping
 from resay.policy.problems import problems_of
-from resay.policy.reading import read_yaml
+from resay.policy.reading import read_text, read_yaml
 from resay.strict import Strict
 
 __all__ = ["DEFAULT_POLICY", "ClientKey", "GatewayConfig", "GatewayLimits", "UpstreamConfig"]
@@ -233,19 +233,8 @@ class GatewayConfig(Strict):
 
 
 def _read(path: Path, source: str) -> Document:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
-    except FileNotFoundError:
-        message = "there is no such file"
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or type(error).__name__}"
-    else:
-        return read_yaml(
-            text, source=source, env=os.environ, called="gateway file", example=_EXAMPLE
-        )
-    raise PolicyError([f"{source}: {message}"])
+    text = read_text(path, source, "gateway file")
+    return read_yaml(text, source=source, env=os.environ, called="gateway file", example=_EXAMPLE)
 
 
 def _place(data: dict[str, Any], folder: Path) -> None:

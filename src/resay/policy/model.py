@@ -21,7 +21,7 @@ from resay.one_of import OneOf
 from resay.passage import Splitter
 from resay.policy.document import Document, copy_mapping, shortened
 from resay.policy.problems import problems_of
-from resay.policy.reading import read_yaml
+from resay.policy.reading import read_text, read_yaml
 from resay.policy.regenerating import Regenerate
 from resay.policy.schema import with_variables
 from resay.policy.sections import (
@@ -255,19 +255,10 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     if "\n" in name:
         raise PolicyError([f"{_SOURCE}: a path was expected, not text; use Policy.parse for text"])
     try:
-        return Path(name).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
-    except FileNotFoundError:
-        message = "there is no such file"
-    except IsADirectoryError:
-        message = "is a directory; name the file in it"
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or type(error).__name__}"
+        return read_text(Path(name), name)
     except ValueError:
         # A null character, which no file name can have.
         raise PolicyError([f"{_SOURCE}: {shortened(name)} is not a path"]) from None
-    raise PolicyError([f"{name}: {message}"])
 
 
 def policy_schema() -> dict[str, Any]:

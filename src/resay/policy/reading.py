@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path as FilePath
 from typing import Any, cast
 
 import yaml
@@ -30,7 +31,10 @@ from resay.policy.document import (
     without_surrogates,
 )
 
-__all__ = ["read_yaml"]
+__all__ = ["read_text", "read_yaml"]
+
+MAX_BYTES = 1024 * 1024
+"""The largest file that is read; a policy needs some 1,000."""
 
 _VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}|\$\{", re.ASCII)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
@@ -45,6 +49,39 @@ _WORDS: Mapping[str, object] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
+
+
+def read_text(path: FilePath, source: str, called: str = "policy") -> str:
+    """Read a file that is written as a policy is.
+
+    Args:
+        path: The file, in UTF-8.
+        source: What to call it in messages.
+        called: What messages call such a file.
+
+    Raises:
+        PolicyError: It cannot be read, or is too large.
+    """
+    try:
+        with path.open("rb") as file:
+            read = file.read(MAX_BYTES + 1)
+        if len(read) <= MAX_BYTES:
+            return read.decode("utf-8-sig")
+        message = _too_large(called)
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
+    except FileNotFoundError:
+        message = "there is no such file"
+    except IsADirectoryError:
+        message = "is a directory; name the file in it"
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or type(error).__name__}"
+    # Outside of the handlers, so that no traceback drags the text along.
+    raise PolicyError([f"{source}: {message}"])
+
+
+def _too_large(called: str) -> str:
+    return f"larger than {MAX_BYTES:,} bytes; a {called} needs some thousand, see that it is one"
 
 
 def read_yaml(
@@ -71,6 +108,8 @@ def read_yaml(
         PolicyError: It cannot be read at all.
     """
     try:
+        if len(text) > MAX_BYTES:
+            raise UnreadableError(_too_large(called))
         root = _composed(text, called, example)
         walk = _Walk(env)
         walk.document.data = walk.build(root, (), root.start_mark.line + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -108,7 +107,6 @@ class FunctionConfig(Strict):
 
 RetrieverConfig = FolderConfig | QdrantConfig | FunctionConfig
 
-_lock = threading.Lock()
 _retrievers: dict[str, Retriever] = {}
 
 
@@ -128,10 +126,9 @@ def open_retriever(config: RetrieverConfig) -> Retriever:
         MissingDependencyError: What it needs is not installed.
     """
     key = config.model_dump_json()
-    with _lock:
-        if key not in _retrievers:
-            _retrievers[key] = _opened(config)
-        return _retrievers[key]
+    found = _retrievers.get(key)
+    # No lock is held meanwhile: what is imported may make a guard with the same retriever.
+    return found or _retrievers.setdefault(key, _opened(config))
 
 
 # Imported where they are wanted, because most want none of them.
