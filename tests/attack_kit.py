@@ -105,7 +105,7 @@ def answered(served: Served, *pieces: bytes) -> Answered:
 def head_of(method: str, target: str, *lines: str, close: bool = True) -> bytes:
     """Return the head of a request, after which the connection is to be closed."""
     closing = ["Connection: close"] if close else []
-    all_lines = [f"{method} {target} HTTP/1.1", "Host: gateway", *closing, *lines, "", ""]
+    all_lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *closing, *lines, "", ""]
     return "\r\n".join(all_lines).encode("latin-1")
 
 

@@ -12,7 +12,7 @@ from resay.gateway import GatewayLimits
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.testing import Hang, SimulatedProvider
 
-HEAD = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HEAD = b"POST %s HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\n"
 PATHS = [b"/v1/chat/completions", b"/v1/audio"]
 SMALL = {"body_bytes": 2000, "upload_bytes": 2000}
 
@@ -51,14 +51,14 @@ def test_a_body_that_does_not_come_is_not_waited_for(gateways: Gateways, path: b
         assert received(connection).startswith(b"HTTP/1.1 408 ")
 
 
-@pytest.mark.parametrize("sent", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n"])
+@pytest.mark.parametrize("sent", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nHost: [::1]\r\n"])
 def test_headers_that_do_not_come_are_not_waited_for(gateways: Gateways, sent: bytes) -> None:
     served = gateways.start(limits={"header_s": 0.1})
     with served.connected() as connection:
         connection.sendall(sent)
         assert received(connection) == b""
     with served.connected() as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: [::1]\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
         connection.sendall(b"GET /he")
         assert b"HTTP" not in received(connection)

@@ -134,7 +134,7 @@ async def test_a_client_that_goes_away_is_left_by_the_gateway_too(gateways: Gate
     async with upstream(handler) as url:
         served = await started(gateways, url)
         _, writer = await asyncio.open_connection(*served.url.removeprefix("http://").split(":"))
-        writer.write(b"GET /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
+        writer.write(b"GET /v1/files HTTP/1.1\r\nHost: [::1]\r\n\r\n")
         await asyncio.wait_for(asked.wait(), 10)
         writer.close()
         await asyncio.wait_for(left.wait(), 10)
@@ -175,7 +175,9 @@ def test_no_path_leads_out_of_the_upstreams_base(
 ) -> None:
     served = gateways.start()
     with served.connected() as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n".encode()
+        )
         assert received(connection).startswith(f"HTTP/1.1 {status} ".encode())
     assert all(request.path.startswith("/v1/") for request in simulated.requests)
 
@@ -198,5 +200,5 @@ async def test_a_client_that_takes_nothing_is_not_waited_for(gateways: Gateways)
         start = partial(gateways.start, upstream={"url": url}, limits=limits)
         served = await asyncio.to_thread(start)
         with served.connected() as connection:
-            connection.sendall(b"GET /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /v1/files HTTP/1.1\r\nHost: [::1]\r\n\r\n")
             await asyncio.wait_for(left.wait(), 20)

@@ -20,6 +20,7 @@ __all__ = [
     "Call",
     "Headers",
     "credential",
+    "has_body",
     "plain_path",
     "read_call",
 ]
@@ -138,6 +139,14 @@ def plain_path(path: bytes) -> str:
 def _request_id(headers: Headers) -> str:
     given = next((value for name, value in headers if name == REQUEST_ID), b"")
     return given.decode() if _SANE_ID.fullmatch(given) else f"req-{uuid.uuid4().hex}"
+
+
+def has_body(call: Call) -> bool:
+    """Return whether a request has a body."""
+    return (
+        call.header(b"transfer-encoding") is not None
+        or (call.header(b"content-length") or "0").strip("0") != ""
+    )
 
 
 def credential(call: Call) -> str | None:

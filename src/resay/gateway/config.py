@@ -25,6 +25,8 @@ DEFAULT_POLICY = "default"
 _EXAMPLE = "upstream: {url: https://api.openai.com/v1}"
 _SOURCE = "<gateway>"
 _Seconds = Annotated[float, Field(gt=0, le=86_400)]
+_Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?$")]
+_Origin = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+$")]
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
 
@@ -135,6 +137,18 @@ class GatewayConfig(Strict):
         strict=False,
         description="The keys that clients may come with; empty = clients come with the"
         " provider's, which is passed on.",
+    )
+    hosts: tuple[_Host, ...] = Field(
+        default=(),
+        strict=False,
+        description="The names that clients reach the gateway by, without a port, beside localhost"
+        " and addresses. Others are refused; empty where clients have `keys` = all names.",
+    )
+    origins: tuple[_Origin, ...] = Field(
+        default=(),
+        strict=False,
+        description="Whose pages may use the gateway from a browser, such as"
+        " http://localhost:3000, beside its own; where clients have `keys`, all may.",
     )
     operator_key: SecretStr | None = Field(
         default=None,

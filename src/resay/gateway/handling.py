@@ -15,9 +15,19 @@ from urllib.parse import unquote
 from resay.apis import CHAT_COMPLETIONS, Body
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.gateway.answering import Answering
-from resay.gateway.calls import CHECK, PREFIX, Call, Headers, credential, plain_path, read_call
+from resay.gateway.calls import (
+    CHECK,
+    PREFIX,
+    Call,
+    Headers,
+    credential,
+    has_body,
+    plain_path,
+    read_call,
+)
 from resay.gateway.config import GatewayConfig
 from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, observed, read_body
+from resay.gateway.hosts import HostRules
 from resay.gateway.incoming import GoneError, Incoming, unless_gone
 from resay.gateway.keys import Keyring
 from resay.gateway.logs import WithoutMessage
@@ -63,6 +73,7 @@ class Handling:
         self, config: GatewayConfig, policies: Policies, admission: Admission, watch: Watch
     ) -> None:
         self._config = config
+        self._rules = HostRules(config)
         self._keys = Keyring(config.keys)
         self._policies = policies
         self._admission = admission
@@ -144,6 +155,7 @@ class Handling:
 
     async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
         self._check_headers(call)
+        self._rules.check(call)
         client = self._owner(call)
         if call.api is None and call.own is None:
             _check_path(call)
@@ -237,7 +249,7 @@ class Handling:
         self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
     ) -> None:
         """Pass a request on untouched, and its answer."""
-        if _has_body(call):
+        if has_body(call):
             body = incoming.pieces()
         else:
             incoming.nothing()
@@ -259,13 +271,6 @@ class Handling:
         if self._routing is None:
             raise RefusedError(503, "not_ready", "the gateway is not ready")
         return self._routing
-
-
-def _has_body(call: Call) -> bool:
-    return (
-        call.header(b"transfer-encoding") is not None
-        or (call.header(b"content-length") or "0").strip("0") != ""
-    )
 
 
 def _check_path(call: Call) -> None:

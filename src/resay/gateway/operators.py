@@ -6,30 +6,20 @@ import base64
 import binascii
 import hashlib
 import hmac
-import ipaddress
 from typing import TYPE_CHECKING
 
 from resay.gateway.calls import Headers
 from resay.gateway.config import GatewayConfig
+from resay.gateway.hosts import is_loopback, without_port
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["ForOperators", "is_loopback"]
+__all__ = ["ForOperators"]
 
 # What a proxy says of whom it asks for. They would all come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 _ASKED = (b"www-authenticate", b'Basic realm="resay", charset="UTF-8"')
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can be meant."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class ForOperators:
@@ -88,14 +78,8 @@ def _from_here(scope: Scope, headers: Headers) -> bool:
         and is_loopback(client[0])
         and not names & _FORWARDED
         and len(hosts) == 1
-        and is_loopback(_without_port(hosts[0]))
+        and is_loopback(without_port(hosts[0]))
     )
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
 
 
 async def _refuse(send: Send, status: int, message: str, headers: Headers) -> None:

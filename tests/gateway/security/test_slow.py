@@ -92,7 +92,7 @@ HEAD = head_of("POST", CHAT, "Content-Length: 1000", "Expect: 100-continue")
 SLOW = {
     "nothing at all": (b"", b""),
     "a request line": (b"POST", b""),
-    "headers": (b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n", b"X: y\r\n"),
+    "headers": (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n"),
     "a header without end": (b"GET / HTTP/1.1\r\nX: ", b"y"),
     "a body": (HEAD, b" "),
     "a body in chunks": (head_of("POST", CHAT, "Transfer-Encoding: chunked"), b"1\r\n \r\n"),
