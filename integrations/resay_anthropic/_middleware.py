@@ -12,6 +12,7 @@ from anthropic import APIRequest, APIResponse, APIStatusError, AsyncAPIResponse,
 from resay.adapting import (
     PolicyLike,
     Relay,
+    StreamedError,
     Upstream,
     cancelled_once,
     check_client_policy,
@@ -109,11 +110,14 @@ class HallucinationMiddleware(Middleware):
             return self._streaming(_opened(call_next, request), asked, upstream)
         if self._guard.skips(asked.query) is not None:
             response = send(request)
-            body = body_of(response)
-            if body is None:
+            if not raw_of(response).is_success:
                 return response
+            body = body_of(response) or {}
             return answered(response, asked, self._relay.answer(asked, lambda _: body, upstream))
-        return run_sync(self._attempt, request, asked, in_another_thread, None)
+        try:
+            return run_sync(self._attempt, request, asked, in_another_thread, None)
+        except StreamedError as error:
+            return self._streaming(error.response, asked, upstream)
 
     async def handle_async(
         self,
@@ -130,10 +134,14 @@ class HallucinationMiddleware(Middleware):
         if asked is None:
             return await call_next(request)
         send = partial(_asent, call_next)
+        upstream = _upstream(request, send)
         if request.stream:
             response = await _aopened(call_next, request)
-            return await self._astreaming(response, asked, _upstream(request, send))
-        return await self._attempt(request, asked, send, asyncio.current_task())
+            return await self._astreaming(response, asked, upstream)
+        try:
+            return await self._attempt(request, asked, send, asyncio.current_task())
+        except StreamedError as error:
+            return await self._astreaming(error.response, asked, upstream)
 
     def _asked(self, request: APIRequest) -> Request | None:
         body = None if inside_guard() else body_to_check(request)
@@ -151,9 +159,10 @@ class HallucinationMiddleware(Middleware):
             call = Call(self._relay, asked, _upstream(request, send))
         try:
             response = await call.during(partial(send, request))
-            body = body_of(response)
-            if body is not None:
-                return answered(response, asked, await call.finish(body))
+            if is_event_stream(raw_of(response)) and raw_of(response).is_success:
+                raise StreamedError(response)
+            if raw_of(response).is_success:
+                return answered(response, asked, await call.finish(body_of(response) or {}))
         except BaseException as error:
             await self._leave(call, request, error, owner)
             raise
@@ -177,7 +186,9 @@ class HallucinationMiddleware(Middleware):
             raw.close()
             raise _amazons()
         if not is_event_stream(raw):
-            return response
+            raw.read()
+            body = body_of(response) or {}
+            return answered(response, asked, self._relay.check(asked, body, upstream))
         return streaming(response, asked, self._relay.events(asked, events_in(raw), upstream))
 
     async def _astreaming(self, response: Any, asked: Request, upstream: Upstream) -> Any:
@@ -188,7 +199,9 @@ class HallucinationMiddleware(Middleware):
             await raw.aclose()
             raise _amazons()
         if not is_event_stream(raw):
-            return response
+            await raw.aread()
+            body = body_of(response) or {}
+            return answered(response, asked, await self._relay.acheck(asked, body, upstream))
         return astreaming(response, asked, self._relay.aevents(asked, aevents_in(raw), upstream))
 
 

@@ -12,8 +12,9 @@ from resay.apis import MESSAGES, Body
 __all__ = ["beside", "body_to_check"]
 
 _PATH = f"/v1{MESSAGES.path}"
-# By which the SDK knows that its caller wants the response itself.
-_RAW = "x-stainless-raw-response"
+# What belongs to the first alone. By the second the SDK knows that its caller wants the response
+# itself.
+_OWN = frozenset({"idempotency-key", "x-stainless-raw-response"})
 
 
 def body_to_check(request: APIRequest) -> Body | None:
@@ -35,5 +36,5 @@ def beside(request: APIRequest, body: Body) -> APIRequest:
     options: Any = made.options
     options.extra_json = None
     options.idempotency_key = None
-    options.headers = {k: v for k, v in request.headers.items() if k.lower() != _RAW}
+    options.headers = {k: v for k, v in request.headers.items() if k.lower() not in _OWN}
     return made

@@ -54,11 +54,14 @@ def body_of(response: Any) -> Body | None:
 
 
 def answered(response: R, asked: Request, body: Body) -> R:
-    """Return a response with the body that the guard gives in its place.
+    """Return a response with the body that the guard gives in its place, if it gives any.
 
     Raises:
         HallucinationBlocked: It is an object that is withheld.
     """
+    if not body:
+        # What cannot be read has nothing in its place, unless it is withheld.
+        return response
     notes = _Notes(asked)
     notes.take(body)
     raw = with_body(raw_of(response), body)

@@ -27,10 +27,12 @@ class _Chat:
         return response.model_dump(exclude_none=True, warnings=False)
 
     def given(self, response: Any, body: Body) -> Any:
-        before = self.body(response)["choices"]
-        pairs = zip(response.choices, before, body["choices"], strict=True)
-        choices = [_choice(choice, was, now) for choice, was, now in pairs]
-        withheld = any(map(_is_replaced, before, body["choices"]))
+        before, now = self.body(response)["choices"], body["choices"]
+        # One that is withheld because it has no answer has one then.
+        known = [*zip(response.choices, before, strict=True)] or [(None, {})] * len(now)
+        pairs = zip(known, now, strict=True)
+        choices = [_choice(choice, was, given) for (choice, was), given in pairs]
+        withheld = len(before) < len(now) or any(map(_is_replaced, before, now))
         given: Any = _anew(response) if withheld else response.model_copy()
         given.choices = choices
         setattr(given, VERDICT_KEY, body[VERDICT_KEY])

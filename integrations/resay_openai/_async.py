@@ -8,7 +8,13 @@ from typing import Any
 
 from openai._models import FinalRequestOptions
 
-from resay.adapting import Relay, Upstream, cancelled_once, is_about_parameters
+from resay.adapting import (
+    Relay,
+    StreamedError,
+    Upstream,
+    cancelled_once,
+    is_about_parameters,
+)
 from resay.adapting.http import aevents_in, body_in, is_event_stream, with_aevents
 from resay.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
@@ -64,7 +70,7 @@ class Async(Guarded):
         if stream:
             received = await _opened(receive, relay, request)
             told = accumulates(options)
-            streaming = _streaming(received, relay, request, upstream, told=told)
+            streaming = await _streaming(received, relay, request, upstream, told=told)
             return await self._finish(streaming)
         return await self._finish(await _answered(receive, relay, request, upstream))
 
@@ -96,13 +102,16 @@ async def _opened(receive: Receive, relay: Relay, request: Request) -> Received:
     return await receive(request.body)
 
 
-def _streaming(
-    received: Received, relay: Relay, request: Request, upstream: Upstream, *, told: bool
+async def _streaming(
+    received: Received, relay: Relay, request: Request, upstream: Upstream, *, told: bool = False
 ) -> Received:
-    if is_event_stream(received.response):
-        guarded = relay.aevents(request, aevents_in(received.response), upstream)
-        events = _for_accumulating(guarded) if told else guarded
-        received.response = with_aevents(received.response, events)
+    if not is_event_stream(received.response):
+        await received.response.aread()
+        body = body_in(received.response) or {}
+        return received.with_body(await relay.acheck(request, body, upstream))
+    guarded = relay.aevents(request, aevents_in(received.response), upstream)
+    events = _for_accumulating(guarded) if told else guarded
+    received.response = with_aevents(received.response, events)
     return received
 
 
@@ -119,9 +128,16 @@ async def _answered(
 
     async def send(body: Body) -> Body:
         received = await receive(body)
+        if is_event_stream(received.response):
+            raise StreamedError(received)
         await received.response.aread()
         kept.append(received)
         return body_in(received.response) or {}
 
-    answered = await relay.aanswer(request, lambda body: cancelled_once(send(body)), upstream)
+    try:
+        answered = await relay.aanswer(request, lambda body: cancelled_once(send(body)), upstream)
+    except StreamedError as error:
+        streaming = await _streaming(error.response, relay, request, upstream)
+        await streaming.response.aread()
+        return streaming
     return kept[-1].with_body(answered)

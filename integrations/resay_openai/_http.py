@@ -116,6 +116,11 @@ def _source(request: Any) -> str:
     return f"http {request.url} {hashlib.sha256(repr(payer).encode()).hexdigest()}"
 
 
+def _given(response: Any, body: Body) -> Any:
+    # What cannot be read has nothing in its place, unless it is withheld.
+    return with_body(response, body) if body else response
+
+
 def _blocked(response: Any, error: HallucinationBlocked) -> Any:
     """Return what an SDK makes an error of that it does not try again."""
     data = {
@@ -166,11 +171,8 @@ def _guarded(send: Callable[..., Any], request: Any, reading: Reading) -> Any:
     if is_event_stream(response):
         return with_events(response, relay.events(asked, events_in(response), upstream))
     response.read()
-    body = body_in(response)
-    if body is None:
-        return response
     try:
-        return with_body(response, relay.check(asked, body, upstream))
+        return _given(response, relay.check(asked, body_in(response) or {}, upstream))
     except HallucinationBlocked as error:
         return _blocked(response, error)
 
@@ -213,11 +215,8 @@ async def _aguarded(send: Callable[..., Awaitable[Any]], request: Any, reading: 
     if is_event_stream(response):
         return with_aevents(response, relay.aevents(asked, aevents_in(response), upstream))
     await response.aread()
-    body = body_in(response)
-    if body is None:
-        return response
     try:
-        return with_body(response, await relay.acheck(asked, body, upstream))
+        return _given(response, await relay.acheck(asked, body_in(response) or {}, upstream))
     except HallucinationBlocked as error:
         return _blocked(response, error)
 

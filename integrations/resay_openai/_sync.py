@@ -9,7 +9,7 @@ from typing import Any
 
 from openai._models import FinalRequestOptions
 
-from resay.adapting import Relay, Upstream, in_thread, is_about_parameters
+from resay.adapting import Relay, StreamedError, Upstream, in_thread, is_about_parameters
 from resay.adapting.http import body_in, events_in, is_event_stream, with_events
 from resay.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
@@ -98,13 +98,16 @@ def _opened(receive: Receive, relay: Relay, request: Request) -> Received:
 
 
 def _streaming(
-    received: Received, relay: Relay, request: Request, upstream: Upstream, *, told: bool
+    received: Received, relay: Relay, request: Request, upstream: Upstream, *, told: bool = False
 ) -> Received:
     # A provider that does not stream gives something else.
-    if is_event_stream(received.response):
-        guarded = relay.events(request, events_in(received.response), upstream)
-        events = _for_accumulating(guarded) if told else guarded
-        received.response = with_events(received.response, events)
+    if not is_event_stream(received.response):
+        received.response.read()
+        body = body_in(received.response) or {}
+        return received.with_body(relay.check(request, body, upstream))
+    guarded = relay.events(request, events_in(received.response), upstream)
+    events = _for_accumulating(guarded) if told else guarded
+    received.response = with_events(received.response, events)
     return received
 
 
@@ -119,10 +122,17 @@ def _answered(receive: Receive, relay: Relay, request: Request, upstream: Upstre
 
     def send(body: Body) -> Body:
         received = receive(body)
+        if is_event_stream(received.response):
+            raise StreamedError(received)
         # The SDK leaves that to users who want to read it themselves.
         received.response.read()
         kept.append(received)
         return body_in(received.response) or {}
 
-    answered = relay.answer(request, send, upstream)
+    try:
+        answered = relay.answer(request, send, upstream)
+    except StreamedError as error:
+        streaming = _streaming(error.response, relay, request, upstream)
+        streaming.response.read()
+        return streaming
     return kept[-1].with_body(answered)

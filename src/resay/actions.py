@@ -11,7 +11,7 @@ from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
 from resay.verdict import Usage, Verdict
 
-__all__ = ["Action", "Answer", "act"]
+__all__ = ["Action", "Answer", "act", "withheld_stops"]
 
 Action = Literal["allow", "annotate", "block", "regenerate"]
 
@@ -142,6 +142,12 @@ def _choose(policy: Policy, verdict: Verdict) -> Action:
         return policy.on_error
     # Nothing speaks against what is consistent; in what is skipped there is nothing to withhold.
     return "regenerate" if verdict.regenerated else "allow"
+
+
+def withheld_stops(policy: Policy) -> bool:
+    """Return whether a withheld answer is to end as a completed one."""
+    block = _last_resort(policy)
+    return isinstance(block, Block) and block.finish == "stop"
 
 
 def _last_resort(policy: Policy) -> Annotate | Block:

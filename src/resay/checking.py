@@ -177,14 +177,17 @@ class Check:
         Returns:
             The verdict, with what the check cost and took.
         """
+        return self.finished(self._as_far_as_read(completion, await self._run(completion)))
+
+    async def _run(self, completion: Completion) -> Verdict:
         if self._query is not None and self._query.unchecked:
-            return self.finished(Verdict("skipped", None, self._query.unchecked))
+            return Verdict("skipped", None, self._query.unchecked)
         if self._query is not None and self._query.wants_object:
-            return self.finished(await self._run_fields(completion, self._query))
+            return await self._run_fields(completion, self._query)
         if completion.calls:
-            return self.finished(Verdict("skipped", None, "the answer calls tools"))
+            return Verdict("skipped", None, "the answer calls tools")
         if not completion.text.strip():
-            return self.finished(Verdict("skipped", None, "the answer has no words"))
+            return Verdict("skipped", None, "the answer has no words")
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         with anyio.CancelScope(deadline=self.deadline) as splitting:
             passage = await compute(split, chars=len(completion.text))
@@ -192,10 +195,16 @@ class Check:
             return self.finished(self._unsplit())
         skipped = await self.skip(passage)
         if skipped:
-            return self.finished(Verdict("skipped", None, skipped))
+            return Verdict("skipped", None, skipped)
         evidence = self._evidence_with(completion)
-        verdict = await self._chain.run(passage, evidence, self.deadline, self._budget)
-        return self.finished(verdict)
+        return await self._chain.run(passage, evidence, self.deadline, self._budget)
+
+    def _as_far_as_read(self, completion: Completion, verdict: Verdict) -> Verdict:
+        """Return a verdict on an answer of which some may not have been read."""
+        decided = verdict.flagged or verdict.inconclusive
+        if completion.unread is None or decided or self.skip_early() is not None:
+            return verdict
+        return replace(verdict, decision="inconclusive", reason=completion.unread)
 
     async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
         skipped = self.skip_early()
@@ -230,7 +239,7 @@ class Check:
         """
         evidence = self._evidence_with(completion)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
-        return self.finished(verdict)
+        return self.finished(self._as_far_as_read(completion, verdict))
 
     async def conclude(self, board: Board) -> Verdict:
         """Decide by what is known, where nothing more is to be done."""

@@ -386,9 +386,13 @@ def test_an_answer_that_cannot_be_read_comes_as_it_is(
     simulated.set_faults(MalformedJson())
     response = served.post()
     assert response.status_code == 200
-    assert response.headers["x-resay-action"] == "unguarded"
+    assert response.headers["x-resay-action"] == "annotate"
+    assert response.headers["x-resay-decision"] == "inconclusive"
     with pytest.raises(json.JSONDecodeError):
         response.json()
+    (seen,) = served.seen(1)
+    assert seen.verdict is not None
+    assert "can be read" in seen.verdict.reason
 
 
 def test_who_is_to_stop_is_not_ready(served: Served) -> None:
@@ -434,15 +438,16 @@ def test_the_log_names_the_request_and_the_model(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_cannot_be_read_is_refused_where_errors_are_to_block(
+def test_what_cannot_be_read_is_withheld_where_errors_are_to_block(
     gateways: Gateways, simulated: SimulatedProvider, path: str
 ) -> None:
     served = gateways.start(POLICY + "on_error: block\n")
     simulated.set_faults(MalformedJson())
-    refused = served.post(path)
-    assert refused.status_code == 502
-    assert "answer_unreadable" in refused.text or path == "/v1/messages"
-    assert "Sydney" not in refused.text
+    withheld = served.post(path)
+    assert withheld.status_code == 200
+    assert withheld.headers["x-resay-action"] == withheld.json()["hallucination"]["action"]
+    assert withheld.headers["x-resay-action"] == "block"
+    assert "Sydney" not in withheld.text
 
 
 @pytest.mark.parametrize("path", PATHS)

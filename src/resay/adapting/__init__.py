@@ -18,7 +18,7 @@ from resay.adapting.policies import (
 )
 from resay.adapting.relaying import Relay
 from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
-from resay.adapting.upstream import Upstream, is_about_parameters
+from resay.adapting.upstream import StreamedError, Upstream, is_about_parameters
 from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
 from resay.nesting import inside_guard, marked
 
@@ -28,6 +28,7 @@ __all__ = [
     "VERDICT_KEY",
     "PolicyLike",
     "Relay",
+    "StreamedError",
     "UnmappedError",
     "Upstream",
     "aparts_of",

@@ -72,7 +72,11 @@ async def aevents_in(response: Any) -> AsyncGenerator[Event]:
 def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
     """Return a response, of the same package, with another body, and perhaps another status."""
     content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return _like(response, status=status, content=content)
+    made = _like(response, status=status, content=content)
+    if "json" not in made.headers.get("content-type", ""):
+        # It was something else that could not be read.
+        made.headers["content-type"] = "application/json"
+    return made
 
 
 def with_events(response: Any, events: Generator[Event, None, None]) -> Any:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from resay.actions import Answer
+from resay.actions import Answer, withheld_stops
 from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
 from resay.adapting.shaping import (
+    FirstOfStream,
     OneOfSeveral,
     PassedOn,
     Shaping,
+    is_unread,
     left_alone,
     outcome_of,
     unchecked,
@@ -31,10 +33,11 @@ from resay.adapting.upstream import (
     SampleProvider,
     Send,
     Upstream,
+    completions_in,
     is_about_parameters,
 )
 from resay.adapting.verdicts import failed_check
-from resay.apis import Api, Body, Event, Request
+from resay.apis import Api, Body, Event, Outcome, Request
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
@@ -146,7 +149,11 @@ class Relay:
         main = MainProvider(self._api, request, send, upstream.cost_usd)
         answer = await self._guard.arun(request.query, self._sources(request, main, upstream))
         assert answer.completion is not None  # noqa: S101 - there was a main call
-        return self._answered(request, cast("Body", answer.completion.raw), [answer])
+        response = cast("Body", answer.completion.raw)
+        items = completions_in(self._api, response)
+        # More than were asked for.
+        others = await self._each(request, items, Usage(), upstream, first=1)
+        return self._answered(request, response, [answer, *others])
 
     def check(self, request: Request, response: Body, upstream: Upstream) -> Body:
         """Do what `acheck` does, for callers that are not async."""
@@ -169,16 +176,14 @@ class Relay:
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
-        items = self._api.completions(response)
+        items = completions_in(self._api, response)
         answers = await self._each(request, items, self._api.usage(response), upstream)
         return self._answered(request, response, answers)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
-        items = self._api.completions(response)
-        if not items:
-            return response
+        items = completions_in(self._api, response)
         self._tell_unchecked(request, reason, self._api.usage(response))
-        return self._api.answered(response, [left_alone(reason)] * len(items))
+        return self._given(response, [left_alone(reason)] * len(items))
 
     def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self._guard.policy.prices.priced(request.model, usage)
@@ -187,15 +192,38 @@ class Relay:
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
         if self.asked(request) is not request.body:
             response = self._api.without_logprobs(response)
-        if len(self._api.completions(response)) != len(answers) or not answers:
-            return response
         for answer in answers:
             self._told(answer)
-        return self._api.answered(response, [outcome_of(answer) for answer in answers])
+        return self._given(response, [outcome_of(a, stops=self._stops) for a in answers])
+
+    def _given(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
+        # In what is no object there is no place for a verdict.
+        if not response and all(outcome.message is None for outcome in outcomes):
+            return response
+        return self._api.answered(response, outcomes)
+
+    @property
+    def _stops(self) -> bool:
+        return withheld_stops(self._guard.policy)
 
     async def _each(
-        self, request: Request, items: tuple[Completion, ...], usage: Usage, upstream: Upstream
+        self,
+        request: Request,
+        items: Sequence[Completion],
+        usage: Usage,
+        upstream: Upstream,
+        *,
+        first: int = 0,
     ) -> list[Answer]:
+        """Check answers that are there already; the others are samples for each.
+
+        Args:
+            request: The request.
+            items: The answers.
+            usage: What they cost.
+            upstream: How the client is asked for more.
+            first: The first of them that is to be checked.
+        """
         query = request.query
         cold = query.params.get("temperature") == 0
 
@@ -215,7 +243,7 @@ class Relay:
             except Exception as error:
                 return self._guard.apply(items[place].text, failed_check(error))
 
-        return await _together([check(place) for place in range(len(items))])
+        return await _together([check(place) for place in range(first, len(items))])
 
     async def _send(self, request: Request, send: Send) -> Body:
         body = self.asked(request)
@@ -258,7 +286,7 @@ class Relay:
     async def _passed_on(
         self, request: Request, events: AsyncGenerator[Event], reason: str
     ) -> AsyncGenerator[Event]:
-        ending = PassedOn(self._api, request.n, reason)
+        ending = PassedOn(self._api, reason)
         async with aclosing(events):
             async for event in events:
                 for given in ending.of(event):
@@ -272,16 +300,56 @@ class Relay:
     ) -> AsyncGenerator[Event]:
         seen: list[Event] = []
         shaping = self._shaping(seen)
-        main = OpenedProvider(self._api, events, seen)
+        first = FirstOfStream(self._api, events, stops=self._stops)
+        main = OpenedProvider(self._api, first.events(), seen)
         async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
-                for event in shaping.of(part):
-                    yield self._stripped(request, event)
+                for event in await self._of(part, request, first, shaping, upstream):
+                    yield event
+
+    async def _of(
+        self,
+        part: Part | Answer,
+        request: Request,
+        first: FirstOfStream,
+        shaping: Shaping,
+        upstream: Upstream,
+    ) -> list[Event]:
+        """Return the events for a part; at the end with answers that nobody asked for."""
+        given = [first.placed(event) for event in shaping.of(part)]
+        # What came after one that is withheld is not given either.
+        if isinstance(part, Answer) and first.others and not part.blocked:
+            places = sorted(first.others)
+            others = [first.others[place].completion for place in places]
+            items = [Completion(part.response), *others]
+            answers = await self._each(request, items, Usage(), upstream, first=1)
+            between = self._ended(first.others, dict(zip(places, answers, strict=True)))
+            # What is said of all together comes last, and that the stream is over.
+            own = [place for place, event in enumerate(given, 1) if self._api.apart(event)]
+            cut = max(own, default=0)
+            given[cut:cut] = between
+        return [self._stripped(request, event) for event in given]
+
+    def _ended(
+        self,
+        coming: Mapping[int, OneOfSeveral],
+        answers: Mapping[int, Answer],
+        *,
+        passed_on: bool = False,
+    ) -> list[Event]:
+        """Return the last events of several answers that were checked, each in its place."""
+        given: list[Event] = []
+        for place, answer in answers.items():
+            self._told(answer)
+            ended = coming[place].end(answer, passed_on=passed_on)
+            given += [self._api.together(event, place) for event in ended]
+        return given
 
     async def _one_to_the_end(
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
     ) -> AsyncGenerator[Event]:
-        async with Incoming(events) as incoming:
+        first = FirstOfStream(self._api, events, stops=self._stops)
+        async with Incoming(first.events()) as incoming:
             shaping = self._shaping(incoming.seen)
             main = OpenedProvider(self._api, incoming.events(), [])
             broken: Exception
@@ -290,8 +358,8 @@ class Relay:
                     async for part in parts:
                         if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
-                        for event in shaping.of(part):
-                            yield self._stripped(request, event)
+                        for event in await self._of(part, request, first, shaping, upstream):
+                            yield event
                 return
             except HallucinationBlocked:
                 await incoming.drain()
@@ -302,12 +370,16 @@ class Relay:
                     raise
                 broken = error
             async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
-                async for event in rest:
-                    yield self._stripped(request, event)
+                async for part in rest:
+                    if isinstance(part, Event):
+                        yield self._stripped(request, first.placed(part))
+                        continue
+                    for event in await self._of(part, request, first, shaping, upstream):
+                        yield event
 
     async def _unchecked_rest(
         self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[Event | Part | Answer]:
         """Give what is left of a stream whose check broke off, as the policy says."""
         withheld = self._guard.policy.on_error == "block"
         if withheld and self._mode(request.query) != "after":
@@ -319,9 +391,9 @@ class Relay:
                         yield given
         answer = self._guard.apply("", failed_check(broken))
         self._told(answer)
-        notice = shaping.of(Part(answer.text, notice=True)) if answer.blocked else []
-        for event in [*notice, *shaping.of(answer)]:
-            yield event
+        if answer.blocked:
+            yield Part(answer.text, notice=True)
+        yield answer
 
     async def _several(
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
@@ -333,19 +405,27 @@ class Relay:
         async with aclosing(events):
             async for event in events:
                 apart = self._api.apart(event)
+                if not apart and is_unread(self._api, event):
+                    # It may be of any.
+                    apart = [(0, event)]
                 of_all += [] if apart else [event]
                 for place, own in apart:
-                    one = coming.setdefault(place, OneOfSeveral(self._api))
+                    one = coming.setdefault(place, OneOfSeveral(self._api, stops=self._stops))
                     for given in one.add(own, passes_on=passes_on):
                         yield self._stripped(request, self._api.together(given, place))
+        usage = usage_of(self._api, of_all)
+        if not coming:
+            coming[0] = OneOfSeveral(self._api, stops=self._stops)
+            for event in of_all:
+                coming[0].add(event, passes_on=False)
+            passes_on, of_all = False, []
         places = sorted(coming)
-        items = tuple(coming[place].gathered.completion for place in places)
+        items = [coming[place].completion for place in places]
         with inside(upstream.place):
-            answers = await self._each(request, items, usage_of(self._api, of_all), upstream)
-        for place, answer in zip(places, answers, strict=True):
-            self._told(answer)
-            for given in coming[place].end(answer, passed_on=passes_on):
-                yield self._stripped(request, self._api.together(given, place))
+            answers = await self._each(request, items, usage, upstream)
+        checked = dict(zip(places, answers, strict=True))
+        for given in self._ended(coming, checked, passed_on=passes_on):
+            yield self._stripped(request, given)
         # The last of them says that the stream is over.
         for event in of_all:
             yield event
@@ -362,7 +442,7 @@ class Relay:
     def _passed_on_in_sync(
         self, request: Request, events: Generator[Event, None, None], reason: str
     ) -> Generator[Event, None, None]:
-        ending = PassedOn(self._api, request.n, reason)
+        ending = PassedOn(self._api, reason)
         with closing(events):
             for event in events:
                 yield from ending.of(event)
@@ -372,7 +452,7 @@ class Relay:
     def _shaping(self, seen: list[Event]) -> Shaping:
         policy = self._guard.policy
         can_change = policy.action.do != "annotate" or policy.on_error == "block"
-        return Shaping(self._api, seen, can_change=can_change)
+        return Shaping(self._api, seen, can_change=can_change, stops=self._stops)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream

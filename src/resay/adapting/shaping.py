@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 
 from resay.actions import Answer
-from resay.adapting.verdicts import verdict_data
+from resay.adapting.verdicts import NO_ANSWER, verdict_data
 from resay.apis import Api, Event, Outcome
 from resay.holding import Part
-from resay.providers.base import Chunk, Gathered
+from resay.providers.base import Chunk, Completion, Gathered
 from resay.usage import Usage
 from resay.verdict import Verdict
 
 __all__ = [
+    "FirstOfStream",
     "OneOfSeveral",
     "PassedOn",
     "Shaping",
+    "is_unread",
     "left_alone",
     "outcome_of",
     "unchecked",
@@ -23,11 +27,17 @@ __all__ = [
 ]
 
 
-def outcome_of(answer: Answer) -> Outcome:
-    """Return what becomes of an answer, as the APIs take it."""
+def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
+    """Return what becomes of an answer, as the APIs take it.
+
+    Args:
+        answer: The answer.
+        stops: Whether one that is withheld ends as a completed one.
+    """
     data = verdict_data(answer.verdict, answer.action)
     replaced = answer.blocked or answer.regenerated
-    return Outcome(data, answer.text if replaced else None, complete=answer.regenerated)
+    text = answer.text if replaced else None
+    return Outcome(data, text, complete=answer.regenerated, stops=stops)
 
 
 def left_alone(reason: str) -> Outcome:
@@ -43,6 +53,11 @@ def unchecked(reason: str, usage: Usage) -> Answer:
         usage: What it cost.
     """
     return Answer("", "", "allow", Verdict("skipped", None, reason), usage)
+
+
+def is_unread(api: Api, event: Event) -> bool:
+    """Return whether there is something in an event that cannot be read."""
+    return any(chunk.unread for _, chunk in api.chunks(event))
 
 
 def usage_of(api: Api, events: Sequence[Event]) -> Usage:
@@ -63,11 +78,15 @@ class Shaping:
         api: What is spoken.
         seen: The provider's events so far, kept up to date by whoever reads them.
         can_change: Whether the rest of an answer that was begun may be withheld, or written again.
+        stops: Whether an answer that is withheld ends as a completed one.
     """
 
-    def __init__(self, api: Api, seen: list[Event], *, can_change: bool = False) -> None:
+    def __init__(
+        self, api: Api, seen: list[Event], *, can_change: bool = False, stops: bool = False
+    ) -> None:
         self._api = api
         self._all = seen
+        self._stops = stops
         self._forgotten = False
         self._can_change = can_change
         self._held: list[Event] = []
@@ -151,7 +170,8 @@ class Shaping:
         """
         if not self._forgotten:
             return self._all
-        frame = [self._api.framed(event) for event in self._all[:1]]
+        framed = (self._api.framed(event) for event in self._all[:1])
+        frame = [event for event in framed if event is not None]
         return [*frame, *self._all[max(self._end_in(self._all), 1) :]]
 
     @property
@@ -170,10 +190,12 @@ class Shaping:
     def _waits(self) -> bool:
         """Return whether the answer is given as a whole, because of what comes before its text.
 
-        Thoughts may hold the words that are kept out of the text later.
+        Thoughts may hold the words that are kept out of the text later, and so may what cannot be
+        read.
         """
         return self._can_change and any(
-            self._api.tells_more(event) for event in self._seen[: self._first]
+            self._api.tells_more(event) or is_unread(self._api, event)
+            for event in self._seen[: self._first]
         )
 
     @property
@@ -197,7 +219,7 @@ class Shaping:
         return [event for event in silent if event is not None]
 
     def _last(self, answer: Answer) -> list[Event]:
-        outcome = outcome_of(answer)
+        outcome = outcome_of(answer, stops=self._stops)
         if self._passes_on:
             return self._api.ending(self._held, {0: outcome})
         if outcome.message is not None:
@@ -215,14 +237,16 @@ class Shaping:
 class PassedOn:
     """Passes on what is not checked, and says so at its end."""
 
-    def __init__(self, api: Api, n: int, reason: str) -> None:
+    def __init__(self, api: Api, reason: str) -> None:
         self._api = api
-        self._outcomes = dict.fromkeys(range(n), left_alone(reason))
+        self._outcome = left_alone(reason)
+        self._places: set[int] = set()
         self._first: list[Event] = []
         self._held: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
         """Return what is given for an event."""
+        self._places.update(place for place, _ in self._api.apart(event))
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []
@@ -237,33 +261,81 @@ class PassedOn:
 
     def last(self) -> list[Event]:
         """Return what is given when there are no more events."""
-        return self._api.ending(self._held, self._outcomes)
+        return self._api.ending(self._held, dict.fromkeys(self._places, self._outcome))
 
 
 class OneOfSeveral:
     """One of several answers in a stream."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, *, stops: bool = False) -> None:
         self._api = api
         self._seen: list[Event] = []
-        self._shaping = Shaping(api, self._seen)
-        self.gathered = Gathered()
+        self._shaping = Shaping(api, self._seen, stops=stops)
+        self._gathered = Gathered()
 
     def add(self, event: Event, *, passes_on: bool) -> list[Event]:
         """Take an event of this answer alone; return what is given of it now."""
         self._seen.append(event)
         given: list[Event] = []
         for _, chunk in self._api.chunks(event):
-            self.gathered.add(chunk)
+            self._gathered.add(chunk)
             if passes_on:
                 given += self._shaping.of(Part(chunk.text, chunk=chunk))
         return given
+
+    @property
+    def completion(self) -> Completion:
+        """The answer, as far as it came."""
+        found = self._gathered.completion
+        answered = found.text or found.calls or found.finish_reason
+        return found if answered or found.unread else replace(found, unread=NO_ANSWER)
 
     def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
         """Return what is given once it is checked."""
         part = Part(answer.text, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
         return [*first, *self._shaping.of(answer)]
+
+
+class FirstOfStream:
+    """The answer that a stream begins with, apart from others that nobody asked for.
+
+    Args:
+        api: What is spoken.
+        events: The stream. It is closed in the end.
+        stops: Whether an answer that is withheld ends as a completed one.
+
+    Attributes:
+        others: The other answers by their place, as far as they came.
+    """
+
+    def __init__(self, api: Api, events: AsyncGenerator[Event], *, stops: bool = False) -> None:
+        self._api = api
+        self._events = events
+        self._stops = stops
+        self._place: int | None = None
+        self.others: dict[int, OneOfSeveral] = {}
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """Yield the events of this answer as those of an only one, and those of all together."""
+        async with aclosing(self._events):
+            async for event in self._events:
+                apart = self._api.apart(event)
+                for place, own in apart:
+                    self._place = place if self._place is None else self._place
+                    if place == self._place:
+                        yield event if len(apart) == 1 and place == 0 else own
+                    else:
+                        other = self.others.setdefault(
+                            place, OneOfSeveral(self._api, stops=self._stops)
+                        )
+                        other.add(own, passes_on=False)
+                if not apart:
+                    yield event
+
+    def placed(self, event: Event) -> Event:
+        """Return an event of an only answer as one of this."""
+        return self._api.together(event, self._place or 0)
 
 
 def _text(api: Api, events: Iterable[Event]) -> str:

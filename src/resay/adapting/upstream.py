@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from resay.adapting.mapping import litellm_provider
+from resay.adapting.verdicts import NO_ANSWER
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.nesting import marked
@@ -26,7 +27,9 @@ __all__ = [
     "OpenedProvider",
     "SampleProvider",
     "Send",
+    "StreamedError",
     "Upstream",
+    "completions_in",
     "is_about_parameters",
     "provider_error",
 ]
@@ -68,6 +71,18 @@ class Upstream:
     def others(self) -> Provider:
         """Who answers for the models that a policy names."""
         return self.elsewhere()
+
+
+class StreamedError(Exception):
+    """A stream came where none was asked for.
+
+    Args:
+        response: The response, as the client knows it.
+    """
+
+    def __init__(self, response: Any) -> None:
+        super().__init__("the provider streamed an answer that was not to be streamed")
+        self.response = response
 
 
 class MainProvider:
@@ -116,8 +131,13 @@ class MainProvider:
         return self._read(body)
 
     def _read(self, response: Body) -> Completions:
-        items = self._api.completions(response) or (Completion("", raw=response),)
+        items = completions_in(self._api, response)
         return Completions(items[:1], _usage(self._api, response, self._cost_usd))
+
+
+def completions_in(api: Api, response: Body) -> tuple[Completion, ...]:
+    """Return the answers in a response; where there is none, one of which nothing can be read."""
+    return api.completions(response) or (Completion("", raw=response, unread=NO_ANSWER),)
 
 
 class KnownProvider:
@@ -169,12 +189,16 @@ class OpenedProvider:
             yield chunks
 
     async def _chunks(self) -> AsyncGenerator[Chunk]:
+        answered = False
         async for event in self._events:
             self._seen.append(event)
             chunks = [chunk for index, chunk in self._api.chunks(event) if index == 0]
             # Each event comes once, also one about which there is nothing to know.
             for chunk in chunks or [Chunk(raw=event)]:
+                answered = answered or bool(chunk.text or chunk.calls or chunk.finish_reason)
                 yield chunk
+        if not answered:
+            yield Chunk(unread=NO_ANSWER)
 
 
 class SampleProvider:

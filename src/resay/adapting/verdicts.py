@@ -8,7 +8,10 @@ from typing import Any, cast
 from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.verdict import Verdict
 
-__all__ = ["VERDICT_KEY", "failed_check", "verdict_data", "verdict_in"]
+__all__ = ["NO_ANSWER", "VERDICT_KEY", "failed_check", "verdict_data", "verdict_in"]
+
+NO_ANSWER = "no answer can be read in what the provider sent"
+"""Why the check of what is no answer is inconclusive."""
 
 VERDICT_KEY = "hallucination"
 """Where the verdict stands in what a framework says of an answer beside its words."""

@@ -71,18 +71,26 @@ class Outcome:
     Attributes:
         data: The verdict as JSON-ready values, for users.
         message: What is said in place of the answer; None where the answer is given.
-        complete: Whether the message is an answer itself, written again, and ends as one does;
-            otherwise it says that there is none.
+        complete: Whether the message is an answer itself, written again; otherwise it says that
+            there is none.
+        stops: Whether a message that says so ends as an answer does all the same; otherwise it
+            ends as one that a filter stopped.
     """
 
     data: Body
     message: str | None = None
     complete: bool = False
+    stops: bool = False
 
     @property
     def withheld(self) -> bool:
         """Whether there is no answer to give."""
         return self.message is not None and not self.complete
+
+    @property
+    def filtered(self) -> bool:
+        """Whether what is said in its place ends as an answer that a filter stopped."""
+        return not (self.complete or self.stops)
 
 
 class Api(Protocol):
@@ -170,8 +178,12 @@ class Api(Protocol):
         """Return whether an event has words that are no text of the answer: thoughts, say."""
         ...
 
-    def framed(self, event: Event) -> Event:
-        """Return the event that opens a stream without any word of the answer."""
+    def framed(self, event: Event) -> Event | None:
+        """Return the event that opens a stream without any word of the answer.
+
+        Returns:
+            It; None for an event that opens none.
+        """
         ...
 
     def silent(self, event: Event) -> Event | None:

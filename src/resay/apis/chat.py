@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from resay.apis.base import Api, Body, Event, Request
-from resay.apis.reading import mapping, mappings, number, text
+from resay.apis.reading import is_yes, listed, mapping, mappings, named, number, text
 from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
 from resay.apis.tools import object_tools, tools_of_old
 from resay.logprobs import read_logprobs
@@ -20,19 +20,23 @@ _NOT_PARAMS = frozenset({"messages", "model", "n", "stream"})
 _PLAIN = frozenset({"content", "role"})
 # Nothing of OpenAI's, but gateways know it.
 _KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
+# Parts of a content that are no words of the answer.
+_KNOWN = frozenset({"reasoning", "reference", "refusal", "thinking"})
+_WHOLE = "message"
 _CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
 _HOSTED = "the provider would run its tools once more for every sample"
 
 
 class _ChatCompletions(SeveralAnswersApi):
     path = "/chat/completions"
+    _object = "chat.completion"
     _piece_object = "chat.completion.chunk"
 
     def read(self, body: Body) -> Request:
         params = {k: v for k, v in body.items() if k not in _NOT_PARAMS and v is not None}
         messages = tuple(message for message in mappings(body.get("messages")) if "role" in message)
         query = Query(messages, None, params, object_tools=_object_tools(body))
-        streams = body.get("stream") is True
+        streams = is_yes(body.get("stream"))
         return Request(body, query, answers_wanted(body), streams, _unrepeatable(body))
 
     def asking_logprobs(self, body: Body, top: int) -> Body:
@@ -60,6 +64,7 @@ class _ChatCompletions(SeveralAnswersApi):
             read_logprobs(choice.get("logprobs")),
             response,
             _calls(message),
+            unread=_unread(message) if "message" in choice else named(None),
         )
 
     def _saying(self, message: str) -> dict[str, Any]:
@@ -67,12 +72,15 @@ class _ChatCompletions(SeveralAnswersApi):
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         delta = mapping(choice.get("delta"))
+        whole = _words(mapping(choice.get("message")).get("content"))
         return Chunk(
             _words(delta.get("content")),
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             raw=event,
             calls=_calls(delta),
+            unread=_unread(delta) or (named("text") if choice.get("text") else None),
+            repeats=(_WHOLE, whole) if whole else None,
         )
 
     def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
@@ -139,5 +147,22 @@ def _place(call: Mapping[str, Any], place: int) -> int:
 
 def _words(content: object) -> str:
     """Return the words of a content, which some providers give as a list of parts."""
-    parts = (text(part.get("text")) for part in mappings(content))
+    parts = (text(part) or text(mapping(part).get("text")) for part in listed(content))
     return text(content) or "".join(parts)
+
+
+def _unread(said: Mapping[str, Any]) -> str | None:
+    """Return what of a message, or of a piece of one, cannot be read; None where all can."""
+    if said.get("audio"):
+        return named("audio")
+    content = said.get("content")
+    if content is None or isinstance(content, str):
+        return None
+    parts = listed(content) if isinstance(content, (list, tuple)) else [content]
+    return next((named(mapping(part).get("type")) for part in parts if not _is_known(part)), None)
+
+
+def _is_known(part: object) -> bool:
+    if isinstance(part, str) or isinstance(mapping(part).get("text"), str):
+        return True
+    return text(mapping(part).get("type")) in _KNOWN

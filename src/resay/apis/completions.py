@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.apis.base import Api, Body, Event, Request
-from resay.apis.reading import listed, mappings, number, text
+from resay.apis.reading import is_yes, listed, mappings, named, number, text
 from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
 from resay.logprobs import read_logprobs
 from resay.providers.base import Chunk, Completion
@@ -45,6 +45,7 @@ _ECHO = "the answer repeats the prompt (`echo`)"
 
 class _Completions(SeveralAnswersApi):
     path = "/completions"
+    _object = "text_completion"
     _piece_object = "text_completion"
 
     def read(self, body: Body) -> Request:
@@ -54,7 +55,7 @@ class _Completions(SeveralAnswersApi):
         reason = _unchecked(body, prompts)
         query = Query(messages, None, _params(body), unchecked=reason)
         n = answers_wanted(body) * max(len(prompts), 1)
-        return Request(body, query, n, body.get("stream") is True, reason)
+        return Request(body, query, n, is_yes(body.get("stream")), reason)
 
     def asking_logprobs(self, body: Body, top: int) -> Body:
         return {**body, "logprobs": max(min(top, _MOST_ALTERNATIVES), _alternatives(body) or 0)}
@@ -79,6 +80,7 @@ class _Completions(SeveralAnswersApi):
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             response,
+            unread=_unread(choice),
         )
 
     def _saying(self, message: str) -> dict[str, Any]:
@@ -90,6 +92,7 @@ class _Completions(SeveralAnswersApi):
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             raw=event,
+            unread=_unread(choice),
         )
 
     def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
@@ -115,6 +118,13 @@ A prompt is read as one message of the user's, also where it is no question but 
 text. Left unchecked are answers that begin with their prompt (`echo`), answers to several prompts
 at once, and those to prompts that are given as numbers of tokens.
 """
+
+
+def _unread(choice: Choice) -> str | None:
+    """Return what of an answer cannot be read; None where all can."""
+    said = choice.get("text")
+    elsewhere = choice.get("message") or choice.get("delta")
+    return named(None) if elsewhere or not isinstance(said, str | None) else None
 
 
 def _prompts(prompt: object) -> list[str | None]:

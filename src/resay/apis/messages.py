@@ -8,9 +8,9 @@ from typing import Any
 from resay.apis import messages_stream
 from resay.apis.base import Api, Body, Outcome, Request
 from resay.apis.messages_request import fresh_request, read_request, sample_request
-from resay.apis.messages_stream import KEY, prompt_tokens, stopped
+from resay.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
 from resay.apis.one_answer import OneAnswerApi
-from resay.apis.reading import as_json, mapping, mappings, number, text
+from resay.apis.reading import as_json, listed, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
 from resay.query import Query
 from resay.verdict import Usage
@@ -51,7 +51,8 @@ class _Messages(OneAnswerApi):
         said = "".join(text(b.get("text")) for b in blocks if b.get("type") == "text")
         calls = tuple(_call(b, i) for i, b in enumerate(blocks) if b.get("type") == "tool_use")
         reason = text(response.get("stop_reason")) or None
-        return (Completion(said, reason, raw=response, calls=calls),)
+        unread = unread_in(listed(response["content"]))
+        return (Completion(said, reason, raw=response, calls=calls, unread=unread),)
 
     def usage(self, response: Body) -> Usage:
         usage = mapping(response.get("usage"))
@@ -60,8 +61,9 @@ class _Messages(OneAnswerApi):
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         # All the content is new, as words can be anywhere in the old: in calls, in thoughts.
         return {
+            **made_up(),
             **{name: response[name] for name in _KEPT if name in response},
-            "content": [{"type": "text", "text": message, "citations": None}],
+            "content": [{"type": "text", "text": message}],
             **stopped(outcome),
             KEY: outcome.data,
         }

@@ -8,7 +8,7 @@ from typing import Any
 from resay.apis.base import Body, Request
 from resay.apis.messages_input import nested_messages, own_messages
 from resay.apis.params import Names, changes
-from resay.apis.reading import mapping, mappings, number, text
+from resay.apis.reading import is_yes, mapping, mappings, number, text
 from resay.apis.tools import object_tools, tools_of_old
 from resay.query import Query
 
@@ -37,7 +37,7 @@ def read_request(body: Body) -> Request:
     """Return a request as the guard understands it."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    return Request(body, query, 1, body.get("stream") is True, _unrepeatable(body))
+    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
 
 
 def sample_request(request: Request, query: Query) -> Body:

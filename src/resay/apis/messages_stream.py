@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.apis.base import Event, Outcome
-from resay.apis.reading import mapping, number, text
+from resay.apis.reading import mapping, named, number, text
 from resay.providers.base import Chunk, ToolCall
 from resay.verdict import Usage
 
@@ -21,12 +21,15 @@ __all__ = [
     "closing_events",
     "ending_events",
     "ends_answer",
+    "made_up",
     "noting_events",
+    "opens_answer",
     "prompt_tokens",
     "saying_events",
     "silent_event",
     "stopped",
     "tells_more",
+    "unread_in",
 ]
 
 KEY = "hallucination"
@@ -37,6 +40,21 @@ _STOP = "content_block_stop"
 _END = "message_delta"
 _OVER = "message_stop"
 _LAST = frozenset({_END, _OVER, "error"})
+# Blocks and pieces of blocks that are no text of the answer.
+_BLOCKS = frozenset(
+    {
+        "compaction",
+        "container_upload",
+        "fallback",
+        "mcp_tool_listing",
+        "redacted_thinking",
+        "thinking",
+        "tool_use",
+    }
+)
+_PIECES = frozenset(
+    {"citations_delta", "compaction_delta", "input_json_delta", "signature_delta", "thinking_delta"}
+)
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -45,9 +63,35 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     return sum(number(usage.get(name)) for name in _PROMPT)
 
 
+def made_up() -> dict[str, Any]:
+    """Return the beginning of a message of which nothing is known."""
+    return {
+        "id": "msg_0",
+        "type": "message",
+        "role": "assistant",
+        "model": "",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def unread_in(blocks: Sequence[object]) -> str | None:
+    """Return what of the blocks of a message cannot be read; None where all can."""
+    return next((named(mapping(b).get("type")) for b in blocks if not _is_known(mapping(b))), None)
+
+
+def _is_known(block: Mapping[str, Any]) -> bool:
+    kind = text(block.get("type"))
+    if kind == "text":
+        return isinstance(block.get("text"), str)
+    return kind in _BLOCKS or kind.endswith(("_tool_result", "_tool_use"))
+
+
 def stopped(outcome: Outcome) -> dict[str, Any]:
     """Return why a message ends whose text another has replaced."""
-    return {"stop_reason": "end_turn" if outcome.complete else "refusal", "stop_sequence": None}
+    return {"stop_reason": "refusal" if outcome.filtered else "end_turn", "stop_sequence": None}
 
 
 def chunk_of(event: Event) -> Chunk:
@@ -59,7 +103,13 @@ def chunk_of(event: Event) -> Chunk:
         usage=_usage_in(event),
         raw=event,
         calls=_calls_in(event),
+        unread=_unread_in(event),
     )
+
+
+def opens_answer(event: Event) -> bool:
+    """Return whether an event opens a stream, and has no word of the answer."""
+    return _kind(event) == "message_start" and _unread_in(event) is None
 
 
 def ends_answer(event: Event) -> bool:
@@ -133,11 +183,30 @@ def _kind(event: Event) -> str:
 
 def _text_in(event: Event) -> str:
     kind, delta = _kind(event), mapping(event.body.get("delta"))
-    if kind == _DELTA and delta.get("type") == "text_delta":
+    if kind == _DELTA and _is_text(delta):
         return text(delta.get("text"))
     block = mapping(event.body.get("content_block"))
     # Empty at Anthropic's; where it is not, what follows is added to it.
     return text(block.get("text")) if kind == _START and block.get("type") == "text" else ""
+
+
+def _unread_in(event: Event) -> str | None:
+    if isinstance(event.data, str):
+        return named(None)
+    kind, delta = _kind(event), mapping(event.body.get("delta"))
+    if kind == "message_start":
+        # Its blocks come after it.
+        return named(kind) if mapping(event.body.get("message")).get("content") else None
+    if kind == _START:
+        return unread_in([event.body.get("content_block")])
+    known = text(delta.get("type")) in _PIECES
+    if _is_text(delta):
+        known = isinstance(delta.get("text"), str)
+    return named(delta.get("type")) if kind == _DELTA and not known else None
+
+
+def _is_text(delta: Mapping[str, Any]) -> bool:
+    return delta.get("type") == "text_delta"
 
 
 def _calls_in(event: Event) -> tuple[ToolCall, ...]:
@@ -212,17 +281,7 @@ def _start_of(seen: Sequence[Event]) -> Event:
 
 
 def _message_start() -> Event:
-    message: dict[str, Any] = {
-        "id": "msg_0",
-        "type": "message",
-        "role": "assistant",
-        "model": "",
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
-    }
-    return _made("message_start", message=message)
+    return _made("message_start", message=made_up())
 
 
 def _started(index: int) -> Event:

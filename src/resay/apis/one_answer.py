@@ -17,6 +17,8 @@ class _Events(Protocol):
 
     def chunk_of(self, event: Event) -> Chunk: ...
 
+    def opens_answer(self, event: Event) -> bool: ...
+
     def ends_answer(self, event: Event) -> bool: ...
 
     def tells_more(self, event: Event) -> bool: ...
@@ -67,9 +69,9 @@ class OneAnswerApi(ABC):
         """Return whether an event has words that are no text of the answer."""
         return self._events.tells_more(event)
 
-    def framed(self, event: Event) -> Event:
-        """Return the event that opens a stream, which has no word of the answer."""
-        return event
+    def framed(self, event: Event) -> Event | None:
+        """Return the event that opens a stream, which has no word of the answer, if it is one."""
+        return event if self._events.opens_answer(event) else None
 
     def silent(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None where nothing is left of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from resay.apis import responses_stream
 from resay.apis.base import Api, Body, Event, Outcome, Request
 from resay.apis.one_answer import OneAnswerApi
-from resay.apis.reading import text
+from resay.apis.reading import listed, text
 from resay.apis.responses_output import (
     KEY,
     item_status,
@@ -18,6 +18,7 @@ from resay.apis.responses_output import (
     said_text,
     stopped_by,
     text_part,
+    unread_in,
     usage_in,
 )
 from resay.apis.responses_request import (
@@ -60,15 +61,18 @@ class _Responses(OneAnswerApi):
         return fresh_request(body, query)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
-        unread = not isinstance(response.get("output"), list)
-        if unread or text(response.get("status")) in _NO_ANSWER:
+        if not isinstance(response.get("output"), list):
+            return ()
+        said, unread = said_text(response), unread_in(listed(response["output"]))
+        if text(response.get("status")) in _NO_ANSWER and not (said or unread):
             return ()
         completion = Completion(
-            said_text(response),
+            said,
             stopped_by(response),
             said_logprobs(response),
             response,
             said_calls(response),
+            unread=unread,
         )
         return (completion,)
 

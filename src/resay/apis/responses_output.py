@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from resay.apis.base import Body, Outcome
-from resay.apis.reading import listed, mapping, mappings, number, text
+from resay.apis.reading import listed, mapping, mappings, named, number, text
 from resay.logprobs import TokenLogprob, read_logprobs
 from resay.providers.base import ToolCall
 from resay.verdict import Usage
@@ -16,6 +16,7 @@ from resay.verdict import Usage
 __all__ = [
     "KEY",
     "call_of",
+    "incomplete_details",
     "is_text",
     "item_status",
     "item_without_logprobs",
@@ -29,6 +30,8 @@ __all__ = [
     "said_text",
     "stopped_by",
     "text_part",
+    "unread_in",
+    "unread_parts",
     "usage_in",
 ]
 
@@ -71,6 +74,9 @@ _KEPT = (
     "user",
 )
 
+# What of an output, and of a message in it, is no text of the answer.
+_ITEMS = frozenset({"additional_tools", "compaction", "program", "reasoning"})
+_PARTS = frozenset({"reasoning_text", "refusal", "summary_text"})
 _GIVEN = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
@@ -88,6 +94,32 @@ def _texts(response: Body) -> Iterator[Mapping[str, Any]]:
 def said_text(response: Body) -> str:
     """Return the text of a response, as the SDK's `output_text` does."""
     return "".join(text(part.get("text")) for part in _texts(response))
+
+
+def unread_in(items: Sequence[object]) -> str | None:
+    """Return what of the items of a response cannot be read; None where all can."""
+    return next((found for item in items if (found := _unread(mapping(item))) is not None), None)
+
+
+def _unread(item: Mapping[str, Any]) -> str | None:
+    kind = text(item.get("type"))
+    if kind == "message":
+        parts = item.get("content")
+        readable = parts is None or isinstance(parts, (list, tuple))
+        return unread_parts(listed(parts)) if readable else named(kind)
+    known = kind in _ITEMS or kind.startswith("mcp_") or kind.endswith(("_call", "_output"))
+    return None if known else named(item.get("type"))
+
+
+def unread_parts(parts: Sequence[object]) -> str | None:
+    """Return what of the parts of a message cannot be read; None where all can."""
+    return next((named(mapping(p).get("type")) for p in parts if not _is_known(mapping(p))), None)
+
+
+def _is_known(part: Mapping[str, Any]) -> bool:
+    if is_text(part):
+        return isinstance(part.get("text"), str)
+    return text(part.get("type")) in _PARTS
 
 
 def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
@@ -172,10 +204,11 @@ def replaced_response(
     """
     kept = {name: response[name] for name in _KEPT if name in response}
     return {
+        **made_up(),
         **kept,
         "status": item_status(outcome),
         "error": None,
-        "incomplete_details": None if outcome.complete else {"reason": "content_filter"},
+        "incomplete_details": incomplete_details(outcome),
         "output": [*items],
         KEY: outcome.data,
     }
@@ -183,7 +216,12 @@ def replaced_response(
 
 def item_status(outcome: Outcome) -> str:
     """Return how a message ends that has replaced another, and so its response."""
-    return "completed" if outcome.complete else "incomplete"
+    return "incomplete" if outcome.filtered else "completed"
+
+
+def incomplete_details(outcome: Outcome) -> dict[str, Any] | None:
+    """Return why a response is incomplete whose answer another text has replaced."""
+    return {"reason": "content_filter"} if outcome.filtered else None
 
 
 def response_without_logprobs(response: Body) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from resay.apis.base import Body, Request
 from resay.apis.params import Names, changes
-from resay.apis.reading import listed, mapping, mappings, number, text
+from resay.apis.reading import is_yes, listed, mapping, mappings, number, text
 from resay.apis.responses_input import nested_messages, own_items
 from resay.apis.tools import object_tools, tools_of_old
 from resay.query import Query
@@ -65,7 +65,7 @@ def read_request(body: Body) -> Request:
     """Return a request as the guard understands it."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    return Request(body, query, 1, body.get("stream") is True, _unrepeatable(body))
+    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
 
 
 def asking_logprobs(body: Body, top: int) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from resay.apis.base import Body, Event, Outcome
-from resay.apis.reading import listed, mapping, number, text
+from resay.apis.reading import listed, mapping, named, number, text
 from resay.apis.responses_output import (
     KEY,
     call_of,
+    incomplete_details,
     is_text,
     item_status,
     item_without_logprobs,
@@ -19,8 +20,11 @@ from resay.apis.responses_output import (
     message_item,
     replaced_response,
     response_without_logprobs,
+    said_text,
     stopped_by,
     text_part,
+    unread_in,
+    unread_parts,
     usage_in,
 )
 from resay.logprobs import read_logprobs
@@ -33,6 +37,7 @@ __all__ = [
     "ends_answer",
     "event_without_logprobs",
     "noting_events",
+    "opens_answer",
     "placed_event",
     "saying_events",
     "silent_event",
@@ -43,9 +48,20 @@ _TEXT = "response.output_text.delta"
 _PART = "response.content_part.added"
 _ITEM = "response.output_item.added"
 _ITEM_DONE = "response.output_item.done"
+_PART_DONE = "response.content_part.done"
+_TEXT_DONE = "response.output_text.done"
+# What has pieces that are no text of the answer, beside calls.
+_PIECES = (
+    "response.custom_tool",
+    "response.mcp_",
+    "response.output_text.",
+    "response.reasoning_",
+    "response.refusal.",
+)
 _ANSWERED = ("response.completed", "response.incomplete")
 _LAST = frozenset({*_ANSWERED, "response.failed", "error"})
-_WORDLESS = frozenset({"response.created", "response.in_progress", "response.queued", _TEXT})
+_OPENING = frozenset({"response.created", "response.in_progress", "response.queued"})
+_WORDLESS = _OPENING | {_TEXT}
 _ARGUMENTS = frozenset(
     {"response.custom_tool_call_input.delta", "response.function_call_arguments.delta"}
 )
@@ -74,9 +90,21 @@ def chunk_of(event: Event) -> Chunk:
             logprobs=_logprobs_in(event),
             raw=event,
             calls=_calls_in(event),
+            unread=_unread_in(event),
+            repeats=_repeats_in(event),
         )
-    reason = stopped_by(response) or text(body.get("type"))
-    return Chunk(finish_reason=reason, usage=usage_in(response), raw=event)
+    return Chunk(
+        finish_reason=stopped_by(response) or text(body.get("type")),
+        usage=usage_in(response),
+        raw=event,
+        unread=unread_in(listed(response.get("output"))),
+        repeats=(_kind(event), said_text(response)),
+    )
+
+
+def opens_answer(event: Event) -> bool:
+    """Return whether an event opens a stream, and has no word of the answer."""
+    return _kind(event) in _OPENING and not mapping(event.body.get("response")).get("output")
 
 
 def ends_answer(event: Event) -> bool:
@@ -194,6 +222,30 @@ def _text_in(event: Event) -> str:
     return text(part.get("text")) if kind == _PART and is_text(part) else ""
 
 
+def _repeats_in(event: Event) -> tuple[str, str] | None:
+    """Return the text that an event repeats at the end of a part, or of an item."""
+    kind, body = _kind(event), event.body
+    if kind == _TEXT_DONE:
+        return kind, text(body.get("text"))
+    if kind == _PART_DONE:
+        part = mapping(body.get("part"))
+        return kind, text(part.get("text")) if is_text(part) else ""
+    return (kind, said_text({"output": [body.get("item")]})) if kind == _ITEM_DONE else None
+
+
+def _unread_in(event: Event) -> str | None:
+    if isinstance(event.data, str):
+        return None if event.data == "[DONE]" else named(None)
+    kind, body = _kind(event), event.body
+    if kind in (_ITEM, _ITEM_DONE):
+        return unread_in([body.get("item")])
+    if kind in (_PART, _PART_DONE):
+        return unread_parts([body.get("part")])
+    known = "delta" not in body or "_call" in kind or kind.startswith(_PIECES)
+    garbled = kind == _TEXT and not isinstance(body.get("delta"), str)
+    return named(kind) if garbled or not known else None
+
+
 def _logprobs_in(event: Event) -> Any:
     body = event.body if _kind(event) == _TEXT else mapping(event.body.get("part"))
     return read_logprobs({"content": body.get("logprobs")}) if _text_in(event) else ()
@@ -255,8 +307,8 @@ def _delta(place: _Place, said: str) -> Event:
 def _closed(place: _Place, said: str, status: str) -> list[Event]:
     item = message_item(place.item_id, status, [text_part(said)])
     return [
-        _made("response.output_text.done", **place.data, text=said, logprobs=[]),
-        _made("response.content_part.done", **place.data, part=text_part(said)),
+        _made(_TEXT_DONE, **place.data, text=said, logprobs=[]),
+        _made(_PART_DONE, **place.data, part=text_part(said)),
         _made(_ITEM_DONE, output_index=place.output_index, item=item),
     ]
 
@@ -270,22 +322,23 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
     kind, response = _kind(event), mapping(event.body.get("response"))
     if kind not in _LAST or not response:
         return event
-    if outcome.message is None or outcome.complete or kind not in _ANSWERED:
+    if not outcome.withheld or kind not in _ANSWERED:
         told = {**response, KEY: outcome.data}
         return Event({**event.body, "response": told}, event.name)
-    stopped = "response.incomplete"
-    name = stopped if event.name == kind else event.name
-    told = {**_stopped(response, outcome.message), KEY: outcome.data}
-    return Event({**event.body, "type": stopped, "response": told}, name)
+    ended = f"response.{item_status(outcome)}"
+    name = ended if event.name == kind else event.name
+    return Event({**event.body, "type": ended, "response": _stopped(response, outcome)}, name)
 
 
-def _stopped(response: Body, message: str) -> Mapping[str, Any]:
-    """Return a response that was given away, as one that a filter stopped."""
+def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
+    """Return a response that was given away and is withheld at its end."""
     output = [*listed(response.get("output"))]
-    notice = message_item(made_id(response, len(output)), "completed", [text_part(message)])
+    said = outcome.message or ""
+    notice = message_item(made_id(response, len(output)), "completed", [text_part(said)])
     return {
         **response,
-        "status": "incomplete",
-        "incomplete_details": {"reason": "content_filter"},
-        "output": [*output, *([notice] if message else [])],
+        "status": item_status(outcome),
+        "incomplete_details": incomplete_details(outcome),
+        "output": [*output, *([notice] if said else [])],
+        KEY: outcome.data,
     }

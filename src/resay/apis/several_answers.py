@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from resay.apis.base import Body, Event, Outcome
-from resay.apis.reading import listed, mapping, mappings, number
+from resay.apis.reading import count, listed, mapping, mappings, named, number
 from resay.providers.base import Chunk, Completion
 from resay.verdict import Usage
 
@@ -38,8 +39,7 @@ _KEPT = frozenset(
 
 def answers_wanted(body: Body) -> int:
     """Return how many answers a request asks for."""
-    n = body.get("n")
-    return n if isinstance(n, int) and n > 1 else 1
+    return max(count(body.get("n")), 1)
 
 
 class SeveralAnswersApi(ABC):
@@ -50,6 +50,7 @@ class SeveralAnswersApi(ABC):
 
     takes_n = True
     gives_logprobs = True
+    _object: str
     _piece_object: str
 
     @abstractmethod
@@ -91,7 +92,10 @@ class SeveralAnswersApi(ABC):
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         """Return the answers in a response."""
-        return tuple(self._completion(choice, response) for choice in _choices(response))
+        items = [self._completion(choice, response) for choice in _choices(response)]
+        if items and len(items) < len(listed(response.get("choices"))):
+            items[0] = replace(items[0], unread=named(None))
+        return tuple(items)
 
     def usage(self, response: Body) -> Usage:
         """Return what a response says that it cost."""
@@ -100,6 +104,10 @@ class SeveralAnswersApi(ABC):
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         """Return a response with its verdicts, and without the answers that are replaced."""
         choices = _choices(response)
+        if not choices and outcomes[0].message is None:
+            return {**response, _KEY: outcomes[0].data}
+        if not choices:
+            response, choices = {**self._nothing_seen(), "object": self._object, **response}, [{}]
         several = len(choices) > 1
         answered = [
             self._answered(choice, outcome, several)
@@ -107,6 +115,9 @@ class SeveralAnswersApi(ABC):
         ]
         replaced = any(outcome.message is not None for outcome in outcomes)
         known = _kept(response) if replaced else response
+        if not replaced:
+            unread = [c for c in listed(response.get("choices")) if not isinstance(c, Mapping)]
+            answered += cast("list[Any]", unread)
         return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
 
     def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
@@ -117,7 +128,7 @@ class SeveralAnswersApi(ABC):
         # All of it is new, because words can be anywhere in the old one: in calls, in audio, in
         # thoughts.
         return {
-            "index": number(choice.get("index")),
+            "index": count(choice.get("index")),
             **self._saying(outcome.message),
             "logprobs": None,
             "finish_reason": _reason(outcome),
@@ -126,18 +137,23 @@ class SeveralAnswersApi(ABC):
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answers, each by its index."""
-        usage = _usage(event.body)
-        pieces = [(number(c.get("index")), self._chunk(c, event)) for c in _choices(event.body)]
-        if usage is not None or not pieces:
-            pieces.append((0, Chunk(usage=usage, raw=None if pieces else event)))
+        usage, choices = _usage(event.body), _choices(event.body)
+        pieces = [(count(c.get("index")), self._chunk(c, event)) for c in choices]
+        garbled = isinstance(event.data, str) and event.data != _DONE
+        unread = garbled or len(choices) < len(listed(event.body.get("choices")))
+        if usage is not None or unread or not pieces:
+            raw = None if pieces else event
+            pieces.append((0, Chunk(usage=usage, raw=raw, unread=named(None) if unread else None)))
         return tuple(pieces)
 
     def ends(self, event: Event) -> bool:
         """Return whether an event ends an answer."""
         return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
 
-    def framed(self, event: Event) -> Event:
-        """Return the event that opens a stream without any word of the answer."""
+    def framed(self, event: Event) -> Event | None:
+        """Return the event that opens a stream without any word of the answer, if it is one."""
+        if any(chunk.unread for _, chunk in self.chunks(event)):
+            return None
         choices = _choices(event.body)
         frames = [self._framed(choice) for choice in choices]
         return _bared(event, frames if self.tells_more(event) else choices)
@@ -177,7 +193,7 @@ class SeveralAnswersApi(ABC):
     def apart(self, event: Event) -> list[tuple[int, Event]]:
         """Return what an event says of each of several answers, as if that were the only one."""
         return [
-            (number(c.get("index")), _with_choice(event, {**c, "index": 0}))
+            (count(c.get("index")), _with_choice(event, {**c, "index": 0}))
             for c in _choices(event.body)
         ]
 
@@ -207,8 +223,7 @@ class SeveralAnswersApi(ABC):
     def _concluded(self, event: Event, outcomes: Mapping[int, Outcome]) -> Event:
         choices = _choices(event.body)
         ended = [
-            outcomes.get(number(c.get("index"))) if c.get("finish_reason") else None
-            for c in choices
+            outcomes.get(count(c.get("index"))) if c.get("finish_reason") else None for c in choices
         ]
         known = [outcome for outcome in ended if outcome is not None]
         if not known:
@@ -246,7 +261,7 @@ def _is_usage(event: Event) -> bool:
 
 def _reason(outcome: Outcome) -> str:
     """Return why an answer ends that another text has replaced."""
-    return "stop" if outcome.complete else "content_filter"
+    return "content_filter" if outcome.filtered else "stop"
 
 
 def _kept(body: Body) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, cast
 from resay.actions import Answer
 from resay.adapting import (
     Relay,
+    StreamedError,
     Upstream,
     cancelled_once,
     is_about_parameters,
@@ -30,6 +31,7 @@ from resay.apis import (
     encoded,
     json_bytes,
 )
+from resay.apis.reading import is_yes
 from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers
@@ -182,49 +184,65 @@ class Guarding:
         )
 
     async def _whole(self, request: Request, upstream: Upstream) -> None:
-        response = await self._relay.aanswer(request, self._send, upstream)
+        try:
+            response = await self._relay.aanswer(request, self._send, upstream)
+        except StreamedError as error:
+            await self._streamed(request, error.response, upstream)
+            return
         await self._give(response)
 
     async def _send(self, body: Body) -> Body:
         response = await self._client.open(self._wanted.call, self._wanted.api.path, body)
+        if response.is_success and is_event_stream(response):
+            raise StreamedError(response)
+        return await self._read(response)
+
+    async def _read(self, response: Asked) -> Body:
+        """Return the object in an answer; an empty one where there is none.
+
+        Raises:
+            UpstreamError: It is an error.
+        """
         await response.read()
         self._main = response
-        return response.json()
-
-    def _check_readable(self) -> None:
-        if not self._answers and self._wanted.guard.policy.on_error == "block":
-            message = "the upstream's answer cannot be read, and the policy says `on_error: block`"
-            raise RefusedError(502, "answer_unreadable", message)
+        try:
+            return response.json()
+        except UpstreamError:
+            if not response.is_success:
+                raise
+        return {}
 
     async def _give(self, body: Body) -> None:
-        self._check_readable()
-        content = json_bytes(body)
-        kept: Headers = [] if self._main is None else given_headers(self._main, of_body=False)
-        status = 200 if self._main is None else self._main.status_code
-        await self._outgoing.whole(status, [*kept, *headers_of(self._answers)], content)
+        main = self._main
+        assert main is not None  # noqa: S101 - there was a main call
+        headers = [*given_headers(main, of_body=False), *headers_of(self._answers)]
+        # What cannot be read has nothing in its place, unless it is withheld.
+        content = json_bytes(body) if body else main.content
+        if body:
+            others = [(name, value) for name, value in headers if name != b"content-type"]
+            headers = [*others, (b"content-type", b"application/json")]
+        await self._outgoing.whole(main.status_code, headers, content)
 
-    async def _pass_on(self, response: Asked) -> None:
-        """Give what cannot be guarded as it is: an error, above all."""
-        if response.is_success:
-            self._check_readable()
-        headers = given_headers(response, of_body=False)
-        headers += UNGUARDED if response.is_success else []
-        await self._outgoing.whole(response.status_code, headers, response.content)
+    async def _pass_on(self, error: Asked) -> None:
+        headers = given_headers(error, of_body=False)
+        await self._outgoing.whole(error.status_code, headers, error.content)
 
     async def _stream(self, request: Request, upstream: Upstream) -> None:
         response = await self._open(request)
-        if not response.is_success or not is_event_stream(response):
-            await response.read()
-            self._main = response
-            checked = await self._relay.acheck(request, response.json(), upstream)
-            return await self._give(checked)
+        if response.is_success and is_event_stream(response):
+            await self._streamed(request, response, upstream)
+            return
+        checked = await self._relay.acheck(request, await self._read(response), upstream)
+        await self._give(checked)
+
+    async def _streamed(self, request: Request, response: Asked, upstream: Upstream) -> None:
         kept = given_headers(response, of_body=False)
         fresh = {name for name, _ in _STREAM}
         headers = [*((k, v) for k, v in kept if k not in fresh), *_STREAM]
         events = self._relay.aevents(request, self._events(response), upstream)
         try:
             async with self._outgoing.kept_alive(headers, self._heartbeat_s), aclosing(events):
-                return await self._give_events(events, headers)
+                await self._give_events(events, headers)
         finally:
             # Events that nobody began to read close nothing.
             response.close()
@@ -316,7 +334,7 @@ def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observati
         policy=wanted.policy,
         tenant=wanted.tenant,
         client=wanted.client,
-        stream=body is not None and bool(body.get("stream")),
+        stream=body is not None and is_yes(body.get("stream")),
         # What nginx calls a client that went away before it was given anything.
         status=outgoing.status or 499,
         request=body,

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from resay.apis import Body, Event, json_bytes
+from resay.apis.reading import is_yes
 from resay.gateway.calls import Call
 from resay.gateway.litellm_answers import (
     Priced,
@@ -121,7 +122,8 @@ class LiteLLMUpstream:
         config = self._models.get(name or "")
         if config is None or name is None:
             raise unknown_model(name, self._models)
-        asked, streams = asked_of_litellm(path, body), body.get("stream") is True
+        streams = is_yes(body.get("stream"))
+        asked = asked_of_litellm(path, {**body, "stream": True} if streams else body)
         if streams and path == "/messages" and self._litellm.replays(config):
             return self._stream(call, self._replayed(config, asked, name), None, body, name)
         try:

@@ -27,6 +27,7 @@ from resay.policy.schema import with_variables
 from resay.policy.sections import (
     Annotate,
     Block,
+    Finish,
     Limits,
     Params,
     ProcessLimits,
@@ -45,6 +46,7 @@ from resay.when import When
 __all__ = [
     "Annotate",
     "Block",
+    "Finish",
     "Limits",
     "Params",
     "Policy",

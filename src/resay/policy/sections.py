@@ -17,6 +17,7 @@ from resay.strict import Strict
 __all__ = [
     "Annotate",
     "Block",
+    "Finish",
     "Limits",
     "Params",
     "ProcessLimits",
@@ -29,6 +30,7 @@ __all__ = [
 _WITHHELD = "Sorry, this answer was withheld because the model could not give it consistently."
 
 StreamMode = Literal["hold", "after", "buffer"]
+Finish = Literal["content_filter", "stop"]
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -178,6 +180,13 @@ class Block(Strict):
     )
     message: str = Field(
         default=_WITHHELD, min_length=1, description="What is said in place of a withheld response."
+    )
+    finish: Finish = Field(
+        default="content_filter",
+        description="How a withheld answer ends for clients of an API: as one that a filter stopped"
+        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or as a"
+        " completed one (`stop`, `completed`, `end_turn`), for clients that take the first for an"
+        " error.",
     )
 
 

@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+_NEW_WORDS = "the end of the stream has words that did not come before"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool that the model asks for, or a piece of one that is still being written.
@@ -56,6 +59,7 @@ class Completion:
         calls: The calls of tools it asks for.
         references: Trusted texts it was written from, where the provider knows them: what a chain
             retrieved for the question, say. Together they are one reference.
+        unread: What of it cannot be read, and so is not in the text; None where all can.
     """
 
     text: str
@@ -64,6 +68,7 @@ class Completion:
     raw: object = field(default=None, repr=False, compare=False)
     calls: tuple[ToolCall, ...] = field(default=(), repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
+    unread: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,9 @@ class Chunk:
         raw: The provider's own object for this chunk, untouched.
         calls: Pieces of the calls of tools it asks for; pieces with the same index belong together.
         references: Trusted texts the answer is written from, in the chunk that says so.
+        unread: What of this piece cannot be read; None where all can.
+        repeats: Text of the answer that this piece gives once more, after a name for the kind of
+            piece: those of one kind, joined, have no words that did not come before.
     """
 
     text: str = ""
@@ -107,6 +115,8 @@ class Chunk:
     raw: object = field(default=None, repr=False, compare=False)
     calls: tuple[ToolCall, ...] = field(default=(), repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
+    unread: str | None = field(default=None, repr=False)
+    repeats: tuple[str, str] | None = field(default=None, repr=False)
 
 
 class Gathered:
@@ -149,7 +159,25 @@ class Gathered:
             tuple(chunk.raw for chunk in self._chunks if chunk.raw is not None),
             _joined([call for chunk in self._chunks for call in chunk.calls]),
             tuple(text for chunk in self._chunks for text in chunk.references),
+            self._unread,
         )
+
+    @property
+    def _unread(self) -> str | None:
+        unread = next((chunk.unread for chunk in self._chunks if chunk.unread), None)
+        if unread is not None:
+            return unread
+        repeated: dict[str, list[str]] = {}
+        for kind, text in (chunk.repeats for chunk in self._chunks if chunk.repeats):
+            repeated.setdefault(kind, []).append(text)
+        said = _squeezed(self.text) if repeated else ""
+        known = all(_squeezed("".join(texts)) in said for texts in repeated.values())
+        return None if known else _NEW_WORDS
+
+
+def _squeezed(text: str) -> str:
+    # Some trim what they repeat.
+    return "".join(text.split())
 
 
 def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:

@@ -1,0 +1,250 @@
+"""More answers than were asked for, and what nobody can read: never passed as if it were fine."""
+# ruff: noqa: E501 - tables
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from itertools import count
+from typing import Any
+
+import pytest
+
+from attack_kit import ANSWER, Received, Upstream, ask, said, stream_of
+from gateway_kit import ASKED, Served
+from resay.adapting import verdict_in
+
+CHAT, TEXT, MESSAGES, RESPONSES = (
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/messages",
+    "/v1/responses",
+)
+MAIN = "main-1"
+SECRET = "Zorblatt"
+WORDS = f"The bridge was built by {SECRET}."
+END = b"data: [DONE]\n\n"
+
+
+def choice(index: Any = 0, **changed: Any) -> dict[str, Any]:
+    told = {"index": index, "message": {"role": "assistant", "content": WORDS}}
+    return {**told, "finish_reason": "stop", **changed}
+
+
+def chat(*choices: Any, **changed: Any) -> dict[str, Any]:
+    return {**ANSWER, "choices": [*choices], **changed}
+
+
+def texts(*indexes: Any) -> dict[str, Any]:
+    choices = [{"index": i, "text": WORDS, "finish_reason": "stop"} for i in indexes]
+    return {**ANSWER, "object": "text_completion", "choices": choices}
+
+
+def message(*blocks: Any, content: Any = None) -> dict[str, Any]:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    known = {"id": "m", "type": "message", "role": "assistant", "model": "m", "usage": usage}
+    content = [*blocks] if content is None else content
+    return {**known, "content": content, "stop_reason": "end_turn", "stop_sequence": None}
+
+
+def block(text: str = WORDS, kind: str = "text") -> dict[str, Any]:
+    return {"type": kind, "text": text}
+
+
+def response(*items: Any, **changed: Any) -> dict[str, Any]:
+    known = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    return {**known, "output": [*items], **changed}
+
+
+def item(*parts: Any, kind: str = "message") -> dict[str, Any]:
+    return {
+        "id": "i",
+        "type": kind,
+        "role": "assistant",
+        "status": "completed",
+        "content": [*parts],
+    }
+
+
+PART = block(kind="output_text")
+FINE = block("It is of steel.", "output_text")
+FINE_CHOICE = choice(message={"role": "assistant", "content": "It is of steel."})
+
+ANSWERS: Mapping[str, tuple[str, dict[str, Any], Any]] = {
+    "two choices unasked": (CHAT, {}, chat(FINE_CHOICE, choice(1))),
+    "the same index twice": (CHAT, {"n": 1}, chat(FINE_CHOICE, choice(0))),
+    "odd indexes": (CHAT, {"n": 1}, chat(*(choice(i) for i in (7, "x", None, -1, 2.0)))),
+    "n as a float": (CHAT, {"n": 2.0}, chat(FINE_CHOICE, choice(1))),
+    "n as a text": (CHAT, {"n": "2"}, chat(FINE_CHOICE, choice(1))),
+    "fewer than asked": (CHAT, {"n": 3}, chat(choice(2))),
+    "a choice that is a text": (CHAT, {}, chat(FINE_CHOICE, WORDS)),
+    "no message": (CHAT, {}, chat({"index": 0, "text": WORDS, "finish_reason": "stop"})),
+    "an odd content": (CHAT, {}, chat(choice(message={"content": {"words": WORDS}}))),
+    "an unknown part": (CHAT, {}, chat(choice(message={"content": [{"type": "x", "y": WORDS}]}))),
+    "a list of texts": (CHAT, {}, chat(choice(message={"content": [WORDS]}))),
+    "speech": (CHAT, {}, chat(choice(message={"content": None, "audio": {"transcript": WORDS}}))),
+    "no choices": (CHAT, {}, {"answer": WORDS}),
+    "no choices of several": (CHAT, {"n": 2}, {"answer": WORDS}),
+    "a list": (CHAT, {}, [WORDS]),
+    "no JSON": (CHAT, {}, WORDS.encode()),
+    "texts unasked": (TEXT, {"best_of": 2}, texts(0, 1)),
+    "an odd text": (TEXT, {}, chat({"index": 0, "text": [WORDS], "finish_reason": "stop"})),
+    "two text blocks": (MESSAGES, {}, message(block("It is of steel. "), block())),
+    "an unknown block": (MESSAGES, {}, message(block("It is of steel."), block(kind="rich_text"))),
+    "a content that is a text": (MESSAGES, {}, message(content=WORDS)),
+    "two items": (RESPONSES, {}, response(item(FINE), item(PART))),
+    "two parts": (RESPONSES, {}, response(item(FINE, PART))),
+    "an unknown item": (RESPONSES, {}, response(item(FINE), item(PART, kind="essay"))),
+    "an unknown part of an item": (RESPONSES, {}, response(item(FINE, block(kind="rich")))),
+    "words before the end": (RESPONSES, {}, response(item(PART), status="in_progress")),
+    "an output that is a text": (RESPONSES, {}, response(output=WORDS)),
+}  # fmt: skip
+"""A path, what is asked, and what is answered."""
+
+
+def to_main(answer: bytes) -> Any:
+    """Answer so once, and with another answer to all that is asked beside it."""
+    numbers = count()
+
+    async def says(request: Received) -> AsyncIterator[bytes]:
+        if request.headers("x-request-id") != [MAIN]:
+            return
+        number = next(numbers)
+        other = f"Nobody knows it, number {number} says."
+        own = {"text": other, "message": {"role": "assistant", "content": other}}
+        bodies = message(block(other)) | response(item(block(other, "output_text")))
+        yield said(bodies | chat(choice(**own)), "Connection: close") if number else answer
+
+    return says
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_all_answers_there_are_are_checked_or_end_by_on_error(
+    served: Served, upstream: Upstream, name: str
+) -> None:
+    path, asked, answer = ANSWERS[name]
+    before = len(served.told)
+    for policy in ("hidden", "after"):
+        upstream.says(to_main(said(answer, "Connection: close")))
+        given = ask(
+            served,
+            {**ASKED[path], **asked},
+            f"x-resay-policy: {policy}",
+            f"x-request-id: {MAIN}",
+            target=path,
+        )
+        assert given.status == 200
+        (seen,) = served.seen(before + 1)[before:]
+        before += 1
+        assert seen.answers
+        if policy == "hidden":
+            assert SECRET.encode() not in given.body
+            assert (seen.action, given.header("x-resay-action")) == ("block", "block")
+        else:
+            # What the client is told is what the observer is.
+            assert SECRET.encode() in given.body
+            assert seen.verdict is not None
+            assert given.header("x-resay-decision") == seen.verdict.decision != "consistent"
+
+
+def event(data: Any, name: str | None = None) -> bytes:
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
+
+
+def piece(content: Any, index: Any = 0, reason: str | None = None, **changed: Any) -> bytes:
+    delta = {"role": "assistant", "content": content}
+    told = {"index": index, "delta": delta, "finish_reason": reason, **changed}
+    return event(
+        {
+            "id": "c",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "m",
+            "choices": [told],
+        }
+    )
+
+
+def named(kind: str, **data: Any) -> bytes:
+    return event({"type": kind, **data}, kind)
+
+
+START = named("message_start", message=message())
+STOP = named("message_delta", delta={"stop_reason": "end_turn"}, usage={}) + named("message_stop")
+GOOD = piece("It is of steel.", reason="stop")
+
+
+def completed(*items: Any) -> bytes:
+    return named("response.completed", response=response(*items))
+
+
+STREAMS: Mapping[str, tuple[str, dict[str, Any], list[bytes]]] = {
+    "another index": (CHAT, {}, [piece("It is of steel."), piece(WORDS, 1), piece("", 0, "stop"), piece("", 1, "stop"), END]),
+    "another index after the end": (CHAT, {"n": 1}, [GOOD, piece(WORDS, 3, "stop"), END]),
+    "an odd index": (CHAT, {}, [piece(WORDS, 5), piece(None, 5, "stop"), END]),
+    "an index that is a text": (CHAT, {}, [piece(WORDS, "1", "stop"), END]),
+    "an event that is no JSON": (CHAT, {}, [GOOD.replace(b'"stop"', b"null"), event(WORDS), piece(None, reason="stop"), END]),
+    "an event that is no JSON, of several": (CHAT, {"n": 2}, [GOOD, event(WORDS), END]),
+    "no answer": (CHAT, {}, [event({"answer": WORDS}), END]),
+    "no answer of several": (CHAT, {"n": 2}, [event({"answer": WORDS}), END]),
+    "a whole message": (CHAT, {}, [piece("It is of steel."), piece(None, reason="stop", message={"content": WORDS}), END]),
+    "a text in a choice": (CHAT, {}, [piece(None, text=WORDS), piece(None, reason="stop"), END]),
+    "an unknown block": (MESSAGES, {}, [START, named("content_block_start", index=0, content_block=block(kind="rich")), STOP]),
+    "an unknown piece": (MESSAGES, {}, [START, named("content_block_delta", index=0, delta={"type": "rich_delta", "rich": WORDS}), STOP]),
+    "a start with words": (MESSAGES, {}, [named("message_start", message=message(block(kind="rich"))), STOP]),
+    "an end with new words": (RESPONSES, {}, [named("response.created", response=response()), completed(item(PART))]),
+    "a part with new words": (RESPONSES, {}, [named("response.output_text.done", text=WORDS), completed()]),
+    "an unknown event": (RESPONSES, {}, [named("response.essay.delta", delta=WORDS), completed()]),
+    "events of another API": (RESPONSES, {}, [piece(WORDS, 0, "stop"), END]),
+}  # fmt: skip
+"""A path, what is asked, and the events that are answered."""
+
+
+@pytest.mark.parametrize("policy", ["hidden", "hold", "after"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_all_that_is_streamed_is_checked_or_ends_by_on_error(
+    served: Served, upstream: Upstream, name: str, policy: str
+) -> None:
+    path, asked, events = STREAMS[name]
+    before = len(served.told)
+    upstream.says(to_main(stream_of(*events)))
+    body = {**ASKED[path], **asked, "stream": True}
+    given = ask(served, body, f"x-resay-policy: {policy}", f"x-request-id: {MAIN}", target=path)
+    assert given.status == 200
+    (seen,) = served.seen(before + 1)[before:]
+    assert seen.answers
+    assert (SECRET.encode() in given.body) == (policy != "hidden")
+    assert (seen.action == "block") == (policy == "hidden")
+    if policy != "hidden":
+        assert seen.verdict is not None
+        assert seen.verdict.decision != "consistent"
+
+
+@pytest.mark.parametrize("wanted", [1, 1.0, "true", "1", "sí", False, None])
+@pytest.mark.parametrize("streams", [False, True])
+def test_what_is_answered_says_whether_it_is_a_stream(
+    served: Served, upstream: Upstream, wanted: Any, streams: bool
+) -> None:
+    answer = (
+        stream_of(piece(WORDS, 0, "stop"), END)
+        if streams
+        else said(chat(choice()), "Connection: close")
+    )
+    before = len(served.told)
+    for policy in ("hidden", "after"):
+        upstream.says(to_main(answer))
+        given = ask(
+            served,
+            {**ASKED[CHAT], "stream": wanted},
+            f"x-resay-policy: {policy}",
+            f"x-request-id: {MAIN}",
+        )
+        (kind,) = [value for name, value in given.headers if name == "content-type"]
+        assert kind.startswith("text/event-stream" if streams else "application/json")
+        assert (SECRET.encode() in given.body) == (policy == "after")
+        before += 1
+        assert served.seen(before)[-1].verdict
+    lines = given.body.decode().split("\n\n") if streams else [f"data: {given.body.decode()}"]
+    bodies = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    assert any(verdict_in(body) for body in bodies)
