@@ -124,7 +124,9 @@ class Relay:
 
         return run_sync(self.aanswer, request, in_another_thread, upstream)
 
-    async def aanswer(self, request: Request, send: Send, upstream: Upstream) -> Body:
+    async def aanswer(
+        self, request: Request, send: Send, upstream: Upstream, *, main_first: bool = False
+    ) -> Body:
         """Send the main call, check what comes back and act.
 
         Args:
@@ -132,9 +134,11 @@ class Relay:
             send: Sends the main call; not more than once, unless a parameter is refused that only
                 the check needs.
             upstream: How the client is asked beside it.
+            main_first: Whether nothing else is asked before the main call has succeeded, whatever
+                the policy says: one that has failed before may fail again.
 
         Returns:
-            The response with its verdict; as it is where it cannot be read.
+            The response with its verdict; an empty one as it is, unless it is withheld.
 
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
@@ -144,7 +148,7 @@ class Relay:
         reason = self._guard.skips(request.query)
         if reason is not None:
             return self._skipped(request, await send(request.body), reason)
-        if request.n > 1:
+        if request.n > 1 or main_first:
             return await self.acheck(request, await self._send(request, send), upstream)
         main = MainProvider(self._api, request, send, upstream.cost_usd)
         answer = await self._guard.arun(request.query, self._sources(request, main, upstream))
@@ -171,7 +175,7 @@ class Relay:
             upstream: How the client is asked for more.
 
         Returns:
-            The response with its verdict; as it is where it cannot be read.
+            The response with its verdict; an empty one as it is, unless it is withheld.
 
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.

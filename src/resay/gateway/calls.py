@@ -37,6 +37,9 @@ CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api
 OWN = frozenset({CHECK, LITELLM_GUARDRAIL})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
+# By which OpenAI's and Anthropic's SDKs tell how often they have sent a request before.
+_RETRY_COUNT = b"x-stainless-retry-count"
+_SANE_COUNT = re.compile(r"[0-9]{1,4}")
 _BEARER = "bearer "
 _DECODINGS = 3
 
@@ -102,6 +105,12 @@ class Call:
                 "the header x-resay-tenant must be 1 to 128 visible ASCII characters",
             )
         return tenant
+
+    @property
+    def retries(self) -> bool:
+        """Whether the client's SDK says that it has sent it before."""
+        count = self.header(_RETRY_COUNT) or ""
+        return _SANE_COUNT.fullmatch(count) is not None and int(count) > 0
 
 
 def read_call(scope: Mapping[str, Any]) -> Call:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
@@ -40,6 +41,7 @@ from resay.gateway.elsewhere import Elsewhere
 from resay.gateway.observing import Observation, gravest
 from resay.gateway.outgoing import Outgoing
 from resay.gateway.refusing import RefusedError, error_event
+from resay.gateway.remembering import Conversations
 from resay.gateway.routing import Routing
 from resay.gateway.upstream import UpstreamError, given_headers
 from resay.guard import Guard
@@ -119,6 +121,7 @@ class Guarding:
         client: How the upstream is asked.
         outgoing: Where the answer goes.
         heartbeat_s: After how long a silent stream gets a comment.
+        failed: What was drawn for requests whose main call has failed.
     """
 
     def __init__(
@@ -128,6 +131,7 @@ class Guarding:
         client: Routing,
         outgoing: Outgoing,
         heartbeat_s: float,
+        failed: Conversations,
     ) -> None:
         self._wanted = wanted
         self._body = body
@@ -138,6 +142,9 @@ class Guarding:
         self._relay = Relay(wanted.guard, wanted.api, told=self._answers.append)
         self._question: str | None = None
         self._main: Asked | None = None
+        self._failed = failed
+        self._drawn: list[tuple[Body, Body]] = []
+        self._drawn_before: list[tuple[Body, Body]] = []
         self._adds_usage = False
         self._began_s = time.monotonic()
 
@@ -168,7 +175,14 @@ class Guarding:
 
     async def _ask(self, body: Body) -> Body:
         wanted = self._wanted
-        return await cancelled_once(self._client.ask(wanted.call, wanted.api.path, body))
+        before = next((pair for pair in self._drawn_before if pair[0] == body), None)
+        if before is not None:
+            self._drawn_before.remove(before)
+            return before[1]
+        response = await cancelled_once(self._client.ask(wanted.call, wanted.api.path, body))
+        if self._main is None:
+            self._drawn.append((body, response))
+        return response
 
     async def _takes_n(self) -> bool:
         return self._client.takes_n(self._body)
@@ -184,12 +198,27 @@ class Guarding:
         )
 
     async def _whole(self, request: Request, upstream: Upstream) -> None:
+        key = self._key(upstream)
+        before = self._failed.take(key)
+        self._drawn_before = [] if before is None else before["drawn"]
+        # The first try has had its samples. This one has them once it has an answer.
+        retries = before is not None or self._wanted.call.retries
         try:
-            response = await self._relay.aanswer(request, self._send, upstream)
+            response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
         except StreamedError as error:
             await self._streamed(request, error.response, upstream)
             return
+        finally:
+            if self._main is None or not self._main.is_success:
+                drawn = [*self._drawn_before, *self._drawn]
+                self._failed.remember(key, {"drawn": drawn})
         await self._give(response)
+
+    def _key(self, upstream: Upstream) -> str:
+        """Return by what a request is known when a client tries again."""
+        wanted = self._wanted
+        whose = (upstream.source, wanted.client, wanted.tenant, wanted.policy, wanted.api.path)
+        return hashlib.sha256(json_bytes([whose, self._body])).hexdigest()
 
     async def _send(self, body: Body) -> Body:
         response = await self._client.open(self._wanted.call, self._wanted.api.path, body)

@@ -214,7 +214,9 @@ class Handling:
         body = read_body(wanted.call, data)
         if wanted.call.own is not None:
             return await self._own(wanted, body, outgoing)
-        guarding = Guarding(wanted, body, self._client, outgoing, self._config.heartbeat_s)
+        guarding = Guarding(
+            wanted, body, self._client, outgoing, self._config.heartbeat_s, self._shared.failed
+        )
         try:
             await guarding.run()
         except RefusedError as error:

@@ -1,4 +1,4 @@
-"""What was asked, for as long as its answer may take."""
+"""What was asked, for as long as its answer may take, or another try."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ class Conversations:
         self._make_room()
         kept = self._kept.get(key)
         return None if kept is None else kept.asked
+
+    def take(self, key: Hashable) -> Body | None:
+        """Return a request and forget it; None where it is not known."""
+        asked = self.recall(key)
+        self._forget(key)
+        return asked
 
     def _make_room(self) -> None:
         while self._kept:

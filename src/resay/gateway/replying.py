@@ -30,6 +30,10 @@ M = TypeVar("M", bound=BaseModel)
 
 _MOST_PROBLEMS = 20
 _LONGEST_NAME = 64
+# SDKs wait for a minute at most before they try again.
+_FAILED_S = 120.0
+_MOST_FAILED = 1024
+_FAILED_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +58,24 @@ class Reply:
 
 
 class Shared:
-    """What all requests share that one gateway answers itself.
+    """What all requests of one gateway share.
 
     Args:
         config: What the gateway was told.
         policies: Its policies.
+
+    Attributes:
+        policies: The policies.
+        conversations: What is checked when it was answered.
+        failed: What was drawn for requests whose main call has failed.
+        marks: Marks what the gateway asks.
     """
 
     def __init__(self, config: GatewayConfig, policies: Policies) -> None:
         key = None if config.upstream is None else config.upstream.api_key
         self.policies = policies
         self.conversations = Conversations()
+        self.failed = Conversations(_MOST_FAILED, _FAILED_BYTES, _FAILED_S)
         self.marks = Marks(None if key is None else key.get_secret_value())
 
 

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from urllib.request import getproxies, proxy_bypass
 
@@ -244,13 +245,15 @@ class UpstreamClient:
         return response
 
     async def ask(self, call: Call, path: str, body: Body) -> Body:
-        """Send a request that was read, and read its answer.
+        """Send a request beside the client's own, and read its answer.
 
         Raises:
             UpstreamError: It is none that could be guarded.
             ClosedError: The upstream cannot be reached, or broke off.
         """
-        response = await self.open(call, path, body)
+        # Who is answered twice for one key would be given the main call's answer as a sample.
+        others = [(name, value) for name, value in call.headers if name != b"idempotency-key"]
+        response = await self.open(replace(call, headers=others), path, body)
         await response.read()
         return response.json()
 
