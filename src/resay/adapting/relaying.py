@@ -326,7 +326,8 @@ class Relay:
             places = sorted(first.others)
             others = [first.others[place].completion for place in places]
             items = [Completion(part.response), *others]
-            answers = await self._each(request, items, Usage(), upstream, first=1)
+            with inside(upstream.place):
+                answers = await self._each(request, items, Usage(), upstream, first=1)
             between = self._ended(first.others, dict(zip(places, answers, strict=True)))
             # What is said of all together comes last, and that the stream is over.
             own = [place for place, event in enumerate(given, 1) if self._api.apart(event)]
