@@ -1,6 +1,7 @@
-"""Real models with random weights and a few thousand parameters, made on the spot.
+"""Real models with a few thousand parameters, made on the spot.
 
-They know nothing; what they give is as good as anything else to compare two computations by.
+Most have arbitrary weights, the same on every machine: they know nothing, and what they give serves
+to compare two computations. `known_models` has those whose answers are known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ WORDS = (
     " paris london vienna 1871 1932 1946 two three hundred people workers and or not never first"
 )
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+ROBERTA = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
+ROBERTA |= {"cls": "<s>", "sep": "</s>"}
 NLI_LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 TEXTS = (
@@ -33,28 +36,32 @@ TEXTS = (
 
 
 def make_tokenizer(kind: str) -> Any:
-    """A tokenizer of the kind a model uses: word pieces, or bytes as RoBERTa has them."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    """A tokenizer of the kind a model uses.
+
+    Args:
+        kind: "words" for word pieces, "bytes" for RoBERTa's, "marked" for word pieces between
+            RoBERTa's special tokens.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
     from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
     if kind == "bytes":
-        tokenizer = Tokenizer(models.BPE())
+        pieces, merges = byte_pieces()
+        tokenizer = Tokenizer(models.BPE(vocab=pieces, merges=merges))
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(
-            vocab_size=400,
-            special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        )
-        tokenizer.train_from_iterator([*TEXTS, WORDS], trainer)
         tokenizer.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0))
         return tokenizer
-    vocabulary = {piece: number for number, piece in enumerate([*SPECIAL.values(), *word_pieces()])}
-    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]"))
+    special = SPECIAL if kind == "words" else ROBERTA
+    pieces = dict.fromkeys([*special.values(), *word_pieces()])
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token=special["unk"]))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
+    if kind == "marked":
+        tokenizer.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0))
+        return tokenizer
     tokenizer.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -66,21 +73,53 @@ def make_tokenizer(kind: str) -> Any:
 def word_pieces() -> list[str]:
     """The words above, and their letters for all others.
 
-    Training would break ties at random, and the models would be others in each run.
+    Training would break ties at random, and the models would differ from run to run.
     """
     letters = sorted({*ascii_lowercase, *digits, *".,;:!?'-"})
     words = [word for word in sorted(set(WORDS.split())) if len(word) > 1]
     return [*letters, *(f"##{letter}" for letter in letters), *words]
 
 
+def byte_pieces() -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Return all bytes and the words above, with what they are put together from."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    merges: dict[tuple[str, str], None] = {}
+    for word in sorted(set(WORDS.split())):
+        whole = f"Ġ{word}"  # as a space before a word is written
+        merges |= {(whole[:end], whole[end]): None for end in range(1, len(whole))}
+    pieces = [
+        *dict.fromkeys(ROBERTA.values()),
+        *sorted(ByteLevel.alphabet()),
+        *("".join(pair) for pair in merges),
+    ]
+    return {piece: number for number, piece in enumerate(pieces)}, list(merges)
+
+
+def fixed(model: Any, seed: int, spread: float) -> Any:
+    """Draw a model's weights anew, so that they are the same on every machine.
+
+    What torch draws after `manual_seed` depends on the CPU's vector unit.
+    """
+    import numpy as np
+    import torch
+
+    draw = np.random.RandomState(seed)
+    with torch.no_grad():
+        for name, weights in sorted(model.named_parameters()):
+            if weights.ndim > 1:
+                # No probability of a class is all but 0 or 1.
+                scale = 0.1 if name in ("classifier.weight", "classifier.out_proj.weight") else 1
+                values = draw.standard_normal(tuple(weights.shape)) * spread * scale
+                weights.copy_(torch.from_numpy(values))
+    return model.eval()
+
+
 def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
     """Make a tokenizer, put it into a model's folder and return how many tokens it knows."""
     from transformers import PreTrainedTokenizerFast
 
-    names = SPECIAL
-    if kind == "bytes":
-        names = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "sep": "</s>", "eos": "</s>"}
-        names = {**names, "unk": "<unk>", "mask": "<mask>"}
+    names = SPECIAL if kind == "words" else ROBERTA
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=make_tokenizer(kind),
         **{f"{name}_token": token for name, token in names.items()},
@@ -92,10 +131,8 @@ def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
 
 def make_deberta(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS, seed: int = 0) -> Path:
     """A DeBERTa-v2 classifier of pairs, as DeBERTa-v3 ones are built."""
-    import torch
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "words", model_max_length=64)
     config = DebertaV2Config(
         vocab_size=size,
@@ -111,21 +148,18 @@ def make_deberta(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS, seed: 
         share_att_key=True,
         position_biased_input=False,
         type_vocab_size=0,
-        initializer_range=0.6,
         pad_token_id=0,
         id2label=dict(labels),
         label2id={name: number for number, name in labels.items()},
     )
-    DebertaV2ForSequenceClassification(config).save_pretrained(folder)
+    fixed(DebertaV2ForSequenceClassification(config), seed, 0.6).save_pretrained(folder)
     return folder
 
 
 def make_roberta(folder: Path, *, head: bool = False, seed: int = 0) -> Path:
     """A RoBERTa encoder, or with a head a classifier of pairs."""
-    import torch
     from transformers import RobertaConfig, RobertaForSequenceClassification, RobertaModel
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "bytes", model_max_length=64)
     config = RobertaConfig(
         vocab_size=size,
@@ -135,7 +169,6 @@ def make_roberta(folder: Path, *, head: bool = False, seed: int = 0) -> Path:
         intermediate_size=48,
         max_position_embeddings=66,
         type_vocab_size=1,
-        initializer_range=0.5,
         pad_token_id=1,
         bos_token_id=0,
         eos_token_id=2,
@@ -143,16 +176,14 @@ def make_roberta(folder: Path, *, head: bool = False, seed: int = 0) -> Path:
         label2id={name: number for number, name in NLI_LABELS.items()},
     )
     model_class = RobertaForSequenceClassification if head else RobertaModel
-    model_class(config).save_pretrained(folder)
+    fixed(model_class(config), seed, 0.5).save_pretrained(folder)
     return folder
 
 
 def make_bert(folder: Path, *, pooling: str | None = None, seed: int = 0) -> Path:
     """A BERT encoder, with the file that says how sentence-transformers pools it."""
-    import torch
     from transformers import BertConfig, BertModel
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "words", model_max_length=32)
     config = BertConfig(
         vocab_size=size,
@@ -162,10 +193,9 @@ def make_bert(folder: Path, *, pooling: str | None = None, seed: int = 0) -> Pat
         intermediate_size=48,
         max_position_embeddings=32,
         type_vocab_size=2,
-        initializer_range=0.5,
         pad_token_id=0,
     )
-    BertModel(config).save_pretrained(folder)
+    fixed(BertModel(config), seed, 0.5).save_pretrained(folder)
     if pooling:
         (folder / "1_Pooling").mkdir()
         (folder / "1_Pooling" / "config.json").write_text(
@@ -179,10 +209,8 @@ POOLINGS = ("cls_token", "mean_tokens", "max_tokens")
 
 def make_gpt2(folder: Path, *, seed: int = 0) -> Path:
     """A GPT-2 that gives the probability of each token."""
-    import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "bytes", model_max_length=64)
     config = GPT2Config(
         vocab_size=size,
@@ -190,20 +218,17 @@ def make_gpt2(folder: Path, *, seed: int = 0) -> Path:
         n_embd=32,
         n_layer=2,
         n_head=2,
-        initializer_range=0.4,
         bos_token_id=0,
         eos_token_id=2,
     )
-    GPT2LMHeadModel(config).save_pretrained(folder)
+    fixed(GPT2LMHeadModel(config), seed, 0.4).save_pretrained(folder)
     return folder
 
 
 def make_t5(folder: Path, *, seed: int = 0) -> Path:
     """A T5 that writes text from text; its separator is `<sep>`."""
-    import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "bytes", model_max_length=64, additional_special_tokens=["<sep>"])
     config = T5Config(
         vocab_size=size,
@@ -215,22 +240,19 @@ def make_t5(folder: Path, *, seed: int = 0) -> Path:
         pad_token_id=1,
         eos_token_id=2,
         decoder_start_token_id=1,
-        initializer_factor=3.0,
     )
-    T5ForConditionalGeneration(config).save_pretrained(folder)
+    fixed(T5ForConditionalGeneration(config), seed, 0.5).save_pretrained(folder)
     return folder
 
 
 def make_longformer(folder: Path, *, choices: bool, seed: int = 0) -> Path:
     """A Longformer that scores choices, or says whether a question can be answered."""
-    import torch
     from transformers import (
         LongformerConfig,
         LongformerForMultipleChoice,
         LongformerForSequenceClassification,
     )
 
-    torch.manual_seed(seed)
     size = save_tokenizer(folder, "bytes", model_max_length=128)
     config = LongformerConfig(
         vocab_size=size,
@@ -241,7 +263,6 @@ def make_longformer(folder: Path, *, choices: bool, seed: int = 0) -> Path:
         max_position_embeddings=130,
         attention_window=16,
         type_vocab_size=1,
-        initializer_range=0.5,
         pad_token_id=1,
         bos_token_id=0,
         eos_token_id=2,
@@ -249,7 +270,7 @@ def make_longformer(folder: Path, *, choices: bool, seed: int = 0) -> Path:
         num_labels=1,
     )
     model_class = LongformerForMultipleChoice if choices else LongformerForSequenceClassification
-    model_class(config).save_pretrained(folder)
+    fixed(model_class(config), seed, 0.5).save_pretrained(folder)
     return folder
 
 

@@ -15,6 +15,7 @@ from resay import Passage
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Samples
 from resay.scorers.bertscore import Bertscore
+from resay.tokens import tokenize
 from resay.verdict import Scores
 from tiny_models import make_roberta, sentences
 
@@ -68,9 +69,14 @@ async def test_scores_are_those_of_equation_1(tiny: Tiny, baseline: float) -> No
 
 async def test_short_sentences_of_a_sample_are_left_out(tiny: Tiny) -> None:
     folder = tiny(make_roberta)
-    plain = await score(folder, SAMPLES)
-    padded = await score(folder, [f"Bridge of stone. {SAMPLES[0]} Yes.", *SAMPLES[1:]])
-    assert padded.sentences == pytest.approx(plain.sentences, abs=1e-6)
+    plain = await score(folder, SAMPLES[:1])
+    # Sentences of the response, so that they would be the best match of all.
+    four, three = RESPONSE[0], RESPONSE[1]
+    assert (len(tokenize(four)), len(tokenize(three))) == (4, 3)
+    short = await score(folder, [f"{three} {SAMPLES[0]}"])
+    assert short.sentences == pytest.approx(plain.sentences, abs=1e-6)
+    long = await score(folder, [f"{four} {SAMPLES[0]}"])
+    assert long.sentences[0] == pytest.approx(0.0, abs=1e-6) != plain.sentences[0]
 
 
 async def test_a_sample_without_a_long_sentence_says_nothing(tiny: Tiny) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from known_models import DISTRACTORS, make_reader, make_writer
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
@@ -21,63 +22,24 @@ from resay.scorers.mqag_answers import Examinee
 from resay.scorers.mqag_questions import Question, read_options, write_questions
 from resay.scorers.mqag_scoring import Scoring
 from resay.verdict import Scores
-from tiny_models import TEXTS, make_longformer, make_roberta, make_t5, sentences
+from tiny_models import make_roberta, sentences
 
 torch: Any = pytest.importorskip("torch")
 transformers: Any = pytest.importorskip("transformers")
 
 Tiny = Callable[..., Path]
-RESPONSE = "The bridge was opened in 1932. She wrote a novel in Vienna. Workers built it in London."
+RESPONSE = "The bridge was opened in 1932. She wrote a novel in Vienna. Workers built it of steel."
 SAMPLES = [
-    "The bridge was opened in 1871 by the king. She wrote a novel in Paris.",
-    "A stone arch of two hundred metres. It was built by workers in London.",
-    "The bridge was never finished; she died in Vienna after the war.",
-    "He was born in 1946.",
+    "The bridge was opened in 1932. Workers built it of steel.",
+    "The bridge was opened in 1932 and he died.",
+    "The bridge, opened in 1932, was never finished; she wrote a novel in Vienna.",
+    "The bridge of steel that workers built was opened in 1932.",
 ]
-# Some of the questions and answers lie under it, whichever way the untrained model leans.
-ANSWERABLE = 0.2
-LESSONS = {
-    TEXTS[0]: "the bridge opened?<sep> 1932",
-    TEXTS[1]: "the king opened?<sep> 1871",
-    TEXTS[2]: "the arch?<sep> two hundred",
-    TEXTS[3]: "she wrote?<sep> a novel",
-    TEXTS[4]: "he was born?<sep> Paris",
-    TEXTS[5]: "people?<extra_id_0> workers<sep> the king",
-}
-
-
-def make_writer(folder: Path, *, seed: int = 0) -> Path:
-    """A T5 that was taught for a second to write parts with a separator between them."""
-    make_t5(folder, seed=seed)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    # In double precision the order in which threads add up numbers leads nowhere else.
-    model = transformers.T5ForConditionalGeneration.from_pretrained(folder).double()
-    read = tokenizer(list(LESSONS), return_tensors="pt", padding=True)
-    labels = tokenizer(list(LESSONS.values()), return_tensors="pt", padding=True).input_ids
-    labels[labels == tokenizer.pad_token_id] = -100
-    with torch.no_grad():
-        for weights in model.parameters():
-            weights.mul_(0.5)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(60):
-        loss = model(**read, labels=labels).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    model.float().eval().save_pretrained(folder)
-    return folder
-
-
-def make_reader(folder: Path, *, choices: bool, seed: int = 0) -> Path:
-    """A Longformer that reads the longest question the writers come up with."""
-    make_longformer(folder, choices=choices)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
-    tokenizer.save_pretrained(folder)
-    config = transformers.LongformerConfig.from_pretrained(folder, max_position_embeddings=514)
-    task = "MultipleChoice" if choices else "SequenceClassification"
-    torch.manual_seed(seed)
-    getattr(transformers, f"LongformerFor{task}")(config).save_pretrained(folder)
-    return folder
+# The models' answers are known: the response says the word that a question is about, and so does a
+# sample that has it; others say another word. What says "never" answers nothing. So much of the
+# three samples that count speaks for each sentence, and so much against it:
+COUNTS = [(3, 0), (0, 3), (2, 1)]
+ANSWERABLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -97,10 +59,10 @@ class Models:
 @pytest.fixture
 def models(tiny: Tiny) -> Models:
     return Models(
-        tiny(make_writer),
-        tiny(make_writer, seed=1),
-        tiny(make_reader, choices=True, seed=3),
-        tiny(make_reader, choices=False, seed=4),
+        tiny(make_writer, chain="question"),
+        tiny(make_writer, chain="distractors"),
+        tiny(make_reader, choices=True),
+        tiny(make_reader, choices=False),
     )
 
 
@@ -178,19 +140,25 @@ async def test_scores_are_those_of_the_published_procedure(
     questions = await questions_of(config, RESPONSE)
     published = Published(models, scoring)
     assert len({question.sentence for question in questions}) == 3
-    assert {len(question.options) for question in questions} > {2}
+    assert all(set(question.options[1:]) <= {*DISTRACTORS} for question in questions)
     for place, sentence in enumerate(found.sentences):
         of_it = [question for question in questions if question.sentence == place]
         expected = published.mean(of_it, SAMPLES)
-        assert sentence == (expected and pytest.approx(expected, abs=1e-5))
-    assert len(set(found.sentences) - {None}) > 1
+        assert sentence == pytest.approx(expected, abs=1e-5)
+    known = {
+        "counting": [another / (same + another) for same, another in COUNTS],
+        "bayes": [4**another / (4**same + 4**another) for same, another in COUNTS],
+    }
+    if scoring in known:
+        assert found.sentences == pytest.approx(known[scoring])
+    else:
+        assert found.sentences[0] < found.sentences[2] < found.sentences[1]
 
 
 @pytest.mark.anyio
 async def test_company_changes_nothing(models: Models) -> None:
     one_by_one = await score(models.config(batch_tokens=16), RESPONSE, SAMPLES)
     batched = await score(models.config(batch_tokens=100_000), RESPONSE, SAMPLES)
-    assert batched.why == one_by_one.why
     assert batched.sentences == pytest.approx(one_by_one.sentences, abs=1e-5)
 
 
@@ -243,8 +211,8 @@ async def test_samples_that_say_the_same_leave_no_doubt(models: Models) -> None:
 
 @pytest.mark.anyio
 async def test_nothing_to_say_without_a_well_formed_question(tiny: Tiny, models: Models) -> None:
-    untaught = str(tiny(make_t5))
-    found = await score(models.config(question=untaught), RESPONSE, SAMPLES)
+    prose = str(tiny(make_writer, chain="prose"))
+    found = await score(models.config(question=prose), RESPONSE, SAMPLES)
     assert found.sentences == (None, None, None)
     assert set(found.why) == {"no well-formed question could be written about it"}
     # Nor where the response itself answers none of them.
@@ -263,8 +231,8 @@ async def test_nothing_to_say_without_samples(models: Models) -> None:
 
 @pytest.mark.anyio
 async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> None:
-    chooser = choice_scorer(str(tiny(make_longformer, choices=True)))
-    judge = text_scorer(str(tiny(make_longformer, choices=False)))
+    chooser = choice_scorer(str(tiny(make_reader, choices=True)))
+    judge = text_scorer(str(tiny(make_reader, choices=False)))
     examinee = Examinee(chooser, judge)
     # Of different lengths, so that they leave different room.
     questions = [
@@ -293,7 +261,7 @@ async def test_a_long_response_is_read_around_the_sentence(models: Models) -> No
     long = Passage.of(" ".join(sentences(12, seed=9)))
     limited = ModelConfig(name=str(models.distractor), max_tokens=100, cache_mb=0)
     first, second = text_generator(config.question), text_generator(limited)
-    questions = await write_questions(long, first, second, 5, 0)
+    questions = await write_questions(long, first, second, 1, 0)
     assert len({question.sentence for question in questions}) > 3
     for question in questions:
         head = f"{question.text} <sep> {question.options[0]} <sep> "
@@ -326,7 +294,8 @@ async def test_a_model_that_is_made_for_something_else_is_refused(
 
 
 def test_concurrent_checks_do_not_mix(models: Models) -> None:
-    scorer = Mqag(models.config(batch_tokens=2048))
+    # By counts, as questions of one sentence would differ in the last digits alone.
+    scorer = Mqag(models.config(batch_tokens=2048, scoring="bayes"))
     other = " ".join(sentences(3, seed=1))
 
     async def check(response: str) -> Scores:

@@ -1,4 +1,4 @@
-"""`nli` against the equations, with a real model of random weights, one pair at a time."""
+"""`nli` against the equations, with a real model, one pair at a time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import torch
 import transformers
 
+from known_models import make_denier
 from resay import Guard, Passage
 from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
@@ -61,7 +62,7 @@ async def test_scores_are_those_of_equation_10(tiny: Tiny, sentence_first: bool)
     assert found.columns[1] == pytest.approx(
         [contradicted(SAMPLES[1], r) for r in RESPONSE], abs=1e-5
     )
-    assert max(expected) - min(expected) > 0.05
+    assert max(expected) - min(expected) > 0.02
 
 
 async def test_labels_are_found_wherever_they_stand(tiny: Tiny, tmp_path: Path) -> None:
@@ -163,29 +164,24 @@ async def test_no_setting_of_the_engine_loses_a_sentence(
 
 
 async def test_a_flagged_sentence_comes_with_what_contradicts_it_most(tiny: Tiny) -> None:
-    folder = tiny(make_deberta)
-    contradicted = plainly(folder)
     guard = Guard(
         {
-            "chain": [{"method": "nli", "model": str(folder)}],
+            "chain": [{"method": "nli", "model": str(tiny(make_denier))}],
             "threshold": {"sentence": 0.2, "passage": None},
             "sampling": {"confidence": None},
         }
     )
-    verdict = await guard.acheck(" ".join(RESPONSE), samples=SAMPLES)
-    assert verdict.flagged_sentences
-    found = 0
-    for sentence in verdict.flagged_sentences:
-        by_sample = [contradicted(sample, sentence.text) for sample in SAMPLES]
-        worst = by_sample.index(max(by_sample))
-        texts = [s.text for s in Passage.of(SAMPLES[worst]).sentences]
-        against = [text for text in texts if contradicted(text, sentence.text) > 0.5]
-        if against:
-            found += 1
-            assert sentence.contradicted_by is not None
-            assert sentence.contradicted_by.index == worst
-            assert sentence.contradicted_by.text in against
-    assert found
+    samples = [
+        "The bridge was opened in 1871. It was long.",
+        "The bridge was built. It was never opened in 1871. She wrote a novel.",
+        "She wrote a novel.",
+    ]
+    verdict = await guard.acheck("The bridge was opened in 1871.", samples=samples)
+    (sentence,) = verdict.flagged_sentences
+    assert sentence.score == pytest.approx(1 / 3, abs=0.02)
+    assert sentence.contradicted_by is not None
+    assert sentence.contradicted_by.index == 1
+    assert sentence.contradicted_by.text == "It was never opened in 1871."
 
 
 async def test_the_same_sentence_is_no_contradiction(tiny: Tiny) -> None:
