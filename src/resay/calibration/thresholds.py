@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from itertools import accumulate
+from math import lcm
 
 from resay.calibration.guarantees import Guarantee
 from resay.calibration.outcomes import Outcome
@@ -106,14 +107,16 @@ def _updated(threshold: Threshold, **values: float | None) -> Threshold:
 def _sentence_threshold(outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee) -> float:
     units = [scores for o in outcomes if (scores := o.labelled(target.about_hallucinated))]
     _check_count(len(units), target, guarantee, "responses with a sentence labelled")
-    weighted = [(score, Fraction(1, len(unit))) for unit in units for score in unit]
+    # Whole numbers of the smallest share that all are made of, as fractions are slow to add up.
+    whole = lcm(*map(len, units))
+    weighted = [(score, whole // len(unit)) for unit in units for score in unit]
     if all(score is None for score, _ in weighted):
         raise ConfigurationError(
             f"{target.name} is about sentences, and the chain scores none of those labelled; drop"
             " the target, or add a method that scores sentences"
         )
     everything = [score for o in outcomes for score in o.sentences]
-    return _Search(target, guarantee, weighted, len(units), binary=False).best(everything)
+    return _Search(target, guarantee, weighted, whole, len(units), binary=False).best(everything)
 
 
 def _check_count(count: int, target: Target, guarantee: Guarantee, what: str) -> None:
@@ -165,8 +168,8 @@ class _Responses:
 
     def _single(self, everything: Sequence[Score], scores: Sequence[Score]) -> float:
         self._check()
-        weighted = [(score, Fraction(1)) for score in scores]
-        search = _Search(self.target, self.guarantee, weighted, len(scores), binary=True)
+        weighted = [(score, 1) for score in scores]
+        search = _Search(self.target, self.guarantee, weighted, 1, len(scores), binary=True)
         return search.best(everything)
 
     def _check(self) -> None:
@@ -222,6 +225,7 @@ class _Search:
         target: What is to be kept.
         guarantee: What is promised.
         weighted: The scores the target is about, each with the share it has in its unit's loss.
+        whole: What the shares of a unit add up to.
         units: How many units they are of.
         binary: Whether a unit's loss is always 0 or 1.
     """
@@ -230,16 +234,17 @@ class _Search:
         self,
         target: Target,
         guarantee: Guarantee,
-        weighted: Sequence[tuple[Score, Fraction]],
+        weighted: Sequence[tuple[Score, int]],
+        whole: int,
         units: int,
         *,
         binary: bool,
     ) -> None:
         known = sorted((score, weight) for score, weight in weighted if score is not None)
         self._target, self._guarantee = target, guarantee
-        self._units, self._binary = units, binary
+        self._whole, self._units, self._binary = whole, units, binary
         self._scores = [score for score, _ in known]
-        self._up_to = list(accumulate((weight for _, weight in known), initial=Fraction(0)))
+        self._up_to = list(accumulate((weight for _, weight in known), initial=0))
 
     def best(self, everything: Sequence[Score]) -> float:
         """Return the threshold that moved least of those that hold.
@@ -249,21 +254,25 @@ class _Search:
                 the same way.
         """
         missed = self._target.about_hallucinated
-        if missed:
-            grid = {1.0, *(_grid_under(score) for score in self._scores if score > 0)}
+        scores = sorted({score for score in self._scores if score > 0}, reverse=missed)
+        on_grid = _grid_under if missed else _grid_over
+        # The grid rises with the scores, so that only those looked at need be put on it.
+        place = bisect_left(scores, True, key=lambda score: self._holds(on_grid(score)))
+        least = 1.0 if missed else 0.0
+        if self._holds(least):
+            found = least
+        elif place < len(scores):
+            found = on_grid(scores[place])
         else:
-            grid = {0.0, *(_grid(score, ROUND_CEILING, _DIGITS) for score in self._scores)}
-        limits = sorted(grid, reverse=missed)
-        place = bisect_left(limits, True, key=self._holds)
-        if place == len(limits):
             raise _impossible(self._target)
-        return _rounded(limits[place], everything, down=missed)
+        return _rounded(found, everything, down=missed)
 
     def _holds(self, limit: float) -> bool:
         flagged = self._up_to[-1] - self._up_to[bisect_right(self._scores, limit)]
         # What has no score is missed, whatever the threshold.
-        lost = self._units - flagged if self._target.about_hallucinated else flagged
-        return self._guarantee.holds(lost, self._units, self._target.alpha, binary=self._binary)
+        lost = self._units * self._whole - flagged if self._target.about_hallucinated else flagged
+        total = Fraction(lost, self._whole)
+        return self._guarantee.holds(total, self._units, self._target.alpha, binary=self._binary)
 
 
 def _number(score: Score) -> float:
@@ -290,6 +299,11 @@ def _rounded(limit: float, scores: Sequence[Score], *, down: bool) -> float:
 
 def _grid(value: float, way: str, digits: int) -> float:
     return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), way))
+
+
+def _grid_over(score: float) -> float:
+    """Return the smallest number of the grid that is not under a score."""
+    return _grid(score, ROUND_CEILING, _DIGITS)
 
 
 def _grid_under(score: float) -> float:
