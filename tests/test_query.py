@@ -38,6 +38,14 @@ def test_a_sample_leaves_out_what_would_make_it_a_copy() -> None:
     assert dict(query.for_sampling().params) == {"max_tokens": 9, "api_key": "k"}
 
 
+def test_a_key_for_idempotency_goes_with_the_main_call_alone() -> None:
+    headers = {"Idempotency-Key": "once", "x-mine": "1"}
+    query = Query.of("Who?", extra_headers=headers)
+    assert query.params["extra_headers"] == headers
+    assert query.for_sampling().params["extra_headers"] == {"x-mine": "1"}
+    assert query.connection == {"extra_headers": {"x-mine": "1"}}
+
+
 def test_a_sample_may_differ_each_time_whatever_is_made_of_its_query() -> None:
     query = Query.of("Who?", model="m")
     sample = query.for_sampling()

@@ -35,6 +35,8 @@ CONNECTION_PARAMS = frozenset(
 """Parameters that say where a request goes and who pays. They never follow a query to another
 model, which may live at another provider."""
 
+_HEADERS, _KEY = ("extra_headers", "headers"), "idempotency-key"
+
 # A sample is another stochastic answer to the same question. These parameters would make it a copy
 # of the first (`seed`), break it into pieces (`stream`), leave traces at the provider (`store`,
 # `metadata`), or pay for what nobody reads.
@@ -186,6 +188,11 @@ class Query:
         # litellm takes a class of pydantic's too.
         return isinstance(wanted, type)
 
+    @property
+    def connection(self) -> dict[str, Any]:
+        """Where it goes and who pays, for what else is asked in the same place."""
+        return {k: _beside(k, v) for k, v in self.params.items() if k in CONNECTION_PARAMS}
+
     def for_sampling(
         self,
         *,
@@ -208,13 +215,24 @@ class Query:
         """
         elsewhere = model is not None and model != self.model
         left_out = MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else MAIN_CALL_ONLY
-        kept = {k: v for k, v in self.params.items() if k not in left_out}
+        kept = {k: _beside(k, v) for k, v in self.params.items() if k not in left_out}
         if kept.get("temperature") == 0:
             del kept["temperature"]
         if temperature is not None:
             kept["temperature"] = temperature
         asked = {**kept, **(params or {})}
         return replace(self, model=model or self.model, params=asked, varied=True)
+
+
+def _beside(name: str, value: Any) -> Any:
+    """Return a parameter as it goes with what is asked beside the main call.
+
+    Whoever is asked twice with one key for idempotency gives the first answer again.
+    """
+    if name not in _HEADERS or not isinstance(value, Mapping):
+        return value
+    known = cast("Mapping[Any, Any]", value)
+    return {k: v for k, v in known.items() if not (isinstance(k, str) and k.lower() == _KEY)}
 
 
 def _tool_name(tool: Any) -> str | None:

@@ -23,6 +23,7 @@ from resay.testing import (
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 RAISE = BLOCK.replace("do: block", "do: block, exit: raise")
+STOPS = "do: block, finish: stop, message: Gone."
 PATHS = sorted(ASKED)
 
 
@@ -141,6 +142,33 @@ def test_a_withheld_answer_is_nowhere(gateways: Gateways, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
+def test_a_withheld_answer_may_end_as_a_completed_one(
+    gateways: Gateways, path: str, mode: str
+) -> None:
+    served = gateways.start(BLOCK.replace("do: block", f"{STOPS}") + f"stream: {mode}\n")
+    whole = served.post(path).json()
+    streamed = events_in(served.post(path, json={**ASKED[path], "stream": True}))
+    assert whole["hallucination"]["action"] == "block"
+    if path.endswith("completions"):
+        last = next(event for event in streamed if event["choices"][0]["finish_reason"])
+        ends = [told["choices"][0]["finish_reason"] for told in (whole, last)]
+        assert ends == ["stop", "stop"]
+    elif path == "/v1/messages":
+        delta = next(event["delta"] for event in streamed if event["type"] == "message_delta")
+        assert whole["stop_reason"] == delta["stop_reason"] == "end_turn"
+        # Whoever is strict takes no null there.
+        assert whole["content"] == [{"type": "text", "text": "Gone."}]
+    else:
+        last = streamed[-1]
+        assert last["type"] == "response.completed"
+        for told in (whole, last["response"]):
+            assert (told["status"], told["incomplete_details"]) == ("completed", None)
+            assert told["output"][-1]["content"][0]["text"].endswith("Gone.")
+            assert told["output"][-1]["status"] == "completed"
+
+
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_is_blocked_with_an_exception_is_an_error_nobody_tries_again(
     gateways: Gateways, path: str, stream: bool
@@ -175,6 +203,7 @@ def test_a_stream_that_is_stopped_midway_ends_with_an_error_of_the_api(gateways:
         events = list(client.responses.create(model="m", input="A bridge?", stream=True))
     assert events[-1].type == "error"
     assert events[-1].code == "hallucination_blocked"
+    assert [event.sequence_number for event in events] == list(range(len(events)))
     with (
         Anthropic(base_url=served.url, api_key="k", max_retries=0) as client,
         pytest.raises(Exception, match="withheld"),

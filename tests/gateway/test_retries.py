@@ -21,8 +21,13 @@ POLICIES = POLICY + "cache: {store: none}\nlimits: {concurrency: 1, retries: 0}\
 KEY = {"idempotency-key": "once"}
 WORDS = "The bridge is of steel."
 MESSAGE = {
-    "id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-    "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+    "id": "m",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 1, "output_tokens": 1},
 }
 
 

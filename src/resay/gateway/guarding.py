@@ -32,7 +32,7 @@ from resay.apis import (
     encoded,
     json_bytes,
 )
-from resay.apis.reading import is_yes
+from resay.apis.reading import is_yes, number
 from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers
@@ -303,9 +303,11 @@ class Guarding:
 
     async def _give_events(self, events: AsyncGenerator[Event], headers: Headers) -> None:
         last: object = None
+        position = 0
         try:
             async for event in events:
                 last = event.data
+                position = 1 + number(event.body.get("sequence_number", position))
                 if self._adds_usage and is_usage_alone(event):
                     continue
                 if self._outgoing.status is None:
@@ -319,7 +321,8 @@ class Guarding:
                 raise refusal from None
             call = self._wanted.call
             self._outgoing.refused = refusal.code
-            event = error_event(refusal, call.dialect, self._wanted.api, call.request_id)
+            api = self._wanted.api
+            event = error_event(refusal, call.dialect, api, call.request_id, position)
             await self._outgoing.write(encoded(event))
         if self._outgoing.status is None:
             await self._outgoing.start(200, headers)

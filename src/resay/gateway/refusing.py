@@ -61,13 +61,24 @@ def error_body(error: RefusedError, dialect: Dialect, request_id: str) -> bytes:
     return json.dumps(_error(error, dialect, request_id), ensure_ascii=False).encode()
 
 
-def error_event(error: RefusedError, dialect: Dialect, api: Api, request_id: str) -> Event:
-    """Return the event that ends a stream that was begun."""
+def error_event(
+    error: RefusedError, dialect: Dialect, api: Api, request_id: str, position: int
+) -> Event:
+    """Return the event that ends a stream that was begun.
+
+    Args:
+        error: What is wrong.
+        dialect: Whose errors the client understands.
+        api: What is spoken.
+        request_id: What the request is called.
+        position: The event's number in the stream, of an API that numbers them.
+    """
     if dialect == "anthropic":
         return Event(_error(error, dialect, request_id), "error")
     if api is RESPONSES:
         said = {"code": error.code, "message": error.message, "param": None}
-        return Event({"type": "error", **said, **error.details}, "error")
+        number = {"sequence_number": position}
+        return Event({"type": "error", **said, **number, **error.details}, "error")
     return Event(_error(error, dialect, request_id))
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from resay.errors import ProviderError, ScorerError
 from resay.evidence import Evidence, Judge, as_messages
 from resay.providers.base import Completion
-from resay.query import CONNECTION_PARAMS, Message, Query
+from resay.query import Message, Query
 from resay.scorers.base import ScorerConfig
 from resay.verdict import Scores
 
@@ -99,8 +99,7 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     if chosen.model is not None:
         asked = Query((), chosen.model, chosen.params, tenant=query.tenant)
         return Judge(evidence.judge_provider, asked)
-    connection = {k: v for k, v in query.params.items() if k in CONNECTION_PARAMS}
-    params = {**connection, **chosen.params}
+    params = {**query.connection, **chosen.params}
     asked = Query((), query.model, params, tenant=query.tenant)
     return Judge(evidence.judge_provider, asked)
 

@@ -97,7 +97,7 @@ async def test_samples_are_asked_like_the_message(guarded: Guarded, line: Any) -
     client = guarded(POLICY)
     await client.ask(
         **asked(system="Be brief.", metadata={"user_id": "u"}),
-        extra_headers={"x-tenant": "t"},
+        extra_headers={"x-tenant": "t", "Idempotency-Key": "once"},
         extra_body={"temperature": 0.3, "top_k": 5},
         timeout=20,
     )
@@ -106,6 +106,7 @@ async def test_samples_are_asked_like_the_message(guarded: Guarded, line: Any) -
         assert sample.path == main.path == "/v1/messages"
         assert sample.headers["x-tenant"] == "t"
         assert sample.headers["x-stainless-retry-count"] == "0"
+        assert "once" not in sample.headers.values()
         body: Any = sample.body
         assert body["system"] == "Be brief."
         assert body["messages"] == main.body["messages"]
