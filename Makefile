@@ -6,13 +6,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix test-proxy lint format bench clean
+.PHONY: help demo test test-matrix test-mutants test-proxy lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
 	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
 	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
+	@echo "make test-mutants  what the core's tests notice of small faults put into it"
 	@echo "make lint    ruff and the strict type checker"
 	@echo "make bench   published benchmarks and speed, where the data is (RESAY_DATA=DIR)"
 
@@ -71,6 +72,9 @@ test-proxy:
 	@$(PROXY)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint $(PROXY)/constraints.txt $(PROXY_NEEDS)
 	RESAY_TEST_PROXY=1 $(PROXY)/bin/python -m pytest tests/proxy
+
+test-mutants: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m mutants
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)

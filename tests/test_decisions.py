@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import pytest
+from pydantic import Field
 
 from resay import Guard, Passage, Policy, Query, SentenceVerdict
 from resay.chain import Chain
@@ -27,9 +28,9 @@ class Told:
 
     class Config(ScorerConfig):
         method: Literal["told"] = "told"
-        says: dict[str, float | None] = {}
+        says: dict[str, float | None] = Field(default={})
         passage: float | None = None
-        columns: dict[str, tuple[float | None, ...]] = {}
+        columns: dict[str, tuple[float | None, ...]] = Field(default={})
         why: bool = False
         lost: tuple[str, ...] = ()
         note: str | None = None

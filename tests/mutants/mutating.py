@@ -104,7 +104,9 @@ def handmade(module: str, source: str, place: str, before: str, after: str) -> M
         if where == place and isinstance(node, ast.expr) and ast.unparse(node) == before
     ]
     if len(nodes) != 1:
-        raise LookupError(f"{module}:{place} has {before!r} {len(nodes)} times; mend `HANDMADE`")
+        raise LookupError(
+            f"{module}:{place} has {before!r} {len(nodes)} times; correct it in HANDMADE"
+        )
     mutated = _replaced(source, nodes[0], ast.parse(after, mode="eval").body)
     return Mutant(module, place, before, after, 1, nodes[0].lineno, source, mutated)
 
@@ -270,7 +272,7 @@ def _with(node: ast.AST, **changed: object) -> ast.AST:
 
 
 def _replaced(source: str, node: ast.AST, replacement: ast.AST) -> str:
-    """Return the source with other code in the place of a node; all other lines stay as they are."""
+    """Return the source with other code in the place of a node; the rest stays as it is."""
     text = ast.unparse(replacement)
     if isinstance(node, ast.expr):
         text = f"({text})"

@@ -25,12 +25,10 @@ from types import CodeType, ModuleType
 import pytest
 from hypothesis import Phase, settings
 
-from mutants.mutating import Mutant
-
 # Those of pytest are 0 to 5. A survivor whose module no test has imported was never tried.
 _PASSED, _NOT_IMPORTED = 0, 40
-# An endless loop takes processor time, whatever else the machine does; who waits for ever takes none.
-_CPU_S, _WALL_S = 20, 120
+# An endless loop takes processor time, however busy the machine is; a deadlock takes none.
+CPU_S, WALL_S = 20, 120
 _MEMORY = 4 << 30
 
 
@@ -147,7 +145,7 @@ def _elsewhere(work: Callable[[], list[str]]) -> list[str]:
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        with open(os.devnull, "w") as nowhere:
+        with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         with os.fdopen(writer, "wb") as pipe:
@@ -210,7 +208,7 @@ def _start(trial: Trial, output: Path) -> int:
         code = _pytest(*trial.tests)
         if code == _PASSED and not (finder.loader and finder.loader.used):
             code = _NOT_IMPORTED
-    except BaseException:  # noqa: BLE001 - whatever a mutant raises, nothing may run on from here
+    except BaseException:
         code = 1
     sys.stdout.flush()
     os._exit(code)
@@ -218,11 +216,11 @@ def _start(trial: Trial, output: Path) -> int:
 
 def _limit() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_WALL_S)
+    signal.alarm(WALL_S)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = ceil(used.ru_utime + used.ru_stime) + _CPU_S
+    cpu = ceil(used.ru_utime + used.ru_stime) + CPU_S
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
     # Only Linux says how much there is already; a mutant that fills the memory is rare.
-    with suppress(OSError), open("/proc/self/statm") as statm:
+    with suppress(OSError), Path("/proc/self/statm").open() as statm:
         most = int(statm.read().split()[0]) * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -37,7 +37,30 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.verdict": ("test_verdict.py",),
 }
 
-HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {}
+# Faults that once went unnoticed: where, what is replaced, and by what.
+HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "resay.actions": (
+        (
+            "_choose",
+            "verdict.flagged or (verdict.regenerated and verdict.inconclusive)",
+            "verdict.flagged",
+        ),
+    ),
+    "resay.board": (("Entry.against", "(score or 0.0) > 0.5", "(score or 0.0) >= 0.5"),),
+    "resay.chain": (
+        ("Chain._settled_before", "settle is not None and settle.settles(entry.score)", "False"),
+    ),
+    "resay.holding": (
+        ("Holding._withholds", "any((s.flagged for s in sentences))", "sentences[0].flagged"),
+        ("Holding._withholds", "not all(sure)", "not any(sure)"),
+    ),
+    "resay.scorers.base": (
+        ("Settle.settles", "score < self.below", "score <= self.below"),
+        ("Settle.settles", "score > self.above", "score >= self.above"),
+    ),
+    "resay.scorers.bertscore": (("_SHORTEST", "4", "3"), ("_SHORTEST", "4", "5")),
+    "resay.scorers.nli": (("Nli._contradicted", "max(of_parts)", "of_parts[0]"),),
+}
 
 EQUIVALENT: Mapping[str, str] = {}
 
