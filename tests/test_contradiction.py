@@ -3,6 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
+from math import fsum, log
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from resay import Contradiction
 from resay.contradiction import Contradictions
@@ -38,6 +44,35 @@ def test_references_say_so() -> None:
     found = Contradictions(SAMPLES[:1], "reference").of("It has six million rivets.")
     assert found is not None
     assert found.source == "reference"
+
+
+WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join)
+
+
+@given(WORDS, st.lists(WORDS, max_size=8), st.none() | st.sets(st.integers(0, 7)))
+def test_what_is_quoted_shares_the_most_weight_of_rare_words(
+    sentence: str, texts: list[str], against: set[int] | None
+) -> None:
+    own, others = set(sentence.split()), [set(text.split()) for text in texts]
+    counts = Counter(word for words in others for word in words)
+
+    def weight(words: set[str]) -> float:
+        return fsum(log((1 + len(texts)) / counts.get(word, 1)) for word in words)
+
+    likeness = [
+        weight(own & words) / weight(own | words)
+        if words != own and (against is None or i in against)
+        else 0.0
+        for i, words in enumerate(others)
+    ]
+    best = max(likeness, default=0.0)
+    assume(abs(best - 0.2) > 1e-9)
+    samples = [Sample(i, text) for i, text in enumerate(texts)]
+    found = Contradictions(samples).of(sentence, against)
+    assert (found is None) is (best < 0.2)
+    if found is not None:
+        assert found == Contradiction("sample", found.index, samples[found.index].text)
+        assert likeness[found.index] == pytest.approx(best)
 
 
 _PICK = """
