@@ -15,12 +15,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resay.adapting import VERDICT_KEY
-from resay_langchain._callback import HallucinationCallback, VerdictCollector
-from resay_langchain._guard import GuardedRunnable, guard
-from resay_langchain._model import GuardedChatModel
-from resay_langchain._outcome import verdict_of
-from resay_langchain._retrieving import as_retriever
-from resay_langchain._runs import VERDICT_EVENT
+from resay.optional import require_optional
+
+require_optional(
+    "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"
+)
+
+from resay_langchain._callback import (  # noqa: E402 - what they need is there now
+    HallucinationCallback,
+    VerdictCollector,
+)
+from resay_langchain._guard import GuardedRunnable, guard  # noqa: E402 - see above
+from resay_langchain._model import GuardedChatModel  # noqa: E402 - see above
+from resay_langchain._outcome import verdict_of  # noqa: E402 - see above
+from resay_langchain._retrieving import as_retriever  # noqa: E402 - see above
+from resay_langchain._runs import VERDICT_EVENT  # noqa: E402 - see above
 
 if TYPE_CHECKING:
     from resay_langchain._middleware import HallucinationGuardMiddleware

@@ -93,10 +93,11 @@ class GuardedRunnable(Wrapper):
 
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
-        check_runnable(self.runnable, self.guard)
+        # First, because what is wrong with several models has nothing to do with the policy.
         inside = grafted(
             self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
         )
+        check_runnable(self.runnable, self.guard)
         if inside is None:
             check_opaque(self.runnable, self.guard)
             inside = Rerun(runnable=self.runnable, guard=self.guard)

@@ -10,12 +10,25 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 ```
 """
 
+from __future__ import annotations
+
 from resay.adapting import VERDICT_KEY
-from resay_llamaindex._chat_engine import GuardedChatEngine
-from resay_llamaindex._llm import GuardedLLM
-from resay_llamaindex._outcome import HallucinationVerdictEvent, verdict_of
-from resay_llamaindex._query_engine import GuardedQueryEngine
-from resay_llamaindex._retrieving import as_retriever
+from resay.optional import require_optional
+
+require_optional(
+    "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"
+)
+
+from resay_llamaindex._chat_engine import (  # noqa: E402 - what they need is there now
+    GuardedChatEngine,
+)
+from resay_llamaindex._llm import GuardedLLM  # noqa: E402 - see above
+from resay_llamaindex._outcome import (  # noqa: E402 - see above
+    HallucinationVerdictEvent,
+    verdict_of,
+)
+from resay_llamaindex._query_engine import GuardedQueryEngine  # noqa: E402 - see above
+from resay_llamaindex._retrieving import as_retriever  # noqa: E402 - see above
 
 __all__ = [
     "VERDICT_KEY",

@@ -38,5 +38,10 @@ def require_optional(module: str, *, package: str, extra: str, purpose: str) -> 
     Raises:
         MissingDependencyError: It is not installed.
     """
-    if find_spec(module) is None:
+    try:
+        found = find_spec(module)
+    # A part of a package that is not there itself.
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
         raise MissingDependencyError(package, extra, purpose)

@@ -16,7 +16,7 @@ from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
@@ -451,3 +451,8 @@ def graph(model):
 async def test_what_cannot_work_is_refused_at_once(model, wrap, policy, problem):
     with pytest.raises(ConfigurationError, match=problem):
         guard(wrap(model), policy)
+
+
+async def test_several_models_are_what_is_wrong_not_their_missing_judge(model):
+    with pytest.raises(ConfigurationError, match="several models write the output"):
+        guard(RunnableParallel(a=model, b=model), JUDGED)
