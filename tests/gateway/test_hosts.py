@@ -61,9 +61,7 @@ def code(response: httpx.Response) -> str | None:
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-@pytest.mark.parametrize(
-    "host", ["rebound.example", "127.0.0.1.example:1", "localhost@10.0.0.1"]
-)
+@pytest.mark.parametrize("host", ["rebound.example", "127.0.0.1.example:1", "localhost@10.0.0.1"])
 def test_a_name_that_was_made_to_lead_here_is_refused(
     served: Served, provider: SimulatedProvider, method: str, path: str, host: str
 ) -> None:

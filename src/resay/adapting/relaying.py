@@ -455,8 +455,7 @@ class Relay:
         yield from ending.last()
 
     def _shaping(self, seen: list[Event]) -> Shaping:
-        policy = self._guard.policy
-        can_change = policy.action.do != "annotate" or policy.on_error == "block"
+        can_change = self._guard.policy.can_withhold
         return Shaping(self._api, seen, can_change=can_change, stops=self._stops)
 
     async def _parts(

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.actions import Answer
+from resay.actions import Answer, withheld_stops
 from resay.adapting import (
     Relay,
     StreamedError,
@@ -21,9 +21,11 @@ from resay.adapting import (
     litellm_provider,
 )
 from resay.adapting.http import is_event_stream
+from resay.adapting.shaping import outcome_of
 from resay.apis import (
     CHAT_COMPLETIONS,
     COMPLETIONS,
+    RESPONSES,
     Api,
     Body,
     Event,
@@ -43,6 +45,7 @@ from resay.gateway.outgoing import Outgoing
 from resay.gateway.refusing import RefusedError, error_event
 from resay.gateway.remembering import Conversations
 from resay.gateway.routing import Routing
+from resay.gateway.stored import Stored, ids_of, is_unfinished, unanswered
 from resay.gateway.upstream import UpstreamError, given_headers
 from resay.guard import Guard
 
@@ -122,6 +125,7 @@ class Guarding:
         outgoing: Where the answer goes.
         heartbeat_s: After how long a silent stream gets a comment.
         failed: What was drawn for requests whose main call has failed.
+        stored: What is known of the answers that the upstream keeps.
     """
 
     def __init__(
@@ -132,20 +136,24 @@ class Guarding:
         outgoing: Outgoing,
         heartbeat_s: float,
         failed: Conversations,
+        stored: Stored,
     ) -> None:
         self._wanted = wanted
         self._body = body
         self._client = client
         self._outgoing = outgoing
         self._heartbeat_s = heartbeat_s
+        self._stored = stored
+        self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(wanted.guard, wanted.api, told=self._answers.append)
+        self._relay = Relay(wanted.guard, wanted.api, told=self._tell)
         self._question: str | None = None
         self._main: Asked | None = None
         self._failed = failed
         self._drawn: list[tuple[Body, Body]] = []
         self._drawn_before: list[tuple[Body, Body]] = []
         self._adds_usage = False
+        self._expected = 1
         self._began_s = time.monotonic()
 
     async def run(self) -> None:
@@ -154,24 +162,69 @@ class Guarding:
         Raises:
             RefusedError: There is no answer, and nothing was given yet.
         """
-        wanted = self._wanted
-        request = self._relay.read(self._body)
-        request = replace(request, query=replace(request.query, tenant=wanted.tenant))
-        self._question = request.query.question
-        source = self._client.source(wanted.call, wanted.client)
-        upstream = Upstream(
-            self._ask,
-            source,
-            lambda: Elsewhere(litellm_provider(), request.query, wanted.guard.policy),
-            takes_n=self._takes_n,
-            cost_usd=self._client.cost_usd,
-        )
+        request, upstream = self._prepared()
         try:
             await (self._stream if request.streams else self._whole)(request, upstream)
         except UpstreamError as error:
             await self._pass_on(error.response)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
+
+    async def check(self, response: Asked) -> None:
+        """Check an answer that was made in the background, and give it.
+
+        Args:
+            response: The answer, which was read.
+
+        Raises:
+            RefusedError: It is withheld by an error.
+        """
+        request, upstream = self._prepared()
+        self._main, body = response, response.json()
+        self._ids = list(ids_of(body))
+        try:
+            await self._give(await self._relay.acheck(request, body, upstream))
+        except HallucinationBlocked as error:
+            raise self._refusal(error) from None
+
+    @property
+    def _in_background(self) -> bool:
+        """Whether the answer comes later, and may have to be withheld then."""
+        wanted = self._wanted
+        later = wanted.api is RESPONSES and bool(self._body.get("background"))
+        return later and wanted.guard.policy.can_withhold
+
+    def _prepared(self) -> tuple[Request, Upstream]:
+        """Return the request, and how the upstream is asked beside it."""
+        wanted, body = self._wanted, self._body
+        if self._in_background:
+            body = {name: value for name, value in body.items() if name != "background"}
+        request = self._relay.read(body)
+        query = replace(request.query, tenant=wanted.tenant)
+        request = replace(request, body=self._body, query=query)
+        self._question = query.question
+        self._expected = 1 if wanted.guard.skips(query) else request.n
+        upstream = Upstream(
+            self._ask,
+            self._client.source(wanted.call, wanted.client),
+            lambda: Elsewhere(litellm_provider(), query, wanted.guard.policy),
+            takes_n=self._takes_n,
+            cost_usd=self._client.cost_usd,
+        )
+        return request, upstream
+
+    def _tell(self, answer: Answer) -> None:
+        self._answers.append(answer)
+        if len(self._answers) >= self._expected:
+            self._keep()
+
+    def _keep(self) -> None:
+        """Remember what became of the answer, where the upstream may have stored it."""
+        api, stores = self._wanted.api, self._body.get("store")
+        if (api is RESPONSES and stores is not False) or (api is CHAT_COMPLETIONS and stores):
+            stops = withheld_stops(self._wanted.guard.policy)
+            outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
+            self._stored.keep(self._ids, outcomes)
 
     async def _ask(self, body: Body) -> Body:
         wanted = self._wanted
@@ -198,6 +251,8 @@ class Guarding:
         )
 
     async def _whole(self, request: Request, upstream: Upstream) -> None:
+        if self._in_background:
+            return await self._begin(request, upstream)
         key = self._key(upstream)
         before = self._failed.take(key)
         self._drawn_before = [] if before is None else before["drawn"]
@@ -206,13 +261,24 @@ class Guarding:
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
         except StreamedError as error:
-            await self._streamed(request, error.response, upstream)
-            return
+            return await self._streamed(request, error.response, upstream)
         finally:
             if self._main is None or not self._main.is_success:
                 drawn = [*self._drawn_before, *self._drawn]
                 self._failed.remember(key, {"drawn": drawn})
-        await self._give(response)
+        return await self._give(response)
+
+    async def _begin(self, request: Request, upstream: Upstream) -> None:
+        """Have an answer made in the background. It is checked when it is read."""
+        try:
+            response = await self._send(request.body)
+        except StreamedError as error:
+            return await self._streamed(request, error.response, upstream)
+        # Some upstreams do not know it, and answer at once.
+        if not is_unfinished(response):
+            return await self._give(await self._relay.acheck(request, response, upstream))
+        self._stored.wait(next(iter(self._ids), ""), self._wanted.policy, self._body)
+        return await self._give(unanswered(response))
 
     def _key(self, upstream: Upstream) -> str:
         """Return by what a request is known when a client tries again."""
@@ -235,11 +301,13 @@ class Guarding:
         await response.read()
         self._main = response
         try:
-            return response.json()
+            body = response.json()
         except UpstreamError:
             if not response.is_success:
                 raise
-        return {}
+            return {}
+        self._ids = list(ids_of(body))
+        return body
 
     async def _give(self, body: Body) -> None:
         main = self._main
@@ -297,8 +365,10 @@ class Guarding:
         async with aclosing(response.pieces(limited=True)) as pieces:
             async for piece in pieces:
                 for event in reader.feed(piece):
+                    self._ids += ids_of(event.body)
                     yield event
             for event in reader.finish():
+                self._ids += ids_of(event.body)
                 yield event
 
     async def _give_events(self, events: AsyncGenerator[Event], headers: Headers) -> None:

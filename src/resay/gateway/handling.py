@@ -6,15 +6,17 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from resay.apis import CHAT_COMPLETIONS, Body
+from resay.adapting.http import is_event_stream
+from resay.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, EventReader, encoded, json_bytes
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.gateway.answering import Answering
+from resay.gateway.asking import Asked
 from resay.gateway.calls import (
     CHECK,
     PREFIX,
@@ -33,10 +35,11 @@ from resay.gateway.keys import Keyring
 from resay.gateway.logs import WithoutMessage
 from resay.gateway.outgoing import Outgoing
 from resay.gateway.policies import Policies
-from resay.gateway.refusing import RefusedError
+from resay.gateway.refusing import RefusedError, error_event
 from resay.gateway.replying import Shared
 from resay.gateway.routing import Routing
-from resay.gateway.upstream import given_headers
+from resay.gateway.stored import Stored, is_stored
+from resay.gateway.upstream import UpstreamError, given_headers
 from resay.gateway.watching import Watch
 from resay.telemetry import inside, request_id, sent_from
 
@@ -80,6 +83,7 @@ class Handling:
         self._long = Admission(config.limits)
         self._watch = watch
         self._shared = Shared(config, policies)
+        self._stored = Stored()
         self._tasks: set[asyncio.Task[object]] = set()
         self._routing: Routing | None = None
 
@@ -159,6 +163,8 @@ class Handling:
         client = self._owner(call)
         if call.api is None and call.own is None:
             _check_path(call)
+            if self._policies.withheld and is_stored(call):
+                return await self._read_again(call, client, incoming, outgoing)
             return await self._pass(call, incoming, outgoing, [])
         policy, guard = self._policies.get(call.policy)
         if call.own is None and (method := guard.needing("references")):
@@ -214,11 +220,25 @@ class Handling:
         body = read_body(wanted.call, data)
         if wanted.call.own is not None:
             return await self._own(wanted, body, outgoing)
-        guarding = Guarding(
-            wanted, body, self._client, outgoing, self._config.heartbeat_s, self._shared.failed
+        guarding = self._guarding(wanted, body, outgoing)
+        return await self._told(guarding, guarding.run(), outgoing)
+
+    def _guarding(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> Guarding:
+        return Guarding(
+            wanted,
+            body,
+            self._client,
+            outgoing,
+            self._config.heartbeat_s,
+            self._shared.failed,
+            self._stored,
         )
+
+    async def _told(
+        self, guarding: Guarding, work: Coroutine[Any, Any, None], outgoing: Outgoing
+    ) -> None:
         try:
-            await guarding.run()
+            await work
         except RefusedError as error:
             await self._refuse(error, outgoing)
         finally:
@@ -235,12 +255,7 @@ class Handling:
         self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
     ) -> None:
         if self._config.overload == "refuse" or wanted.call.own is not None:
-            raise RefusedError(
-                429,
-                "overloaded",
-                "too much is asked of the gateway at the same time; try again",
-                headers={"retry-after": str(error.retry_after_s)},
-            )
+            raise _overloaded(error)
         try:
             await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
         finally:
@@ -251,13 +266,7 @@ class Handling:
         self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
     ) -> None:
         """Pass a request on untouched, and its answer."""
-        if has_body(call):
-            body = incoming.pieces()
-        else:
-            incoming.nothing()
-            body = None
-        response = await self._client.forward(call, body)
-        incoming.nothing()
+        response = await self._forward(call, incoming)
         try:
             await outgoing.start(
                 response.status_code, [*given_headers(response, of_body=True), *headers]
@@ -268,11 +277,101 @@ class Handling:
             response.close()
         await outgoing.write(b"", last=True)
 
+    async def _forward(self, call: Call, incoming: Incoming) -> Asked:
+        if has_body(call):
+            body = incoming.pieces()
+        else:
+            incoming.nothing()
+            body = None
+        response = await self._client.forward(call, body)
+        incoming.nothing()
+        return response
+
+    async def _read_again(
+        self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
+    ) -> None:
+        """Give what the upstream has stored, without what was not released."""
+        plain = [(k, v) for k, v in call.headers if k != b"accept-encoding"]
+        asked = replace(call, headers=[*plain, (b"accept-encoding", b"identity")])
+        response = await self._forward(asked, incoming)
+        if response.is_success and is_event_stream(response):
+            return await self._read_events_again(call, response, outgoing)
+        await response.read()
+        headers, content = given_headers(response, of_body=False), response.content
+        if response.is_success and content:
+            try:
+                body = response.json()
+            except UpstreamError:
+                message = "what the upstream has stored cannot be read"
+                raise RefusedError(502, "answer_unreadable", message) from None
+            later = self._stored.unchecked(body)
+            if later is not None:
+                return await self._check_later(*later, call, client, response, outgoing)
+            content = json_bytes(self._stored.given(body))
+        return await outgoing.whole(response.status_code, headers, content)
+
+    async def _read_events_again(self, call: Call, response: Asked, outgoing: Outgoing) -> None:
+        headers, last = given_headers(response, of_body=False), b""
+        try:
+            async with aclosing(self._released(response)) as events:
+                async for event in events:
+                    if outgoing.status is None:
+                        await outgoing.start(response.status_code, headers)
+                    await outgoing.write(encoded(event))
+        except RefusedError as error:
+            if outgoing.status is None:
+                raise
+            outgoing.refused = error.code
+            last = encoded(error_event(error, call.dialect, RESPONSES, call.request_id))
+        if outgoing.status is None:
+            await outgoing.start(response.status_code, headers)
+        await outgoing.write(last, last=True)
+
+    async def _released(self, response: Asked) -> AsyncGenerator[Event]:
+        reader = EventReader()
+        async with aclosing(response.pieces(limited=True)) as pieces:
+            async for piece in pieces:
+                for event in reader.feed(piece):
+                    self._stored.check_event(event)
+                    yield event
+        for event in reader.finish():
+            self._stored.check_event(event)
+            yield event
+
+    async def _check_later(
+        self,
+        policy: str,
+        asked: Body,
+        call: Call,
+        client: str | None,
+        response: Asked,
+        outgoing: Outgoing,
+    ) -> None:
+        """Check an answer that was made in the background, now that it is there."""
+        name, guard = self._policies.get(policy)
+        # What the query asks for is about the stored answer, and not for its samples.
+        wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
+        guarding = self._guarding(wanted, asked, outgoing)
+        try:
+            async with self._admission.place():
+                await self._told(guarding, guarding.check(response), outgoing)
+        except OverloadedError as error:
+            raise _overloaded(error) from None
+
     @property
     def _client(self) -> Routing:
         if self._routing is None:
             raise RefusedError(503, "not_ready", "the gateway is not ready")
         return self._routing
+
+
+def _overloaded(error: OverloadedError) -> RefusedError:
+    return RefusedError(
+        429,
+        "overloaded",
+        "too much is asked of the gateway at the same time; try again",
+        headers={"retry-after": str(error.retry_after_s)},
+    )
 
 
 def _check_path(call: Call) -> None:

@@ -35,12 +35,14 @@ class Policies:
 
     Attributes:
         succeeded: Whether they could be used when they were last read.
+        withheld: Whether any of them could withhold answers since the gateway started.
         reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
     """
 
     def __init__(self, config: GatewayConfig) -> None:
         self.succeeded = False
         self.reloaded_at = 0.0
+        self.withheld = False
         self._files: Mapping[str, str | None] = {
             DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
             **config.policies,
@@ -85,6 +87,7 @@ class Policies:
     async def _replace(self) -> None:
         self.succeeded = False
         self._guards = await self._made()
+        self.withheld |= any(guard.policy.can_withhold for guard in self._guards.values())
         self.succeeded, self.reloaded_at = True, time.time()
 
     async def reload(self) -> bool:

@@ -143,6 +143,11 @@ class Policy(Strict):
             raise PydanticKnownError("literal_error", {"expected": "1"})
         return value
 
+    @property
+    def can_withhold(self) -> bool:
+        """Whether users may get something else than the model's own words."""
+        return self.action.do != "annotate" or self.on_error == "block"
+
     def __hash__(self) -> int:
         # Only what is always hashable; a scorer's configuration may hold anything.
         methods = tuple(type(step) for step in self.chain)

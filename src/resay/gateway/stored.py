@@ -1,0 +1,247 @@
+"""Answers that the upstream keeps, as far as clients may read them again.
+
+A stored answer that was withheld, or written again, is the upstream's to give to whoever asks for
+it. So nothing that a model wrote is passed on from there unless this gateway knows that it was
+released. What is forgotten is not known, and is not passed on either.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from resay.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
+from resay.apis.reading import mapping, mappings, text
+from resay.gateway.calls import PREFIX, Call, plain_path
+from resay.gateway.refusing import RefusedError
+from resay.gateway.remembering import Conversations
+
+__all__ = ["Stored", "ids_of", "is_stored", "is_unfinished", "unanswered"]
+
+_ROOTS = tuple(PREFIX + path for path in (CHAT_COMPLETIONS.path, RESPONSES.path, "/conversations"))
+_MOST_RELEASED = 65_536
+_LONGEST_ID = 256
+# As long as OpenAI keeps a response.
+_KEPT_S = 30 * 86_400.0
+_MOST_CHANGED, _MOST_AWAITED = 16_384, 4_096
+
+# What a client says, and what no model wrote.
+_ROLES = frozenset({"developer", "system", "tool", "user"})
+_TYPES = frozenset(
+    {
+        "apply_patch_call_output",
+        "compaction",
+        "computer_call_output",
+        "custom_tool_call_output",
+        "function_call_output",
+        "item_reference",
+        "local_shell_call_output",
+        "mcp_approval_response",
+        "shell_call_output",
+    }
+)
+_OBJECTS = frozenset(
+    {
+        "chat.completion.deleted",
+        "conversation",
+        "conversation.deleted",
+        "response.deleted",
+        "response.input_tokens",
+    }
+)
+# What of a response says how it is doing, and what was asked.
+_FRAME = (
+    "background",
+    "completed_at",
+    "conversation",
+    "created_at",
+    "error",
+    "id",
+    "incomplete_details",
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "model",
+    "object",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "service_tier",
+    "status",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+    "truncation",
+    "usage",
+    "user",
+)
+_UNFINISHED = frozenset({"in_progress", "queued"})
+
+
+def is_stored(call: Call) -> bool:
+    """Return whether a request that is not guarded may be answered with what was stored."""
+    path = plain_path(call.path)
+    return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
+
+
+def ids_of(data: Body) -> Iterator[str]:
+    """Return the names of an answer and of what it is made of.
+
+    Args:
+        data: A response, or what an event of a stream holds.
+    """
+    for holder in (data, mapping(data.get("response"))):
+        yield text(holder.get("id"))
+        yield from (text(item.get("id")) for item in mappings(holder.get("output")))
+    yield text(mapping(data.get("item")).get("id"))
+    yield text(data.get("item_id"))
+
+
+def is_unfinished(response: Body) -> bool:
+    """Return whether a response is still being made."""
+    return text(response.get("status")) in _UNFINISHED
+
+
+def unanswered(response: Body) -> dict[str, Any]:
+    """Return a response without what the model has written so far."""
+    return {**{name: response[name] for name in _FRAME if name in response}, "output": []}
+
+
+class Stored:
+    """Knows which of the upstream's stored answers were released, in the memory of this process."""
+
+    def __init__(self) -> None:
+        # The oldest come first.
+        self._released: OrderedDict[str, None] = OrderedDict()
+        self._changed = Conversations(_MOST_CHANGED, kept_s=_KEPT_S)
+        self._awaited = Conversations(_MOST_AWAITED, kept_s=_KEPT_S)
+
+    def keep(self, ids: Iterable[str], outcomes: Sequence[Outcome]) -> None:
+        """Remember what became of an answer.
+
+        Args:
+            ids: Its name, and those of what it is made of.
+            outcomes: What became of it, or of each of several answers under its name.
+        """
+        known = [name for name in dict.fromkeys(ids) if 0 < len(name) <= _LONGEST_ID]
+        if any(outcome.message is not None for outcome in outcomes):
+            for name in known:
+                self._released.pop(name, None)
+            if known:
+                told = [asdict(outcome) for outcome in outcomes]
+                self._changed.remember(known[0], {"outcomes": told})
+            return
+        # Some upstreams let clients choose names. What was withheld under one stays so.
+        if known and self._changed.recall(known[0]) is None:
+            self._released.update(dict.fromkeys(known))
+        while len(self._released) > _MOST_RELEASED:
+            self._released.popitem(last=False)
+
+    def wait(self, name: str, policy: str, asked: Body) -> None:
+        """Remember a request whose answer is made in the background.
+
+        Args:
+            name: The response's.
+            policy: By which policy it is to be checked.
+            asked: The request.
+        """
+        if 0 < len(name) <= _LONGEST_ID:
+            self._awaited.remember(name, {"policy": policy, "asked": asked})
+
+    def unchecked(self, body: Body) -> tuple[str, Body] | None:
+        """Return the policy and the request of an answer that is there now; None for others.
+
+        Args:
+            body: What the upstream gives.
+        """
+        name = text(body.get("id"))
+        known = self._awaited.recall(name)
+        settled = name in self._released or self._changed.recall(name) is not None
+        if known is None or settled or is_unfinished(body) or not RESPONSES.completions(body):
+            return None
+        return known["policy"], known["asked"]
+
+    def given(self, body: Body) -> Body:
+        """Return what clients get of what the upstream gives.
+
+        Of a list that is left out which was not released.
+
+        Raises:
+            RefusedError: It is one answer, and was not released.
+        """
+        listed = body.get("data")
+        if isinstance(listed, list):
+            shown = (self._shown(one) for one in mappings(cast("list[Any]", listed)))
+            return {**body, "data": [one for one in shown if one is not None]}
+        given = self._shown(body)
+        if given is None:
+            raise _refusal()
+        return given
+
+    def check_event(self, event: Event) -> None:
+        """See whether an event of a stored answer may be given.
+
+        Raises:
+            RefusedError: It may not.
+        """
+        names = [name for name in ids_of(event.body) if name]
+        ends = event.data == "[DONE]" or event.body.get("type") == "error"
+        if not ends and not (names and all(name in self._released for name in names)):
+            raise _refusal()
+
+    def _shown(self, body: Mapping[str, Any]) -> Body | None:
+        if "choices" in body:
+            return self._answer(CHAT_COMPLETIONS, body, whole=self._knows(body))
+        if "output" in body:
+            return self._response(body)
+        return body if self._may_pass(body) else None
+
+    def _response(self, body: Body) -> Body | None:
+        items = mappings(body.get("output"))
+        known = self._knows(body)
+        if known and all(self._may_pass(item) or not item.get("id") for item in items):
+            return body
+        answer = self._answer(RESPONSES, body, whole=False)
+        if answer is not None:
+            return answer
+        if is_unfinished(body) or not items:
+            return unanswered(body)
+        # Such as a conversation that was made shorter.
+        passing = all(self._may_pass(item) for item in items)
+        return {**unanswered(body), "output": items} if passing else None
+
+    def _answer(self, api: Api, body: Body, *, whole: bool) -> Body | None:
+        if whole:
+            return body
+        changed = self._changed.recall(text(body.get("id")))
+        outcomes = [Outcome(**told) for told in changed["outcomes"]] if changed else []
+        if not outcomes or len(api.completions(body)) != len(outcomes):
+            return None
+        return api.answered(body, outcomes)
+
+    def _knows(self, body: Mapping[str, Any]) -> bool:
+        return text(body.get("id")) in self._released
+
+    def _may_pass(self, item: Mapping[str, Any]) -> bool:
+        name = text(item.get("id"))
+        # The messages of a stored completion go by its name and their place.
+        return (
+            text(item.get("role")) in _ROLES
+            or text(item.get("type")) in _TYPES
+            or text(item.get("object")) in _OBJECTS
+            or name in self._released
+            or name.rpartition("-")[0] in self._released
+        )
+
+
+def _refusal() -> RefusedError:
+    return RefusedError(
+        403,
+        "answer_not_released",
+        "this stored answer was withheld, or this gateway process does not know what was found of"
+        " it (it forgets at a restart); ask again",
+    )
