@@ -192,7 +192,7 @@ class Check:
         with anyio.CancelScope(deadline=self.deadline) as splitting:
             passage = await compute(split, chars=len(completion.text))
         if splitting.cancelled_caught:
-            return self.finished(self._unsplit())
+            return self._unsplit()
         skipped = await self.skip(passage)
         if skipped:
             return Verdict("skipped", None, skipped)

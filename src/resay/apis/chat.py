@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.apis.base import Api, Body, Event, Request
@@ -156,9 +156,9 @@ def _unread(said: Mapping[str, Any]) -> str | None:
     if said.get("audio"):
         return named("audio")
     content = said.get("content")
-    if content is None or isinstance(content, str):
+    if not content or isinstance(content, str):
         return None
-    parts = listed(content) if isinstance(content, (list, tuple)) else [content]
+    parts: Sequence[object] = listed(content) or [content]
     return next((named(mapping(part).get("type")) for part in parts if not _is_known(part)), None)
 
 

@@ -104,9 +104,9 @@ def unread_in(items: Sequence[object]) -> str | None:
 def _unread(item: Mapping[str, Any]) -> str | None:
     kind = text(item.get("type"))
     if kind == "message":
-        parts = item.get("content")
-        readable = parts is None or isinstance(parts, (list, tuple))
-        return unread_parts(listed(parts)) if readable else named(kind)
+        parts: object = item.get("content")
+        # At its beginning there is nothing in it.
+        return unread_parts(listed(parts) or [parts]) if parts else None
     known = kind in _ITEMS or kind.startswith("mcp_") or kind.endswith(("_call", "_output"))
     return None if known else named(item.get("type"))
 

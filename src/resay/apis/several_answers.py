@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from resay.apis.base import Body, Event, Outcome
 from resay.apis.reading import count, listed, mapping, mappings, named, number
@@ -107,7 +107,8 @@ class SeveralAnswersApi(ABC):
         if not choices and outcomes[0].message is None:
             return {**response, _KEY: outcomes[0].data}
         if not choices:
-            response, choices = {**self._nothing_seen(), "object": self._object, **response}, [{}]
+            response = {**self._nothing_seen(), "object": self._object, **response}
+            choices = [mapping(None)]
         several = len(choices) > 1
         answered = [
             self._answered(choice, outcome, several)
@@ -116,8 +117,7 @@ class SeveralAnswersApi(ABC):
         replaced = any(outcome.message is not None for outcome in outcomes)
         known = _kept(response) if replaced else response
         if not replaced:
-            unread = [c for c in listed(response.get("choices")) if not isinstance(c, Mapping)]
-            answered += cast("list[Any]", unread)
+            answered += [c for c in listed(response.get("choices")) if not isinstance(c, Mapping)]
         return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
 
     def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
