@@ -100,8 +100,8 @@ class _Item:
         return all(self._settles(edge, len(self.values), of, confidence) for edge in self.edges)
 
     def more(self, of: int, confidence: float) -> int:
-        """How many more values like those known it takes."""
-        return max((self._more(edge, of, confidence) for edge in self.edges), default=0)
+        """How many more values like those known it takes to settle what is not settled yet."""
+        return max(self._more(edge, of, confidence) for edge in self.edges)
 
     def above(self, of: int, confidence: float) -> bool:
         """Whether the value is known to lie above the last of its edges."""
@@ -112,12 +112,12 @@ class _Item:
     def _more(self, edge: float, of: int, confidence: float) -> int:
         known = len(self.values)
         enough = (n for n in range(known, of) if self._settles(edge, n, of, confidence))
-        return next(enough, max(of, known)) - known
+        return next(enough, of) - known
 
     def _settles(self, edge: float, n: int, of: int, confidence: float) -> bool:
         """Whether n values like those known settle one edge."""
         known = len(self.values)
-        if known == 0 or known >= of or self._certain(edge, of):
+        if known == 0 or self._certain(edge, of):
             return True
         if confidence >= 1:
             return False
@@ -203,7 +203,7 @@ class Stopping:
 
     def _sentences(self, columns: Sequence[Row], bounded: bool) -> list[_Item]:
         if self.aim.outcome is not None:
-            values = _pseudo_values(columns, self._corrected)
+            values = _pseudo_values(columns, self.aim.outcome)
             bounded = False
         else:
             values = [[row[i] for row in columns] for i in range(len(self.aim.edges))]
@@ -218,16 +218,12 @@ class Stopping:
         scale = PASSAGE_SCALE * sqrt(here) / (here + len(others)) if here else PASSAGE_SCALE
         if _known(passage) and not others:
             return _Item(_known(passage), edges, scale, bounded)
-        if self.aim.outcome is not None:
-            means = _pseudo_values(columns, lambda row: [_mean(self._corrected(row, whole=True))])
+        outcome = self.aim.outcome
+        if outcome is not None:
+            means = _pseudo_values(columns, lambda row: [_mean(outcome(row))])
             return _Item(_known(means[0]), edges, scale, bounded=False)
         means = [_mean((*others, *row)) for row in columns]
         return _Item(_known(means), edges, scale, bounded)
-
-    def _corrected(self, row: Row, *, whole: bool = False) -> Row:
-        outcome = self.aim.outcome
-        corrected = outcome(row) if outcome else row
-        return corrected if whole else corrected[: len(self.aim.edges)]
 
 
 def _pseudo_values(columns: Sequence[Row], of: Outcome) -> list[Row]:

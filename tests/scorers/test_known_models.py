@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from resay import Contradiction, Passage
 from resay.errors import ConfigurationError
@@ -37,6 +38,10 @@ class Reader:
         self._room = room
         self._labels = labels
         self.read: list[tuple[str, str]] = []
+        self.prepared = 0
+
+    async def prepare(self) -> None:
+        self.prepared += 1
 
     async def labels(self) -> tuple[str, ...]:
         return self._labels
@@ -122,6 +127,15 @@ async def test_nli_divides_only_what_the_model_has_no_room_for(use) -> None:
     assert model.read == [("One two.", "A b."), ("Three.", "A b.")]
 
 
+async def test_nli_leaves_a_long_sentence_whole_where_it_fits(use) -> None:
+    model = use(Reader({}, room=4))
+    await scored(of_nli(), ["A b c."], ["One."])
+    assert model.read == [("One.", "A b c.")]
+    model.read.clear()
+    await scored(of_nli(), ["A b c."], ["One two."])
+    assert model.read == [("One two.", "A b"), ("One two.", "c.")]
+
+
 async def test_nli_takes_a_divided_sentence_for_as_contradicted_as_its_worst_part(use) -> None:
     said = {
         ("Few words here.", "one two three"): (0.8, 0.2),
@@ -168,7 +182,7 @@ async def test_nli_reads_first_what_the_model_was_trained_on(
 async def test_nli_needs_both_labels(use, labels: tuple[str, ...]) -> None:
     use(Reader({}, labels=labels))
     with pytest.raises(ConfigurationError, match="`nli` needs entailment and contradiction"):
-        await of_nli()._outputs()
+        await of_nli().prepare()
 
 
 async def test_nli_shows_what_contradicts_most_in_the_sample_that_contradicts_most(use) -> None:
@@ -202,6 +216,27 @@ async def test_nli_shows_what_contradicts_most_in_the_sample_that_contradicts_mo
     assert await found(0.6, 0.4, room=6) is None, "as much entailed as contradicted"
 
 
+@pytest.mark.parametrize("method", [Nli, Bertscore, Similarity])
+async def test_preparing_loads_the_model(use, method: Any) -> None:
+    model = use(Reader({}))
+    await method().prepare()
+    assert model.prepared == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "least", "most", "step"),
+    [(Nli, "nearest", 1, 20, 1), (Bertscore, "layer", 1, 99, 1), (Similarity, "delta", -1, 1, 0)],
+)
+def test_settings_have_limits(
+    method: Any, setting: str, least: float, most: float, step: int
+) -> None:
+    for wrong in (least - step, *([most + step] if most < 99 else [])):
+        with pytest.raises(ValidationError):
+            method.Config.model_validate({setting: wrong})
+    for right in (least, most) if step else (-0.99, 0.99):
+        assert getattr(method.Config.model_validate({setting: right}), setting) == right
+
+
 # bertscore
 
 
@@ -221,6 +256,7 @@ async def test_bertscore_clips_what_is_less_alike_than_unrelated_sentences(use) 
     use(Embedder())
     scores = await scored(Bertscore(Bertscore.Config(rescale=0.2)), ["red."], ["a b c d e."])
     assert (scores.raw, scores.sentences) == (pytest.approx((1.25,)), (1.0,))
+    assert scores.columns == ((1.0,),)
     same = await scored(Bertscore(Bertscore.Config(rescale=0.2)), ["a b c d."], ["a b c d."])
     assert same.sentences == pytest.approx((0.0,))
 
@@ -278,6 +314,7 @@ async def test_similarity_compares_whole_texts_and_the_most_alike_sentences(use)
     # At 0.6, the default, a score is 0.5.
     assert same.sentences == pytest.approx(((1 - 0.8) / (1 - 0.6) / 2,))
     assert same.passage == pytest.approx((1 - 0.9) / (1 - 0.6) / 2)
+    assert same.columns == (same.sentences,)
 
 
 async def test_similarity_compares_a_text_without_a_sentence_as_it_stands(use) -> None:
