@@ -46,7 +46,8 @@ LEFT_OUT = MAIN_CALL_ONLY | {"messages", "model", "timeout"}
 """What a request holds that a sample, one fresh answer in one piece, is asked without."""
 
 # litellm sends these models, or these models with tools, to the Responses API.
-_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak|(gpt-[5-9]|o\d).*-pro")
+_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak")
+_HAS_PRO = re.compile(r"gpt-[5-9]|o\d")
 _RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
 
 
@@ -67,7 +68,9 @@ def check_chat_completions(model: str, *, tools: bool) -> None:
     Raises:
         UnmappedError: It does not.
     """
-    if _RESPONSES.search(model) or (tools and _RESPONSES_WITH_TOOLS.search(model)):
+    pro = _HAS_PRO.search(model)
+    is_pro = pro is not None and "-pro" in model[pro.end() :]
+    if _RESPONSES.search(model) or is_pro or (tools and _RESPONSES_WITH_TOOLS.search(model)):
         raise UnmappedError("litellm sends this model's requests to the Responses API")
 
 

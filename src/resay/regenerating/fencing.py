@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -51,7 +52,7 @@ _COMMANDS = re.compile(
         (?:only|exactly|nothing\s+but|just|simply|verbatim)\b
         (?:\s+(?:with|by|the|this|that)){{0,2}} \s*
         (?:[:"'“«]|following\b|words?\b|phrase\b|text\b)
-  | (?:^|(?<=[.!?…]\s))\s*(?:\#+\s*)?(?:system|assistant|developer|user|human)\s*:
+  | (?:^|(?<=[.!?…]\s))[^\S\n]*(?:\#+[^\S\n]*)?(?:system|assistant|developer|user|human)\s*:
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
@@ -68,18 +69,38 @@ def disarmed(document: Document) -> Document:
         sentence that does.
     """
     text = _SPEAKERS.sub(" ", document.text)
-    spans = [_sentence_around(text, *match.span()) for match in _COMMANDS.finditer(text)]
-    # Several may be in one sentence.
-    for start, end in sorted(set(spans), reverse=True):
-        text = text[:start] + _LEFT_OUT + text[end:]
-    return document if text == document.text else replace(document, text=text)
+    commands = [match.span() for match in _COMMANDS.finditer(text)]
+    if not commands:
+        return document if text == document.text else replace(document, text=text)
+    gaps = [match.span() for match in _END.finditer(text)]
+    kept: list[str] = []
+    done = 0
+    for command in commands:
+        start, end = _sentences_around(gaps, *command, len(text))
+        # Several may be in one sentence.
+        if start >= done:
+            kept += text[done:start], _LEFT_OUT
+        done = max(done, end)
+    return replace(document, text="".join([*kept, text[done:]]))
 
 
-def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the sentences begin and end that a stretch is of, whatever lines they take."""
-    before = (match.end() for match in _END.finditer(text, 0, start))
-    after = _END.search(text, max(end - 1, start))
-    return max(before, default=0), after.start() if after else len(text)
+def _sentences_around(
+    gaps: Sequence[tuple[int, int]], start: int, end: int, length: int
+) -> tuple[int, int]:
+    """Return where the sentences begin and end that a stretch is of, whatever lines they take.
+
+    Args:
+        gaps: Where there is nothing between sentences but space.
+        start: Where the stretch begins.
+        end: Where it ends.
+        length: Where the text ends.
+    """
+    before = bisect_left(gaps, (start, 0)) - 1
+    after = bisect_left(gaps, (max(end - 1, start), 0))
+    return (
+        min(gaps[before][1], start) if before >= 0 else 0,
+        gaps[after][0] if after < len(gaps) else length,
+    )
 
 
 def quoted(documents: Sequence[Document]) -> str:
