@@ -19,7 +19,7 @@ FLOORS = (
     {"dashboard"},
     {"adapting", "journal", "report"},
     {"guard"},
-    {"running", "streaming"},
+    {"listening", "running", "streaming"},
     {"holding"},
     {"regenerating"},
     {"checking", "demands", "observing"},
@@ -36,7 +36,7 @@ FLOORS = (
     {"nearness", "segmentation", "tokens", "stopping"},
     {"documents", "usage"},
     {"decision", "importing", "loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
-    {"telemetry"},
+    {"telemetry", "telling"},
     {"errors", "_version"},
 )
 HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}

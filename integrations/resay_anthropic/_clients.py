@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from resay.adapting import PolicyLike
+from resay.adapting import OnVerdict, PolicyLike
 from resay.errors import ConfigurationError
 from resay_anthropic._middleware import HallucinationMiddleware
 
@@ -13,7 +13,13 @@ __all__ = ["guard_client"]
 C = TypeVar("C")
 
 
-def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = None) -> C:
+def guard_client(
+    client: C,
+    policy: PolicyLike = None,
+    *,
+    retriever: object = None,
+    on_verdict: OnVerdict | None = None,
+) -> C:
     """Return a client like the one given, guarded.
 
     It shares its connections with the one given, which stays as it is. Its other middleware stands
@@ -25,6 +31,7 @@ def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = No
         policy: As for `HallucinationMiddleware`. It takes the place of the policy of a guarded
             client.
         retriever: As for `HallucinationMiddleware`.
+        on_verdict: As for `HallucinationMiddleware`.
 
     Returns:
         A client of the same class, with a `HallucinationMiddleware`.
@@ -43,5 +50,5 @@ def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = No
             f" {type(client).__name__!r}"
         )
     others = [m for m in guarded.middleware if not isinstance(m, HallucinationMiddleware)]
-    ours = HallucinationMiddleware(policy, retriever=retriever)
+    ours = HallucinationMiddleware(policy, retriever=retriever, on_verdict=on_verdict)
     return guarded.with_options(middleware=[ours, *others])

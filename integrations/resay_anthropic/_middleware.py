@@ -10,6 +10,7 @@ from typing import Any
 from anthropic import APIRequest, APIResponse, APIStatusError, AsyncAPIResponse, Middleware
 
 from resay.adapting import (
+    OnVerdict,
     PolicyLike,
     Relay,
     StreamedError,
@@ -59,6 +60,9 @@ class HallucinationMiddleware(Middleware):
         retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
             whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
             names.
+        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
+            where the call was made, before it returns; of a stream, at its end. What an async
+            function returns is awaited, what it raises is logged.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -71,8 +75,14 @@ class HallucinationMiddleware(Middleware):
         ```
     """
 
-    def __init__(self, policy: PolicyLike = None, *, retriever: object = None) -> None:
-        guard = guard_of(policy, retriever)
+    def __init__(
+        self,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+    ) -> None:
+        guard = guard_of(policy, retriever, on_verdict)
         check_client_policy(guard, "a client of Anthropic's")
         if method := guard.needing("logprobs"):
             raise ConfigurationError(

@@ -11,7 +11,16 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 from pydantic import PrivateAttr, model_validator
 
-from resay.adapting import VERDICT_KEY, PolicyLike, inside_guard
+from resay.adapting import (
+    VERDICT_KEY,
+    OnVerdict,
+    PolicyLike,
+    acarried,
+    acarrying,
+    carried,
+    carrying,
+    inside_guard,
+)
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_langchain._fitness import check_opaque, check_runnable
@@ -26,7 +35,11 @@ __all__ = ["GuardedRunnable", "guard"]
 
 
 def guard(
-    runnable: Runnable[Any, Any], policy: PolicyLike = None, *, retriever: object = None
+    runnable: Runnable[Any, Any],
+    policy: PolicyLike = None,
+    *,
+    retriever: object = None,
+    on_verdict: OnVerdict | None = None,
 ) -> Runnable[Any, Any]:
     """Guard anything that a chat model writes the output of.
 
@@ -42,6 +55,7 @@ def guard(
         retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`, a
             `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
             policy names.
+        on_verdict: As for `GuardedChatModel`.
 
     Returns:
         A `GuardedChatModel` for a chat model, a `GuardedRunnable` for anything else: both take the
@@ -64,8 +78,8 @@ def guard(
             f"guard() takes a LangChain runnable, not {type(runnable).__name__!r}"
         )
     if isinstance(runnable, BaseChatModel):
-        return GuardedChatModel(runnable, policy, retriever=retriever)
-    return GuardedRunnable(runnable=runnable, guard=guarding(policy, retriever))
+        return GuardedChatModel(runnable, policy, retriever=retriever, on_verdict=on_verdict)
+    return GuardedRunnable(runnable=runnable, guard=guarding(policy, retriever, on_verdict))
 
 
 class GuardedRunnable(Wrapper):
@@ -122,7 +136,8 @@ class GuardedRunnable(Wrapper):
         """
         if inside_guard():
             return self.runnable.invoke(input, config, **kwargs)
-        return self._call_with_config(self._run, input, config, **kwargs)
+        with carried():
+            return self._call_with_config(self._run, input, config, **kwargs)
 
     def _run(
         self,
@@ -143,7 +158,8 @@ class GuardedRunnable(Wrapper):
         """Do what `invoke` does, on the caller's event loop."""
         if inside_guard():
             return await self.runnable.ainvoke(input, config, **kwargs)
-        return await self._acall_with_config(self._arun, input, config, **kwargs)
+        async with acarried():
+            return await self._acall_with_config(self._arun, input, config, **kwargs)
 
     async def _arun(
         self,
@@ -170,7 +186,9 @@ class GuardedRunnable(Wrapper):
         if inside_guard():
             yield from self.runnable.transform(input, config, **kwargs)
             return
-        yield from self._transform_stream_with_config(input, self._transform, config, **kwargs)
+        yield from carrying(
+            self._transform_stream_with_config(input, self._transform, config, **kwargs)
+        )
 
     def _transform(
         self,
@@ -208,7 +226,9 @@ class GuardedRunnable(Wrapper):
         if inside_guard():
             chunks = self.runnable.atransform(input, config, **kwargs)
         else:
-            chunks = self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
+            chunks = acarrying(
+                self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
+            )
         async for chunk in chunks:
             yield chunk
 

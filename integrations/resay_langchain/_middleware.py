@@ -28,7 +28,7 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay.actions import act
-from resay.adapting import VERDICT_KEY, PolicyLike, inside_guard, verdict_data
+from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Policy
@@ -132,6 +132,7 @@ class HallucinationGuardMiddleware(
         policy: PolicyLike = None,
         *,
         retriever: object = None,
+        on_verdict: OnVerdict | None = None,
         exit_behavior: ExitBehavior | None = None,
         violation_message: str | None = None,
     ) -> None:
@@ -143,6 +144,7 @@ class HallucinationGuardMiddleware(
             retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
                 a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
                 policy names.
+            on_verdict: As for `GuardedChatModel`.
             exit_behavior: What a flagged answer leads to, whatever the policy's `action` is, or one
                 that is still flagged when it was regenerated:
                 `error` raises `HallucinationBlocked` out of the agent; `replace` puts a message in
@@ -159,7 +161,9 @@ class HallucinationGuardMiddleware(
         """
         super().__init__()
         changed = exiting(policy, exit_behavior, violation_message)
-        self._guard = guarding(changed, retriever)
+        self._guard = guarding(changed, retriever, on_verdict)
+        if isinstance(policy, Guard) and changed is not policy:
+            self._guard = self._guard.telling(*policy.listeners.functions)
         self._ends = exit_behavior == "end"
 
     @property

@@ -19,7 +19,15 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from resay.adapting import PolicyLike, inside_guard
+from resay.adapting import (
+    OnVerdict,
+    PolicyLike,
+    acarried,
+    acarrying,
+    carried,
+    carrying,
+    inside_guard,
+)
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._asking import Asking, Reads
@@ -93,6 +101,7 @@ class GuardedChatModel(BaseChatModel):
         policy: PolicyLike = None,
         *,
         retriever: object = None,
+        on_verdict: OnVerdict | None = None,
         **fields: Any,
     ) -> None:
         """Wrap a chat model.
@@ -104,6 +113,9 @@ class GuardedChatModel(BaseChatModel):
             retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
                 a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
                 policy names.
+            on_verdict: Called with each `resay.Verdict`, also of answers that are withheld: where
+                the call was made, before it returns; of a stream, at its end. What an async
+                function returns is awaited, what it raises is logged.
             **fields: Further fields of a chat model, such as `tags`; `temperature`, `max_tokens`,
                 `stop` and `streaming` are those of a copy of the model inside.
 
@@ -113,7 +125,7 @@ class GuardedChatModel(BaseChatModel):
                 cannot be had from this model, or it regenerates and there is no retriever.
         """
         model = with_standard(model, fields, type(self).model_fields)
-        guard = guarding(policy, retriever)
+        guard = guarding(policy, retriever, on_verdict)
         check_runnable(model, guard)
         self._set_up(model, guard, fields)
 
@@ -240,7 +252,8 @@ class GuardedChatModel(BaseChatModel):
         """
         if inside_guard():
             return self.model.invoke(input, config, stop=stop, **kwargs)
-        return self._call_with_config(self._invoke_run, input, config, stop=stop, **kwargs)
+        with carried():
+            return self._call_with_config(self._invoke_run, input, config, stop=stop, **kwargs)
 
     def _invoke_run(
         self,
@@ -263,7 +276,10 @@ class GuardedChatModel(BaseChatModel):
         """Do what `invoke` does, on the caller's event loop."""
         if inside_guard():
             return await self.model.ainvoke(input, config, stop=stop, **kwargs)
-        return await self._acall_with_config(self._ainvoke_run, input, config, stop=stop, **kwargs)
+        async with acarried():
+            return await self._acall_with_config(
+                self._ainvoke_run, input, config, stop=stop, **kwargs
+            )
 
     async def _ainvoke_run(
         self,
@@ -291,7 +307,7 @@ class GuardedChatModel(BaseChatModel):
             iter([input]), self._stream_run, config, stop=stop, **kwargs
         )
         # Typed as what `invoke` gives.
-        yield from cast("Iterator[AIMessageChunk]", chunks)
+        yield from cast("Iterator[AIMessageChunk]", carrying(chunks))
 
     def _stream_run(
         self,
@@ -316,8 +332,10 @@ class GuardedChatModel(BaseChatModel):
         if inside_guard():
             chunks = self.model.astream(input, config, stop=stop, **kwargs)
         else:
-            chunks = self._atransform_stream_with_config(
-                _only(input), self._astream_run, config, stop=stop, **kwargs
+            chunks = acarrying(
+                self._atransform_stream_with_config(
+                    _only(input), self._astream_run, config, stop=stop, **kwargs
+                )
             )
         async for chunk in chunks:
             yield cast("AIMessageChunk", chunk)

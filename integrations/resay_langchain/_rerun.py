@@ -167,4 +167,5 @@ def _patient(rerun: Rerun) -> Guard:
     if isinstance(policy.action, Regenerate):
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
-    return Guard(policy.model_copy(update={"sampling": patient}))
+    guard = Guard(policy.model_copy(update={"sampling": patient}))
+    return guard.telling(*rerun.guard.listeners.functions)

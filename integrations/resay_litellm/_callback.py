@@ -7,7 +7,7 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
-from resay.adapting import PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
+from resay.adapting import OnVerdict, PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Regenerate
@@ -39,6 +39,8 @@ class HallucinationCallback(CustomLogger):
         retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
             whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
             names.
+        on_verdict: Called with each `resay.Verdict`. What an async function returns is awaited,
+            what it raises is logged.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -46,10 +48,16 @@ class HallucinationCallback(CustomLogger):
             retriever.
     """
 
-    def __init__(self, policy: PolicyLike = None, *, retriever: object = None) -> None:
+    def __init__(
+        self,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+    ) -> None:
         logger: Any = super()
         logger.__init__()
-        self.resay_guard = guard_of(policy, retriever)
+        self.resay_guard = guard_of(policy, retriever, on_verdict)
         _check(self.resay_guard)
 
     async def async_post_call_success_deployment_hook(

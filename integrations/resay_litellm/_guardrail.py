@@ -15,6 +15,7 @@ from litellm.types.guardrails import GuardrailEventHooks
 
 from resay.adapting import (
     VERDICT_KEY,
+    OnVerdict,
     PolicyLike,
     Relay,
     Upstream,
@@ -26,6 +27,7 @@ from resay.adapting import (
 from resay.apis import Body, Event, Request
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
+from resay.importing import import_named
 from resay.verdict import Verdict
 from resay_litellm._asking import upstream_of
 from resay_litellm._formats import FORMATS, Format
@@ -45,6 +47,9 @@ class ResayGuardrail(CustomGuardrail):
     Args:
         policy: What to check, and how: the path of a policy file, the policy itself as a mapping, a
             `Policy` or a `Guard`; None for the file that `RESAY_POLICY` names, or the default.
+        on_verdict: Called with each `resay.Verdict`; a function, or where to import one from, as
+            `package.module:name`. What an async function returns is awaited, what it raises is
+            logged.
         **kwargs: The other `litellm_params` of the guardrail.
 
     Raises:
@@ -53,8 +58,16 @@ class ResayGuardrail(CustomGuardrail):
         ValueError: The guardrail's `mode` is not `post_call`.
     """
 
-    def __init__(self, policy: PolicyLike = None, **kwargs: Any) -> None:
-        self.resay_guard = guard_of(policy)
+    def __init__(
+        self,
+        policy: PolicyLike = None,
+        *,
+        on_verdict: OnVerdict | str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(on_verdict, str):
+            on_verdict = import_named(on_verdict)
+        self.resay_guard = guard_of(policy, on_verdict=on_verdict)
         _check(self.resay_guard)
         guardrail: Any = super()
         guardrail.__init__(supported_event_hooks=[GuardrailEventHooks.post_call], **kwargs)

@@ -15,7 +15,7 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.llms import LLM
 
-from resay.adapting import VERDICT_KEY, PolicyLike
+from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_llamaindex._engines import retriever_of
@@ -47,6 +47,7 @@ class GuardedChatEngine(BaseChatEngine):
         retriever: Where documents are found, for a policy that regenerates: an index or a retriever
             of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
             names, or else the engine's own, without its postprocessors.
+        on_verdict: As for `GuardedLLM`.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -67,6 +68,7 @@ class GuardedChatEngine(BaseChatEngine):
         policy: PolicyLike = None,
         *,
         retriever: object = None,
+        on_verdict: OnVerdict | None = None,
     ) -> None:
         if not isinstance(chat_engine, BaseChatEngine):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
@@ -74,7 +76,7 @@ class GuardedChatEngine(BaseChatEngine):
                 f" {type(chat_engine).__name__!r}"
             )
         self._inner = chat_engine
-        self._writer = _writer_of(chat_engine, policy, retriever)
+        self._writer = _writer_of(chat_engine, policy, retriever, on_verdict)
 
     @property
     def guard(self) -> Guard:
@@ -142,16 +144,19 @@ class GuardedChatEngine(BaseChatEngine):
 
 
 def _writer_of(
-    chat_engine: BaseChatEngine, policy: PolicyLike, retriever: object
+    chat_engine: BaseChatEngine,
+    policy: PolicyLike,
+    retriever: object,
+    on_verdict: OnVerdict | None,
 ) -> GuardedLLM | GuardedQueryEngine:
     parts = vars(chat_engine)
     engine: object = parts.get(_ENGINE)
     if isinstance(engine, GuardedQueryEngine) and policy is None:
-        if retriever is None:
+        if retriever is None and on_verdict is None:
             return engine
-        policy = engine.guard.policy
+        policy = engine.guard if retriever is None else engine.guard.policy
     if isinstance(engine, BaseQueryEngine):
-        return GuardedQueryEngine(engine, policy, retriever=retriever)
+        return GuardedQueryEngine(engine, policy, retriever=retriever, on_verdict=on_verdict)
     llm: object = parts.get(_LLM)
     if not isinstance(llm, LLM):
         raise ConfigurationError(
@@ -159,10 +164,11 @@ def _writer_of(
             " with a GuardedLLM instead"
         )
     if isinstance(llm, GuardedLLM):
-        if policy is None and retriever is None:
+        if policy is None and retriever is None and on_verdict is None:
             return llm
-        policy, llm = policy or llm.policy, llm.llm
-    return GuardedLLM(llm, guarding(policy, retriever, own=retriever_of(chat_engine)))
+        own = llm.guard if retriever is None else llm.policy
+        policy, llm = policy or own, llm.llm
+    return GuardedLLM(llm, guarding(policy, retriever, on_verdict, own=retriever_of(chat_engine)))
 
 
 def _with(response: AGENT_CHAT_RESPONSE_TYPE, found: dict[str, Any]) -> AGENT_CHAT_RESPONSE_TYPE:

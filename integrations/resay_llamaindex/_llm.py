@@ -26,7 +26,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay.adapting import PolicyLike, inside_guard
+from resay.adapting import OnVerdict, PolicyLike, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
@@ -80,6 +80,9 @@ class GuardedLLM(FunctionCallingLLM):
         retriever: Where documents are found, for a policy that regenerates: an index or a retriever
             of LlamaIndex's, or whatever else `as_retriever` takes; in place of the one that the
             policy names.
+        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
+            where the call was made, before it returns; of a stream, at its end. What an async
+            function returns is awaited, what it raises is logged.
         **kwargs: Further fields of LlamaIndex's LLMs, such as `callback_manager`.
 
     Raises:
@@ -102,13 +105,19 @@ class GuardedLLM(FunctionCallingLLM):
     _answers_only: bool = PrivateAttr(default=False)
 
     def __init__(
-        self, llm: LLM, policy: PolicyLike = None, *, retriever: object = None, **kwargs: Any
+        self,
+        llm: LLM,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+        **kwargs: Any,
     ) -> None:
         if not isinstance(llm, LLM):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
                 f"GuardedLLM takes an LLM of LlamaIndex, not {type(llm).__name__!r}"
             )
-        guard = guarding(policy, retriever)
+        guard = guarding(policy, retriever, on_verdict)
         prompting = {name: getattr(llm, name) for name in _PROMPTING}
         super().__init__(llm=llm, policy=guard.policy, **{**prompting, **kwargs})
         self._answers = Answering(Asking(guard, llm))

@@ -24,6 +24,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from resay.actions import Answer
 from resay.adapting import (
     VERDICT_KEY,
+    OnVerdict,
     PolicyLike,
     aparts_of,
     asking_writer,
@@ -85,6 +86,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         retriever: Where documents are found, for a policy that regenerates: an index or a retriever
             of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
             names, or else the engine's own, without its postprocessors.
+        on_verdict: As for `GuardedLLM`.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -106,6 +108,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         llm: LLM | None = None,
         *,
         retriever: object = None,
+        on_verdict: OnVerdict | None = None,
     ) -> None:
         if not isinstance(query_engine, BaseQueryEngine):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise ConfigurationError(
@@ -117,7 +120,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         inside = llm_of(query_engine)
         if isinstance(inside, GuardedLLM) and policy is None:
             policy = inside.guard if retriever is None else inside.policy
-        self._guard = guarding(policy, retriever, own=retriever_of(query_engine))
+        self._guard = guarding(policy, retriever, on_verdict, own=retriever_of(query_engine))
         self._listener: Callable[[dict[str, Any]], None] | None = None
         writer = _unguarded(inside)
         judge = _unguarded(llm) or writer

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from resay.adapting import PolicyLike, guard_of
+from resay.adapting import OnVerdict, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay_openai._async import Async
 from resay_openai._guarded import Guarded, guarded_as
@@ -41,6 +41,9 @@ class GuardedOpenAI(Sync, OpenAI):
         retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
             whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
             names.
+        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
+            where the call was made, before it returns; of a stream, at its end. What an async
+            function returns is awaited, what it raises is logged.
         **kwargs: Whatever `OpenAI` takes.
 
     Raises:
@@ -65,6 +68,7 @@ class GuardedAsyncOpenAI(Async, AsyncOpenAI):
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
+        on_verdict: As for `GuardedOpenAI`.
         **kwargs: Whatever `AsyncOpenAI` takes.
     """
 
@@ -75,6 +79,7 @@ class GuardedAzureOpenAI(Sync, AzureOpenAI):
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
+        on_verdict: As for `GuardedOpenAI`.
         **kwargs: Whatever `AzureOpenAI` takes.
     """
 
@@ -85,6 +90,7 @@ class GuardedAsyncAzureOpenAI(Async, AsyncAzureOpenAI):
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
+        on_verdict: As for `GuardedOpenAI`.
         **kwargs: Whatever `AsyncAzureOpenAI` takes.
     """
 
@@ -97,7 +103,13 @@ _OURS: Mapping[type[Any], type[Any]] = {
 }
 
 
-def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = None) -> C:
+def guard_client(
+    client: C,
+    policy: PolicyLike = None,
+    *,
+    retriever: object = None,
+    on_verdict: OnVerdict | None = None,
+) -> C:
     """Return a client like the one given, guarded.
 
     Any client of the SDK will do: one that asks another provider, or one of a class of your own.
@@ -107,6 +119,7 @@ def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = No
         client: An `OpenAI`, `AsyncOpenAI`, `AzureOpenAI` or `AsyncAzureOpenAI`, or a subclass.
         policy: As for `GuardedOpenAI`. It takes the place of the policy of a guarded client.
         retriever: As for `GuardedOpenAI`.
+        on_verdict: As for `GuardedOpenAI`.
 
     Returns:
         A client whose class is a subclass of the given one's.
@@ -117,12 +130,12 @@ def guard_client(client: C, policy: PolicyLike = None, *, retriever: object = No
             it regenerates and there is no retriever.
     """
     if isinstance(client, Guarded):
-        return client.with_policy(policy, retriever=retriever)
+        return client.with_policy(policy, retriever=retriever, on_verdict=on_verdict)
     if not isinstance(client, (OpenAI, AsyncOpenAI)):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ConfigurationError(
             f"guard_client takes a client of OpenAI's SDK, not {type(client).__name__!r}"
         )
-    guard = guard_of(policy, retriever)
+    guard = guard_of(policy, retriever, on_verdict)
     return guarded_as(_guarded_class(type(client)), client.copy(), guard)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from openai._models import FinalRequestOptions
 from typing_extensions import Self
 
-from resay.adapting import PolicyLike, Relay, check_client_policy, guard_of, inside_guard
+from resay.adapting import OnVerdict, PolicyLike, Relay, check_client_policy, guard_of, inside_guard
 from resay.apis import Api, Request
 from resay.guard import Guard
 from resay_openai._requests import Relays, body_of, relays_of
@@ -22,9 +22,14 @@ class Guarded:
     _relays: Relays
 
     def __init__(
-        self, *, policy: PolicyLike = None, retriever: object = None, **kwargs: Any
+        self,
+        *,
+        policy: PolicyLike = None,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+        **kwargs: Any,
     ) -> None:
-        self._take(guard_of(policy, retriever))
+        self._take(guard_of(policy, retriever, on_verdict))
         super().__init__(**kwargs)
 
     def _take(self, guard: Guard) -> None:
@@ -37,15 +42,23 @@ class Guarded:
         """Who checks and acts."""
         return self._guard
 
-    def with_policy(self, policy: PolicyLike, *, retriever: object = None) -> Self:
+    def with_policy(
+        self,
+        policy: PolicyLike,
+        *,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+    ) -> Self:
         """Return the same client with another policy.
 
         Args:
             policy: The policy.
             retriever: Where documents are found, if it regenerates and does not say so itself.
+            on_verdict: Who is told of verdicts. Who was told until now is not, unless the guard
+                that is given tells them.
         """
         client: Any = self
-        return client.copy(_extra_kwargs={"policy": guard_of(policy, retriever)})
+        return client.copy(_extra_kwargs={"policy": guard_of(policy, retriever, on_verdict)})
 
     if not TYPE_CHECKING:
         # For type checkers these are the SDK's own, with all their parameters.

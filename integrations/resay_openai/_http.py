@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from resay.adapting import (
+    OnVerdict,
     PolicyLike,
     Relay,
     Upstream,
@@ -43,7 +44,13 @@ _SECRET = ("authorization", "api-key", "x-api-key", "openai-organization", "open
 _OWN = frozenset({"content-length", "idempotency-key", "transfer-encoding"})
 
 
-def guard_http_client(client: H, policy: PolicyLike = None, *, retriever: object = None) -> H:
+def guard_http_client(
+    client: H,
+    policy: PolicyLike = None,
+    *,
+    retriever: object = None,
+    on_verdict: OnVerdict | None = None,
+) -> H:
     """Return an HTTP client like the one given that guards the requests it knows.
 
     It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
@@ -60,6 +67,7 @@ def guard_http_client(client: H, policy: PolicyLike = None, *, retriever: object
             shared, and closing either closes them.
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
+        on_verdict: As for `GuardedOpenAI`.
 
     Returns:
         A client whose class is a subclass of the given one's.
@@ -75,7 +83,7 @@ def guard_http_client(client: H, policy: PolicyLike = None, *, retriever: object
         raise ConfigurationError(
             f"guard_http_client takes a client of httpx or httpx2, not {kind.__name__!r}"
         )
-    guard = guard_of(policy, retriever)
+    guard = guard_of(policy, retriever, on_verdict)
     check_client_policy(guard, "a client")
     side = _guarded_async if issubclass(kind, package.AsyncClient) else _guarded_sync
     guarded_kind = side(getattr(kind, "unguarded", kind))

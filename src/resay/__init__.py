@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from resay.retrieval import Retriever
     from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
+    from resay.telling import last_verdict, verdicts
     from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
 
 __all__ = [
@@ -69,6 +70,8 @@ __all__ = [
     "Usage",
     "Verdict",
     "__version__",
+    "last_verdict",
+    "verdicts",
 ]
 
 _HOMES = {
@@ -90,6 +93,8 @@ _HOMES = {
     "TokenLogprob": "logprobs",
     "Usage": "verdict",
     "Verdict": "verdict",
+    "last_verdict": "telling",
+    "verdicts": "telling",
 }
 
 

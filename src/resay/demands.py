@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from resay.chain import Chain
 from resay.errors import ConfigurationError
 from resay.logprobs import TokenLogprob, tokens_of
+from resay.policy import Policy, Regenerate, StreamMode
+from resay.providers.base import Provider
+from resay.providers.litellm import LiteLLMProvider
 from resay.query import Query
 from resay.sources import Sources
 
-__all__ = ["Demands"]
+__all__ = ["Demands", "mode_of"]
 
 
 class Demands:
@@ -18,12 +22,24 @@ class Demands:
 
     Args:
         chain: The chain.
-        has_provider: Whether samples can be drawn from a provider that needs no model's name.
+        provider: Who answers, whatever model a query names; None for litellm.
     """
 
-    def __init__(self, chain: Chain, *, has_provider: bool) -> None:
+    def __init__(self, chain: Chain, provider: Provider | None) -> None:
         self._chain = chain
-        self._has_provider = has_provider
+        self._provider = provider
+
+    def sources(self, query: Query | None) -> Sources:
+        """Return who answers what; refuse a judge of whom nothing is known."""
+        if self._provider is not None:
+            return Sources.all(self._provider)
+        asking = self._chain.asking_response_model
+        if asking and (query is None or query.model is None):
+            raise ConfigurationError(
+                f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
+                " response, or name another in the policy with `judge:`"
+            )
+        return Sources.all(LiteLLMProvider(), via="litellm")
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request whose answer could not be checked, or is more than one whole answer."""
@@ -60,7 +76,7 @@ class Demands:
         if isinstance(samples, str):
             raise ConfigurationError("samples must be a list of texts, not one text")
         asking = self._chain.needing("samples")
-        can_draw = query is not None and query.messages and (query.model or self._has_provider)
+        can_draw = query is not None and query.messages and (query.model or self._provider)
         if asking and samples is None and not can_draw:
             raise ConfigurationError(
                 f"method {asking!r} needs samples; pass `samples`, or the question and the `model`"
@@ -80,6 +96,23 @@ class Demands:
                 "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
             )
         return tokens_of(logprobs or ())
+
+
+def mode_of(policy: Policy, mode: StreamMode | None) -> StreamMode:
+    """Return when a stream releases text; refuse what the policy cannot do.
+
+    Args:
+        policy: The policy.
+        mode: What was asked for; None for what the policy says.
+    """
+    chosen = mode or policy.stream
+    if chosen not in get_args(StreamMode):
+        raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
+    if chosen == "after" and isinstance(policy.action, Regenerate):
+        raise ConfigurationError(
+            "mode 'after' shows an answer before it can be regenerated; use 'hold' or 'buffer'"
+        )
+    return chosen
 
 
 def _check_single(query: Query) -> None:

@@ -6,14 +6,15 @@ import pickle
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, get_args
+from typing import Any
 
 from resay.actions import Answer, act
 from resay.chain import Chain
 from resay.checking import Given, skipped_early
-from resay.demands import Demands
+from resay.demands import Demands, mode_of
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Regenerate, StreamMode
+from resay.listening import Listeners
+from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
@@ -23,6 +24,7 @@ from resay.scorers import Need
 from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
 from resay.sync import run_sync
+from resay.telling import OnVerdict
 from resay.verdict import Verdict
 
 __all__ = ["Guard", "Sources"]
@@ -43,6 +45,9 @@ class Guard:
         retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
             whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
             names.
+        on_verdict: Called with each `Verdict` that a call of this guard comes to, also of what is
+            skipped or withheld: where the call was made, before it returns. What an async function
+            returns is awaited. What it raises is logged by its type, and changes nothing.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -64,14 +69,16 @@ class Guard:
         model: str | None = None,
         provider: Provider | None = None,
         retriever: object | None = None,
+        on_verdict: OnVerdict | None = None,
     ) -> None:
         self.policy = Policy.of(policy)
         cache = open_cache(self.policy.cache)
         self._chain = Chain(self.policy, cache)
         self._running = Running(self.policy, self._chain, cache, retriever)
-        self._demands = Demands(self._chain, has_provider=provider is not None)
+        self._demands = Demands(self._chain, provider)
         self._model = model
         self._provider = provider
+        self.listeners = Listeners(() if on_verdict is None else (on_verdict,))
         self._retriever = retriever
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
@@ -83,13 +90,27 @@ class Guard:
             "model": self._model,
             "provider": self._provider,
             "retriever": self._retriever,
+            "listeners": self.listeners.functions,
         }
         for name, part in parts.items():
             _check_pickles(name, part)
         return parts
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        listeners = state.pop("listeners")
         Guard.__init__(self, **state)
+        self.listeners = Listeners(listeners)
+
+    def telling(self, *listeners: OnVerdict) -> Guard:
+        """Return the same guard, which tells others too of its verdicts.
+
+        Args:
+            *listeners: Who is told, as by `on_verdict`.
+        """
+        made = object.__new__(type(self))
+        made.__dict__ |= self.__dict__
+        made.listeners = Listeners((*self.listeners.functions, *listeners))
+        return made
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
@@ -164,7 +185,7 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        return await self.arun(query, self._sources(query), references=references)
+        return await self.arun(query, self._demands.sources(query), references=references)
 
     async def acheck(
         self,
@@ -212,9 +233,9 @@ class Guard:
         self._demands.check_references(references)
         tokens = self._demands.tokens(logprobs)
         draws = samples is None and self._chain.needing("samples")
-        sources = self._sources(query) if draws or self._chain.needing("judge") else None
+        sources = self._demands.sources(query) if draws or self._chain.needing("judge") else None
         given = Given(references, samples, tokens)
-        return await self._running.check(response, query, sources, given)
+        return await self.listeners.hearing(self._running.check(response, query, sources, given))
 
     async def arun(
         self,
@@ -244,7 +265,8 @@ class Guard:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         self._demands.check_request(query, sources, references)
-        return await self._running.answer(query, sources, Given(references, samples or None))
+        given = Given(references, samples or None)
+        return await self.listeners.hearing(self._running.answer(query, sources, given))
 
     async def arun_check(
         self,
@@ -277,7 +299,7 @@ class Guard:
         self._demands.check_question(query)
         self._demands.check_references(references)
         given = Given(references, samples, self._demands.tokens(logprobs))
-        return await self._running.check(response, query, sources, given)
+        return await self.listeners.hearing(self._running.check(response, query, sources, given))
 
     def astream(
         self,
@@ -313,7 +335,9 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        return self.arun_stream(query, self._sources(query), mode=mode, references=references)
+        return self.arun_stream(
+            query, self._demands.sources(query), mode=mode, references=references
+        )
 
     def arun_stream(
         self,
@@ -335,16 +359,10 @@ class Guard:
                 provider sent.
         """
         self._demands.check_request(query, sources, references)
-        chosen = mode or self.policy.stream
-        if chosen not in get_args(StreamMode):
-            raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
-        if chosen == "after" and isinstance(self.policy.action, Regenerate):
-            raise ConfigurationError(
-                "mode 'after' shows an answer before it can be regenerated; use 'hold' or 'buffer'"
-            )
+        chosen = mode_of(self.policy, mode)
+        run = partial(self._running.stream, query, sources, references, chosen)
         return AnswerStream(
-            partial(self._running.stream, query, sources, references, chosen),
-            every_chunk=every_chunk,
+            lambda parts: self.listeners.hearing(run(parts)), every_chunk=every_chunk
         )
 
     def stream(
@@ -426,17 +444,6 @@ class Guard:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
         """
         return act(self.policy, response, verdict)
-
-    def _sources(self, query: Query | None) -> Sources:
-        if self._provider is not None:
-            return Sources.all(self._provider)
-        asking = self._chain.asking_response_model
-        if asking and (query is None or query.model is None):
-            raise ConfigurationError(
-                f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
-                " response, or name another in the policy with `judge:`"
-            )
-        return Sources.all(LiteLLMProvider(), via="litellm")
 
 
 def _check_pickles(name: str, part: object) -> None:

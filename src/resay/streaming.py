@@ -15,6 +15,7 @@ from resay.actions import Answer
 from resay.errors import ConfigurationError, StreamUnfinishedError
 from resay.holding import Part
 from resay.sync import enter_sync, run_sync
+from resay.telling import Carrier
 
 __all__ = ["AnswerStream", "SyncAnswerStream"]
 
@@ -44,6 +45,7 @@ class AnswerStream:
         self._tasks: TaskGroup | None = None
         self._answer: Answer | None = None
         self._error: Exception | None = None
+        self._carrier = Carrier()
 
     @property
     def answer(self) -> Answer:
@@ -74,7 +76,8 @@ class AnswerStream:
     async def _run(self, parts: MemoryObjectSendStream[Part]) -> None:
         with parts:
             try:
-                self._answer = await self._work(parts)
+                with self._carrier.around():
+                    self._answer = await self._work(parts)
             except Exception as error:
                 self._error = error
 
@@ -92,6 +95,7 @@ class AnswerStream:
                 part = await self._parts.receive()
             return part
         except (anyio.EndOfStream, anyio.ClosedResourceError):
+            await self._carrier.adeliver(last=True)
             if self._error is not None:
                 raise self._error from None
             raise StopAsyncIteration from None

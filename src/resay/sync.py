@@ -7,15 +7,22 @@ import atexit
 import contextvars
 import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Any, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-__all__ = ["enter_sync", "run_sync"]
+from resay.telling import Carrier
+
+__all__ = ["carried", "carrying", "enter_sync", "run_sync", "wait_for"]
 
 T = TypeVar("T")
 
@@ -99,19 +106,59 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
     Raises:
         BaseException: What the function raises.
     """
-    context = contextvars.copy_context()
+    with carried():
+        context = contextvars.copy_context()
 
-    async def call() -> T:
-        for variable, value in context.items():
-            variable.set(value)
-        return await function(*args, **kwargs)
+        async def call() -> T:
+            for variable, value in context.items():
+                variable.set(value)
+            return await function(*args, **kwargs)
 
-    future: Future[T] = _loop.portal().start_task_soon(call)
+        future: Future[T] = _loop.portal().start_task_soon(call)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+def wait_for(waited: Awaitable[T]) -> T:
+    """Wait for something on the background loop."""
+
+    async def wait() -> T:
+        return await waited
+
+    return run_sync(wait)
+
+
+@contextmanager
+def carried() -> Generator[None, None, None]:
+    """Do what `resay.telling.acarried` does, for callers that are not async."""
+    carrier = Carrier()
     try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
+        with carrier.around():
+            yield
+    finally:
+        carrier.deliver(wait_for, last=True)
+
+
+def carrying(pieces: Iterator[T]) -> Generator[T, None, None]:
+    """Do what `resay.telling.acarrying` does, for callers that are not async."""
+    carrier = Carrier()
+    try:
+        while True:
+            try:
+                with carrier.around():
+                    piece = next(pieces)
+            except StopIteration:
+                return
+            finally:
+                carrier.deliver(wait_for)
+            yield piece
+    finally:
+        carrier.deliver(wait_for, last=True)
+        if isinstance(pieces, Generator):
+            pieces.close()
 
 
 def enter_sync(manager: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:

@@ -21,19 +21,26 @@ from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
 from resay.adapting.upstream import StreamedError, Upstream, is_about_parameters
 from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
 from resay.nesting import inside_guard, marked
+from resay.sync import carried, carrying
+from resay.telling import OnVerdict, acarried, acarrying
 
 __all__ = [
     "LEFT_OUT",
     "OPENAI_PARAMS",
     "VERDICT_KEY",
+    "OnVerdict",
     "PolicyLike",
     "Relay",
     "StreamedError",
     "UnmappedError",
     "Upstream",
+    "acarried",
+    "acarrying",
     "aparts_of",
     "asking_writer",
     "cancelled_once",
+    "carried",
+    "carrying",
     "check_chat_completions",
     "check_client_policy",
     "guard_of",

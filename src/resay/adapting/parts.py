@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from resay.actions import Answer
 from resay.holding import Part
 from resay.streaming import AnswerStream, SyncAnswerStream
+from resay.telling import Carrier
 
 __all__ = ["aparts_of", "parts_of"]
 
@@ -52,13 +53,16 @@ async def aparts_of(
         Its parts, and the answer at last.
     """
     line: asyncio.Queue[_Item] = asyncio.Queue()
-    task = asyncio.create_task(_fill(stream, line, around or nullcontext()))
+    carrier = Carrier()
+    with carrier.around():
+        task = asyncio.create_task(_fill(stream, line, around or nullcontext()))
     try:
         while isinstance(item := await line.get(), Part):
             yield item
     finally:
         task.cancel()
         await asyncio.wait([task])
+        await carrier.adeliver(last=True)
     if isinstance(item, BaseException):
         raise item
     yield item

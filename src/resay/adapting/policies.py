@@ -12,6 +12,7 @@ from resay.optional import require_optional
 from resay.policy import Policy, Regenerate
 from resay.regenerating.rechecking import comparing_with_references
 from resay.retrieval import Retriever, as_retriever
+from resay.telling import OnVerdict
 
 __all__ = ["PolicyLike", "asking_writer", "check_client_policy", "guard_of"]
 
@@ -21,6 +22,7 @@ PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
 def guard_of(
     policy: PolicyLike,
     retriever: object = None,
+    on_verdict: OnVerdict | None = None,
     *,
     convert: Callable[[object], Retriever] = as_retriever,
 ) -> Guard:
@@ -30,6 +32,7 @@ def guard_of(
         policy: A guard, or a policy.
         retriever: Where documents are found, for a policy that regenerates; None for where the
             policy says.
+        on_verdict: Who is told of verdicts, beside those whom a guard that is given tells.
         convert: Makes a retriever of what was given as one; a framework's own knows its classes.
 
     Raises:
@@ -37,6 +40,7 @@ def guard_of(
         ConfigurationError: The policy regenerates, and there is no retriever; or a guard was given,
             which has its own, and a retriever besides.
     """
+    listeners = () if on_verdict is None else (on_verdict,)
     if isinstance(policy, Guard):
         if retriever is not None:
             raise ConfigurationError(
@@ -44,8 +48,9 @@ def guard_of(
                 " the Guard, with `as_retriever` around it, or pass the policy in place of the"
                 " Guard"
             )
-        return policy
-    return Guard(policy, retriever=None if retriever is None else convert(retriever))
+        return policy.telling(*listeners) if listeners else policy
+    guard = Guard(policy, retriever=None if retriever is None else convert(retriever))
+    return guard.telling(*listeners)
 
 
 def asking_writer(policy: Policy) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
@@ -35,13 +34,13 @@ from resay.adapting.upstream import (
     Upstream,
     completions_in,
     is_about_parameters,
+    sample_of,
 )
 from resay.adapting.verdicts import failed_check
 from resay.apis import Api, Body, Event, Outcome, Request
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
-from resay.objects import object_in
 from resay.policy import StreamMode
 from resay.providers.base import Completion, Provider
 from resay.query import Query
@@ -49,6 +48,7 @@ from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
 from resay.sync import run_sync
 from resay.telemetry import here, inside
+from resay.telling import acarried, acarrying
 from resay.usage import Usage
 
 __all__ = ["Relay"]
@@ -80,7 +80,7 @@ class Relay:
         self._guard = guard
         self._api = api
         self._to_the_end = to_the_end
-        self._told = told or _nobody
+        self._told = told or (lambda _: None)
 
     def read(self, body: Body) -> Request:
         """Return a request as the guard understands it."""
@@ -147,7 +147,9 @@ class Relay:
         """
         reason = self._guard.skips(request.query)
         if reason is not None:
-            return self._skipped(request, await send(request.body), reason)
+            response = await send(request.body)
+            async with acarried():
+                return self._skipped(request, response, reason)
         if request.n > 1 or main_first:
             return await self.acheck(request, await self._send(request, send), upstream)
         main = MainProvider(self._api, request, send, upstream.cost_usd)
@@ -181,7 +183,8 @@ class Relay:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
         items = completions_in(self._api, response)
-        answers = await self._each(request, items, self._api.usage(response), upstream)
+        async with acarried():
+            answers = await self._each(request, items, self._api.usage(response), upstream)
         return self._answered(request, response, answers)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
@@ -191,7 +194,9 @@ class Relay:
 
     def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self._guard.policy.prices.priced(request.model, usage)
-        self._told(unchecked(reason, priced))
+        answer = unchecked(reason, priced)
+        self._guard.listeners.tell(answer.verdict)
+        self._told(answer)
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
         if self.asked(request) is not request.body:
@@ -240,12 +245,14 @@ class Relay:
                     query,
                     self._sources(request, main, upstream),
                     # At a temperature of 0 they are all the same.
-                    samples=[] if cold else [_sample(other, query) for other in others],
+                    samples=[] if cold else [sample_of(other, query) for other in others],
                 )
             except HallucinationBlocked:
                 raise
             except Exception as error:
-                return self._guard.apply(items[place].text, failed_check(error))
+                verdict = failed_check(error)
+                self._guard.listeners.tell(verdict)
+                return self._guard.apply(items[place].text, verdict)
 
         return await _together([check(place) for place in range(first, len(items))])
 
@@ -279,13 +286,15 @@ class Relay:
         """
         reason = self._guard.skips(request.query)
         if reason is not None:
-            return self._passed_on(request, events, reason)
+            return acarrying(self._passed_on(request, events, reason))
         upstream = replace(upstream, place=here())
         if request.n > 1:
-            return self._several(request, events, upstream)
-        if self._to_the_end:
-            return self._one_to_the_end(request, events, upstream)
-        return self._one(request, events, upstream)
+            given = self._several(request, events, upstream)
+        elif self._to_the_end:
+            given = self._one_to_the_end(request, events, upstream)
+        else:
+            given = self._one(request, events, upstream)
+        return acarrying(given)
 
     async def _passed_on(
         self, request: Request, events: AsyncGenerator[Event], reason: str
@@ -394,7 +403,9 @@ class Relay:
                 async for event in events:
                     for given in shaping.unchecked(event):
                         yield given
-        answer = self._guard.apply("", failed_check(broken))
+        verdict = failed_check(broken)
+        self._guard.listeners.tell(verdict)
+        answer = self._guard.apply("", verdict)
         self._told(answer)
         if answer.blocked:
             yield Part(answer.text, notice=True)
@@ -483,18 +494,6 @@ class Relay:
             return event
         stripped = self._api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
-
-
-def _nobody(answer: Answer) -> None:
-    del answer
-
-
-def _sample(item: Completion, query: Query) -> str:
-    """Return an answer as a sample for others."""
-    if not query.wants_object:
-        return "" if item.calls else item.text
-    found = object_in(item, query)
-    return "" if found is None else json.dumps(found)
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

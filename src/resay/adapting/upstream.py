@@ -14,6 +14,7 @@ from resay.adapting.verdicts import NO_ANSWER
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.nesting import marked
+from resay.objects import object_in
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
 from resay.providers.unreachable import unreachable_by
 from resay.query import CONNECTION_PARAMS, Query
@@ -32,6 +33,7 @@ __all__ = [
     "completions_in",
     "is_about_parameters",
     "provider_error",
+    "sample_of",
 ]
 
 Send = Callable[[Body], Awaitable[Body]]
@@ -279,6 +281,14 @@ class JudgeProvider:
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         asked = Query(query.messages, None, params)
         return await _asked(self._api, self._upstream, self._api.fresh(self._body, asked))
+
+
+def sample_of(item: Completion, query: Query) -> str:
+    """Return an answer as a sample for others."""
+    if not query.wants_object:
+        return "" if item.calls else item.text
+    found = object_in(item, query)
+    return "" if found is None else json.dumps(found)
 
 
 def _source(api: Api, upstream: Upstream, known: Body) -> str | None:

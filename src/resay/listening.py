@@ -1,0 +1,53 @@
+"""Who is told of a guard's verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from resay.actions import Answer
+from resay.errors import HallucinationBlocked
+from resay.sync import wait_for
+from resay.telling import OnVerdict, atell, tell
+from resay.verdict import Verdict
+
+__all__ = ["Listeners"]
+
+T = TypeVar("T", Answer, Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told of verdicts.
+
+    Attributes:
+        functions: The application's own functions.
+    """
+
+    functions: tuple[OnVerdict, ...] = ()
+
+    def tell(self, verdict: Verdict) -> None:
+        """Tell of a verdict that no guard came to, such as that on what is not checked."""
+        tell(verdict, self.functions, wait_for)
+
+    async def hearing(self, work: Awaitable[T]) -> T:
+        """Tell of what some work comes to.
+
+        Args:
+            work: Gives an answer, or a verdict.
+
+        Returns:
+            What it gives.
+
+        Raises:
+            BaseException: What it raises.
+        """
+        try:
+            result = await work
+        except HallucinationBlocked as error:
+            await atell(error.verdict, self.functions)
+            raise
+        verdict = result.verdict if isinstance(result, Answer) else result
+        await atell(verdict, self.functions)
+        return result

@@ -1,0 +1,228 @@
+"""Telling applications of verdicts, also where a framework drops what comes with an answer."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from resay.verdict import Verdict
+
+__all__ = [
+    "Carrier",
+    "OnVerdict",
+    "acarried",
+    "acarrying",
+    "atell",
+    "last_verdict",
+    "tell",
+    "verdicts",
+]
+
+OnVerdict = Callable[["Verdict"], object]
+"""Is told of each verdict. What an async function returns is awaited."""
+
+T = TypeVar("T")
+
+_log = logging.getLogger("resay")
+
+
+def last_verdict() -> Verdict | None:
+    """Return the verdict of the last guarded call in this thread or task.
+
+    That is the last answer that was given or checked, or withheld with an exception; of a stream,
+    once it was read to its end. Other threads and tasks have their own, and a verdict that a child
+    task found stays in that task: use `verdicts` where a framework runs its model in one.
+
+    Returns:
+        The verdict; None where there is none yet.
+
+    Example:
+        ```python
+        text = agent.run_sync("Who designed the Sydney Harbour Bridge?").output
+        print(resay.last_verdict().reason)
+        ```
+    """
+    return _last.get()
+
+
+@contextmanager
+def verdicts() -> Generator[list[Verdict], None, None]:
+    """Collect the verdicts of guarded calls that are made meanwhile.
+
+    Also of those in tasks that are begun meanwhile, and in threads that are given a copy of the
+    context, as `asyncio.to_thread` does. Other requests have nothing to do with it.
+
+    Yields:
+        A list that grows with each verdict.
+
+    Example:
+        ```python
+        with resay.verdicts() as found:
+            agent.run_sync("Who designed the Sydney Harbour Bridge?")
+        print([verdict.decision for verdict in found])
+        ```
+    """
+    found: list[Verdict] = []
+    token = _collecting.set((*_collecting.get(), found))
+    try:
+        yield found
+    finally:
+        _collecting.reset(token)
+
+
+class Carrier:
+    """Takes verdicts out of a call, to the thread and the context of whoever made it.
+
+    A call may do its work in tasks and threads of its own, whose context nobody sees later; nor is
+    the event loop of others the place to run functions of the application.
+    """
+
+    def __init__(self) -> None:
+        # Tasks and threads may add at the same time; appending is atomic.
+        self._told: list[tuple[Verdict, Sequence[OnVerdict]]] = []
+        self._ended = False
+
+    @contextmanager
+    def around(self) -> Generator[None, None, None]:
+        """Take what is found meanwhile."""
+        token = _carrier.set(self)
+        try:
+            yield
+        finally:
+            _carrier.reset(token)
+
+    def take(self, verdict: Verdict, listeners: Sequence[OnVerdict]) -> bool:
+        """Take a verdict, unless the call is over."""
+        if not self._ended:
+            self._told.append((verdict, listeners))
+        return not self._ended
+
+    def deliver(self, wait: Callable[[Awaitable[Any]], object], *, last: bool = False) -> None:
+        """Tell the caller, who is not async, of what was found since the last time.
+
+        Args:
+            wait: Waits for what an async listener returns.
+            last: Whether the call is over.
+        """
+        self._ended = last
+        told, self._told = self._told, []
+        for verdict, listeners in told:
+            _tell(verdict, listeners, wait)
+
+    async def adeliver(self, *, last: bool = False) -> None:
+        """Do what `deliver` does, in the caller's task."""
+        self._ended = last
+        told, self._told = self._told, []
+        for verdict, listeners in told:
+            await _atell(verdict, listeners)
+
+
+_last: ContextVar[Verdict | None] = ContextVar("resay_last_verdict", default=None)
+_collecting: ContextVar[tuple[list[Verdict], ...]] = ContextVar("resay_verdicts", default=())
+_carrier: ContextVar[Carrier | None] = ContextVar("resay_carrier", default=None)
+
+
+def tell(
+    verdict: Verdict, listeners: Sequence[OnVerdict], wait: Callable[[Awaitable[Any]], object]
+) -> None:
+    """Tell of a verdict that was just found, in code that is not async.
+
+    Args:
+        verdict: The verdict.
+        listeners: Who is told.
+        wait: Waits for what an async listener returns.
+    """
+    _collect(verdict)
+    _tell(verdict, listeners, wait)
+
+
+async def atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
+    """Tell of a verdict that was just found.
+
+    Args:
+        verdict: The verdict.
+        listeners: Who is told.
+    """
+    _collect(verdict)
+    await _atell(verdict, listeners)
+
+
+def _collect(verdict: Verdict) -> None:
+    for found in _collecting.get():
+        found.append(verdict)
+
+
+def _tell(
+    verdict: Verdict, listeners: Sequence[OnVerdict], wait: Callable[[Awaitable[Any]], object]
+) -> None:
+    for listener in _waiting(verdict, listeners):
+        with _complaining():
+            result = listener(verdict)
+            if inspect.isawaitable(result):
+                wait(result)
+
+
+async def _atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
+    for listener in _waiting(verdict, listeners):
+        with _complaining():
+            result = listener(verdict)
+            if inspect.isawaitable(result):
+                await result
+
+
+def _waiting(verdict: Verdict, listeners: Sequence[OnVerdict]) -> Sequence[OnVerdict]:
+    """Return who is told now: nobody inside of another call, which tells them at its end."""
+    _last.set(verdict)
+    outer = _carrier.get()
+    return () if outer is not None and outer.take(verdict, listeners) else listeners
+
+
+@contextmanager
+def _complaining() -> Generator[None, None, None]:
+    try:
+        yield
+    except Exception as error:
+        # Its message and traceback may hold what the verdict holds.
+        _log.warning("on_verdict raised %s", type(error).__name__)
+
+
+@asynccontextmanager
+async def acarried() -> AsyncGenerator[None]:
+    """Tell the caller of what is found inside, whichever task finds it."""
+    carrier = Carrier()
+    try:
+        with carrier.around():
+            yield
+    finally:
+        await carrier.adeliver(last=True)
+
+
+async def acarrying(pieces: AsyncIterator[T]) -> AsyncGenerator[T]:
+    """Do the same for a stream, while it is read."""
+    carrier = Carrier()
+    try:
+        while True:
+            try:
+                with carrier.around():
+                    piece = await anext(pieces)
+            except StopAsyncIteration:
+                return
+            finally:
+                await carrier.adeliver()
+            yield piece
+    finally:
+        await carrier.adeliver(last=True)
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
