@@ -6,12 +6,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix test-mutants test-proxy lint format bench clean
+.PHONY: help demo test test-matrix test-frameworks test-mutants test-proxy lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
 	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
+	@echo "make test-frameworks  the programs of docs/frameworks.md (needs npm)"
 	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
 	@echo "make test-mutants  what the core's tests notice of small faults put into it"
 	@echo "make lint    ruff and the strict type checker"
@@ -76,6 +77,25 @@ test-proxy:
 test-mutants: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m mutants
 
+# Each framework for itself: they want different versions of the same packages.
+FRAMEWORKS := .venv-frameworks
+FRAMEWORK_NAMES := $(basename $(notdir $(wildcard tests/frameworks/*.txt)))
+
+$(FRAMEWORKS)/node/.installed: tests/frameworks/package.json
+	@mkdir -p $(@D)
+	@cp $< $(@D)
+	@npm install --silent --no-audit --no-fund --prefix $(@D)
+	@touch $@
+
+$(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt pyproject.toml
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable '.[openai]' --requirement $<
+	@touch $@
+
+test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
+	RESAY_TEST_FRAMEWORKS=$(FRAMEWORKS) $(BIN)/python -m pytest tests/frameworks
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
@@ -107,4 +127,4 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench chaos
 
 clean:
-	rm -rf $(VENV) $(MATRIX) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MATRIX) $(FRAMEWORKS) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis
