@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -38,10 +39,15 @@ class Told:
 
     name = "told"
 
+    prepared = 0
+
     def __init__(self, config: Config) -> None:
         self.config = config
         self.by_sentence = not config.whole
         self.needs: frozenset[Need] = frozenset({"samples"} if config.columns else ())
+
+    async def prepare(self) -> None:
+        Told.prepared += 1
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         told, texts = self.config, [sentence.text for sentence in passage.sentences]
@@ -74,6 +80,10 @@ def step(*scores: float | None, **settings: Any) -> dict[str, Any]:
     return {"method": "told", "says": dict(zip((A, B, C), scores, strict=False)), **settings}
 
 
+def chain_of(*steps: dict[str, Any], **policy: Any) -> Chain:
+    return Chain(Policy.of({"chain": list(steps), **policy}))
+
+
 async def decided(
     *steps: dict[str, Any],
     sentences: tuple[str, ...] = (A, B),
@@ -81,7 +91,7 @@ async def decided(
     references: tuple[str, ...] = (),
     **policy: Any,
 ) -> Verdict:
-    chain = Chain(Policy.of({"chain": list(steps), **policy}))
+    chain = chain_of(*steps, **policy)
     evidence = Evidence(Samples(SAMPLES), Samples(references))
     passage = Passage.from_sentences(sentences)
     return await chain.run(passage, evidence, math.inf, kept=kept or {})
@@ -239,3 +249,47 @@ async def test_a_step_about_the_whole_passage_ends_what_is_done_early() -> None:
     _, verdict = await streamed(step(0.1, 0.5, whole=True), step(0.3, 0.3))
     assert [record.sentences for record in verdict.steps] == [2, 2]
     assert scores(verdict) == [0.3, 0.3]
+
+
+NGRAM, PROMPT, OTHER = (
+    {"method": "ngram"},
+    {"method": "prompt"},
+    {"method": "prompt", "judge": "a/b"},
+)
+
+
+def test_a_chain_names_the_first_that_needs_something() -> None:
+    chain = chain_of(step(0.1), NGRAM, OTHER, PROMPT)
+    needed = [chain.needing(need) for need in ("samples", "judge", "references")]
+    assert needed == ["ngram", "prompt", None]
+    assert chain.asking_response_model == "prompt"
+    assert chain_of(NGRAM, OTHER).asking_response_model is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "sampling", "wanted"),
+    [
+        ([PROMPT], {}, 3),
+        ([NGRAM], {}, 5),
+        ([PROMPT, NGRAM], {}, 5),
+        ([PROMPT | {"settle": {"below": 0.1}}, NGRAM], {}, 3),
+        ([step(0.1)], {}, 3),
+        ([PROMPT], {"confidence": None}, 5),
+    ],
+)
+def test_as_many_samples_are_drawn_at_first_as_the_first_steps_look_at_in_any_case(
+    steps: list[dict[str, Any]], sampling: dict[str, Any], wanted: int
+) -> None:
+    assert chain_of(*steps, sampling={"min": 3, "max": 5, **sampling}).samples_at_first == wanted
+
+
+async def test_preparing_prepares_every_step() -> None:
+    before = Told.prepared
+    await chain_of(step(0.1), NGRAM, step(0.2)).prepare()
+    assert Told.prepared == before + 2
+
+
+async def test_a_step_took_no_longer_than_everything() -> None:
+    started = time.perf_counter()
+    verdict = await decided(step(0.1, 0.2))
+    assert 0.0 < verdict.steps[0].elapsed_s <= time.perf_counter() - started

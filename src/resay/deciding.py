@@ -38,9 +38,7 @@ class Deciding:
         structured: Whether it looks at the fields of objects.
     """
 
-    def __init__(
-        self, policy: Policy, *, compares: bool, refers: bool = False, structured: bool = False
-    ) -> None:
+    def __init__(self, policy: Policy, *, compares: bool, refers: bool, structured: bool) -> None:
         self._policy = policy
         self._compares = compares
         self._refers = refers

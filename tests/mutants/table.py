@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.actions": ("test_actions.py",),
     "resay.board": ("test_decisions.py", "test_chain.py", "test_holding.py"),
-    "resay.chain": ("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
+    "resay.chain": (
+        *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
+        "telemetry/test_spans.py",
+    ),
     "resay.contradiction": ("test_contradiction.py",),
     "resay.deciding": ("test_decisions.py", "test_chain.py", "test_skipping.py"),
     "resay.holding": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
