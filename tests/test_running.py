@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,6 +75,59 @@ async def test_a_limit_ends_the_check_and_keeps_the_answer(
     limits = {"concurrency": 1, **limits}
     withheld = guarded(Priced(), sampling=ALL, limits=limits, on_error="block")
     assert (await withheld.aask(QUESTION, seed=1)).blocked
+
+
+class Long(Priced):
+    """Says so many sentences, and takes so many tokens for each call."""
+
+    def __init__(self, sentences: int, tokens: int) -> None:
+        super().__init__(price=None)
+        self.sentences, self.tokens = sentences, tokens
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        answered = await super().complete(query, n=n)
+        usage = Usage(1, self.tokens, 0, None)
+        if not query.params.get("seed"):
+            return Completions(answered.items, usage)
+        text = " ".join(f"It has part {i}." for i in range(self.sentences))
+        return Completions((Completion(text),), usage)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "samples", "tokens", "question", "reason"),
+    [
+        # What the longest passages of WikiBio take with the published 20 samples, and a third more.
+        (13, 20, 400, QUESTION, None),
+        (600, 5, 10, QUESTION, r"its 1000 calls for an answer of 600 sentences; .*`limits\.calls`"),
+        (600, 5, 2000, QUESTION, r"its 500\d\d\d tokens for an .* raise `limits\.tokens`"),
+        (1, 5, 20_000, QUESTION, r"its 60\d\d\d tokens for an answer of 1 sentence; raise"),
+        # Who asks a long question pays for it with each sample.
+        (1, 5, 20_000, f"{QUESTION} {'long ' * 16_000}", None),
+    ],
+)
+async def test_an_answer_cannot_make_a_check_spend_without_end(
+    sentences: int, samples: int, tokens: int, question: str, reason: str | None
+) -> None:
+    sampling = {**ALL, "max": samples}
+    verdict = (
+        await guarded(Long(sentences, tokens), sampling=sampling).aask(question, seed=1)
+    ).verdict
+    assert verdict.decision == ("inconclusive" if reason else "consistent")
+    assert re.search(reason or "every sentence <= 0.50", verdict.reason)
+    if reason:
+        unlimited = {"calls": None, "tokens": None}
+        guard = guarded(Long(sentences, tokens), sampling=sampling, limits=unlimited)
+        whole = (await guard.aask(question, seed=1)).verdict
+        assert whole.decision == "consistent"
+        assert verdict.usage.calls < whole.usage.calls == samples * (sentences + 1)
+
+
+async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
+    guard = guarded(Long(40, 10), sampling=ALL)
+    async with guard.astream(QUESTION, mode="hold", seed=1) as stream:
+        assert [part.text async for part in stream]
+    assert stream.answer.verdict.decision == "consistent"
+    assert stream.answer.verdict.usage.calls == 5 * 41
 
 
 async def test_the_last_call_that_is_allowed_is_no_limit_hit() -> None:

@@ -174,7 +174,7 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time.
         """
-        exhausted = budget.exhausted if budget and budget.refused else None
+        exhausted = budget.refusal if budget else None
         found = await self._contradictions(board, evidence, deadline)
         decide = partial(self._deciding.verdict, board, evidence, found, exhausted)
         return await compute(decide, chars=_DECIDING * len(board.entries))

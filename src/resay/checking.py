@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,7 +18,7 @@ from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
 from resay.objects import Comparable, compared, object_in, passage_of
 from resay.passage import Passage
-from resay.policy import Policy
+from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
@@ -79,7 +80,18 @@ class Check:
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         limits = policy.limits
-        self._budget = Budget(calls=limits.calls, tokens=limits.tokens, cost_usd=limits.cost_usd)
+        self._given = given
+        asked = [*query.messages, query.params.get("tools")] if query else []
+        self._question_tokens = _tokens(asked)
+        self._reference_tokens = sum(map(_tokens, given.references))
+        if isinstance(policy.action, Regenerate):
+            self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
+        before = self._allowance(0)
+        self._budget = Budget(
+            calls=before.calls if limits.calls == "auto" else limits.calls,
+            tokens=before.tokens if limits.tokens == "auto" else limits.tokens,
+            cost_usd=limits.cost_usd,
+        )
         model = sources.model if sources else None
         self._sampler = Metered(Priced(sampler, policy.prices, model)) if sampler else None
         self._judge = Metered(Priced(judge, policy.prices, model)) if judge else None
@@ -92,6 +104,29 @@ class Check:
             judge_provider=self._limited(self._judge) if self._judge else None,
             judge_source=self._judged_by,
             logprobs=given.logprobs,
+        )
+
+    def allow(self, sentences: int, references: Sequence[str] = ()) -> None:
+        """Let the check spend what such a response may cost where the policy says `auto`.
+
+        Args:
+            sentences: How many are known of so far.
+            references: What it was written from.
+        """
+        limits = self._policy.limits
+        allowed = self._allowance(sentences, reference_tokens=sum(map(_tokens, references)))
+        self._budget.allow(
+            calls=allowed.calls if limits.calls == "auto" else None,
+            tokens=allowed.tokens if limits.tokens == "auto" else None,
+            what=f"an answer of {sentences} sentence{'' if sentences == 1 else 's'}",
+        )
+
+    def _allowance(self, sentences: int, *, reference_tokens: int = 0) -> Allowance:
+        return allowance(
+            sentences,
+            samples=max(self._policy.sampling.max, len(self._given.samples or ())),
+            question_tokens=self._question_tokens,
+            reference_tokens=self._reference_tokens + reference_tokens,
         )
 
     @property
@@ -197,6 +232,7 @@ class Check:
         if skipped:
             return Verdict("skipped", None, skipped)
         evidence = self._evidence_with(completion)
+        self.allow(len(passage.sentences), completion.references)
         return await self._chain.run(passage, evidence, self.deadline, self._budget)
 
     def _as_far_as_read(self, completion: Completion, verdict: Verdict) -> Verdict:
@@ -221,6 +257,7 @@ class Check:
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer holds no object, as was asked for")
+        self.allow(len(passage.sentences))
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
 
     def _unsplit(self) -> Verdict:
@@ -238,6 +275,7 @@ class Check:
             The verdict, with what the check cost and took.
         """
         evidence = self._evidence_with(completion)
+        self.allow(len(board.entries), completion.references)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
         return self.finished(self._as_far_as_read(completion, verdict))
 
@@ -293,6 +331,18 @@ def skipped_early(policy: Policy, query: Query | None) -> str | None:
     if query is not None and query.wants_object and policy.structured.check == "none":
         return "the policy does not check structured answers"
     return policy.when.before(query) if policy.when else None
+
+
+def _tokens(value: object) -> int:
+    """Return about how many tokens the texts in a value are; images and files count for none."""
+    if isinstance(value, str):
+        return 0 if value.startswith("data:") else len(value.encode("utf-8", "replace")) // 4
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return sum(_tokens(part) for key, part in items if key not in ("data", "file_data"))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_tokens, cast("Sequence[object]", value)))
+    return 0
 
 
 def _comparable(samples: Sequence[str], query: Query | None) -> Sequence[str]:

@@ -274,6 +274,8 @@ class Holding:
         for board in boards:
             sentence = board.passage.sentences[0]
             self._boards[sentence.start, sentence.end] = board
+        self._check.allow(len(self._boards))
+        for board in boards:
             self._tasks.start_soon(self._score_one, board, held)
         if not boards:
             held.scored.set()

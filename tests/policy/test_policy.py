@@ -549,6 +549,8 @@ BAD = [
             {"action": {"do": "block", "message": ""}},
             {"limits": {"deadline_s": 0}},
             {"limits": {"concurrency": None}},
+            {"limits": {"calls": "none"}},
+            {"limits": {"tokens": 0}},
             {"splitter": "x"},
             {"on_error": None},
             {"extra": 1},
@@ -573,7 +575,7 @@ def test_the_schema_takes_variables_for_anything_but_structure():
     data = yaml.safe_load(FULL)
     data["chain"][0] |= {"n": "${N}", "settle": {"below": "${B:-0.1}"}, "pool": "${P}"}
     data["threshold"] = {"passage": "${P:-0.5}", "sentence": "${S:-}"}
-    data["limits"]["retries"] = "${R}"
+    data["limits"] |= {"retries": "${R}", "calls": "${C}"}
     data["on_error"] = "${E:-block}"
     assert takes(data)
     assert not takes({**data, "on_error": "$E"})
@@ -632,6 +634,8 @@ POLICIES = st.fixed_dictionaries(
             timeout_s=st.none() | st.integers(1, 100),
             concurrency=st.integers(1, 1000),
             retries=st.integers(0, 10),
+            calls=st.sampled_from([None, "auto", 1]),
+            tokens=st.sampled_from([None, "auto", 50_000]),
         ),
         "splitter": st.sampled_from(["builtin", "sentencex"]),
         "on_error": st.sampled_from(["allow", "annotate", "block"]),

@@ -286,6 +286,22 @@ async def test_a_budget_is_shared_over_http(simulated: SimulatedProvider) -> Non
     assert budget.used.tokens == simulated.prompt_tokens + simulated.completion_tokens
 
 
+@pytest.mark.anyio
+async def test_what_was_refused_stays_refused_when_more_is_allowed() -> None:
+    budget = Budget(calls=1)
+    provider = Budgeted(Spending(CHEAP), budget)
+    await ask(provider)
+    with pytest.raises(BudgetExceededError):
+        await ask(provider)
+    budget.allow(calls=2, tokens=2, what="an answer of 1 sentence")
+    await ask(provider)
+    told = "the check has used its {}; raise `limits.calls`"
+    assert (budget.refused, budget.refusal) == (1, told.format("1 calls"))
+    assert budget.exhausted == told.format("2 calls for an answer of 1 sentence")
+    budget.allow(calls=1, what="less")
+    assert budget.exhausted == told.format("2 calls for an answer of 1 sentence")
+
+
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [

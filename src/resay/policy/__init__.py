@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resay.policy.allowance import Allowance, allowance
 from resay.policy.model import (
     Annotate,
     Block,
@@ -20,6 +21,7 @@ from resay.policy.model import (
 )
 
 __all__ = [
+    "Allowance",
     "Annotate",
     "Block",
     "Limits",
@@ -33,5 +35,6 @@ __all__ = [
     "StreamMode",
     "Structured",
     "Threshold",
+    "allowance",
     "policy_schema",
 ]

@@ -35,7 +35,9 @@ def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
 def _alternatives(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add the variable once, and only where no alternative takes any text already."""
     widened = [choice if _is_scalar(choice) else with_variables(choice) for choice in choices]
-    takes_text = any(c.get("type") == "string" and not _is_scalar(c) for c in choices)
+    takes_text = any(
+        c.get("type") == "string" and "const" not in c and not _is_scalar(c) for c in choices
+    )
     is_missing = not takes_text and any(_is_scalar(c) for c in choices)
     return [*widened, _VARIABLE] if is_missing else widened
 

@@ -34,6 +34,7 @@ Finish = Literal["content_filter", "stop"]
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0)]
+AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None
 
 
 class Params(Mapping[str, Any]):
@@ -212,15 +213,16 @@ class Limits(Strict):
         description="Seconds one call of the check, a sample or a judge's answer, may take; "
         "null = no limit.",
     )
-    calls: int | None = Field(
-        default=None,
-        ge=1,
-        description="Calls one check may make, those tried again included; null = no limit.",
+    calls: AutoLimit = Field(
+        default="auto",
+        description="Calls one check may make, those tried again included; auto = 100, and 2 for"
+        " each sentence and sample (counting at least 10 samples), at most 1,000; null = no limit.",
     )
-    tokens: int | None = Field(
-        default=None,
-        ge=1,
-        description="Tokens one check may have read and written; null = no limit.",
+    tokens: AutoLimit = Field(
+        default="auto",
+        description="Tokens one check may have read and written; auto = 50,000, and 1,000 for each"
+        " sentence and sample (counting at least 10 samples), at most 500,000, and what the length"
+        " of the question and the references takes; null = no limit.",
     )
     cost_usd: float | None = Field(
         default=None, gt=0, description="Dollars one check may cost; null = no limit."

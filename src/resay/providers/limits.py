@@ -62,9 +62,24 @@ class Budget:
         self._calls = calls
         self._tokens = tokens
         self._cost_usd = cost_usd
+        self._what: dict[str, str] = {}
         self._used = Usage()
         self._unpriced: str | None = None
         self._refused = 0
+        self._refusal: str | None = None
+
+    def allow(self, *, calls: int | None = None, tokens: int | None = None, what: str) -> None:
+        """Raise limits. What is not limited stays so, and what allows as much already.
+
+        Args:
+            calls: How many calls in all; None for as many as before.
+            tokens: How many tokens in all; None for as many as before.
+            what: What they are for, for messages.
+        """
+        if calls is not None and self._calls is not None and calls > self._calls:
+            self._calls, self._what["calls"] = calls, what
+        if tokens is not None and self._tokens is not None and tokens > self._tokens:
+            self._tokens, self._what["tokens"] = tokens, what
 
     @property
     def used(self) -> Usage:
@@ -77,13 +92,18 @@ class Budget:
         return self._refused
 
     @property
+    def refusal(self) -> str | None:
+        """Why the first of them was turned away; None while none was. Holds no content."""
+        return self._refusal
+
+    @property
     def exhausted(self) -> str | None:
         """Why the next request would be turned away; None while it would not. Holds no content."""
         used = self._used
         if self._calls is not None and used.calls >= self._calls:
-            return f"the check has used its {self._calls} calls; raise `limits.calls`"
+            return self._told("calls", self._calls)
         if self._tokens is not None and used.tokens >= self._tokens:
-            return f"the check has used its {self._tokens} tokens; raise `limits.tokens`"
+            return self._told("tokens", self._tokens)
         if self._cost_usd is None:
             return None
         if self._unpriced is not None:
@@ -95,6 +115,11 @@ class Budget:
             return f"the check has used its ${self._cost_usd:g}; raise `limits.cost_usd`"
         return None
 
+    def _told(self, name: str, limit: int) -> str:
+        what = self._what.get(name)
+        told = f"{limit} {name}" if what is None else f"{limit} {name} for {what}"
+        return f"the check has used its {told}; raise `limits.{name}`"
+
     @contextmanager
     def reserving(self) -> Generator[_Call]:
         """Reserve a call, which is given back when it ends without having been sent.
@@ -105,6 +130,7 @@ class Budget:
         reason = self.exhausted
         if reason is not None:
             self._refused += 1
+            self._refusal = self._refusal or reason
             raise BudgetExceededError(reason)
         self._used += Usage(calls=1)
         call = _Call()
