@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -17,12 +18,15 @@ from resay.sync import run_sync
 __all__ = ["resay_cli", "resay_here"]
 
 
-def resay_cli(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def resay_cli(
+    *words: str | Path, cwd: Path | None = None, stdout: TextIO | int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
     code = "from resay.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
         check=False,

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.special import betainc
-from scipy.stats import t as student
 
 from resay.scorers.snowballing import correct
 from resay.stopping import Aim, Outlook, Stopping, student_cdf

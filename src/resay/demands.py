@@ -29,17 +29,30 @@ class Demands:
         self._chain = chain
         self._provider = provider
 
-    def sources(self, query: Query | None) -> Sources:
-        """Return who answers what; refuse a judge of whom nothing is known."""
+    def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
+        """Return who answers what; refuse a missing model, where it is to answer or to judge.
+
+        Args:
+            query: What is asked.
+            asks: Whether the main call is made too.
+        """
         if self._provider is not None:
             return Sources.all(self._provider)
+        if query is None or query.model is None:
+            self._refuse_without_model(asks=asks)
+        return Sources.all(LiteLLMProvider(), via="litellm")
+
+    def _refuse_without_model(self, *, asks: bool) -> None:
+        if asks:
+            raise ConfigurationError(
+                "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
+            )
         asking = self._chain.asking_response_model
-        if asking and (query is None or query.model is None):
+        if asking:
             raise ConfigurationError(
                 f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
                 " response, or name another in the policy with `judge:`"
             )
-        return Sources.all(LiteLLMProvider(), via="litellm")
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request whose answer could not be checked, or is more than one whole answer."""

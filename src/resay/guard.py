@@ -185,7 +185,8 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        return await self.arun(query, self._demands.sources(query), references=references)
+        sources = self._demands.sources(query, asks=True)
+        return await self.arun(query, sources, references=references)
 
     async def acheck(
         self,
@@ -335,9 +336,8 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        return self.arun_stream(
-            query, self._demands.sources(query), mode=mode, references=references
-        )
+        sources = self._demands.sources(query, asks=True)
+        return self.arun_stream(query, sources, mode=mode, references=references)
 
     def arun_stream(
         self,

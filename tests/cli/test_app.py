@@ -107,7 +107,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
         (["check", "-r", "nowhere.txt"], "cannot read 'nowhere.txt'"),
         (["check", "-r", "response.txt"], "needs samples"),
         (["check", "-r", "response.txt", "--samples", "a.txt"], "needs a judge"),
-        (["check", "-r", "response.txt", "--method", "logprobs"], "pass them as `logprobs`"),
+        (["check", "-r", "response.txt", "--method", "logprobs"], "pass them as `--logprobs`"),
         (["check", "-r", "response.txt", "--logprobs", "a.txt"], "'a.txt' is not valid JSON"),
         (["check", "-r", "response.txt", "--method", "ngarm"], "did you mean 'ngram'"),
         (["check"], "Missing option '--response'"),

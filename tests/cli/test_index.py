@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from resay.cli.app import app, main
+from resay.cli import main
+from resay.cli.app import app
 from resay.errors import ConfigurationError
 
 

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from html_kit import Element, parsed
 from resay import Answer, SentenceVerdict, Usage, Verdict
-from resay.cli.app import app, main
+from resay.cli import main
+from resay.cli.app import app
 from resay.errors import ConfigurationError
 
 TEXT = "It has six lanes.\u2028It is wide."
@@ -71,6 +72,17 @@ def test_one_per_line(tmp_path: Path, name: str) -> None:
     assert said.endswith("4 verdicts, 2 flagged")
     names = [a.one("h2").one("bdi").text for a in articles]
     assert names == ["0", "1", "2", "Verdict 4"]
+
+
+def test_one_after_the_other(tmp_path: Path) -> None:
+    """As `ask --json >> v.json` leaves them."""
+    documents = [json_text(v, indent=2) for v in (FINE.to_dict(), ANSWER.to_dict())]
+    listed = json_text([FLAGGED.to_dict()], indent=2)
+    said, articles = written(tmp_path / "v.json", "\n".join([*documents, "", listed]))
+    assert said.endswith("3 verdicts, 2 flagged")
+    assert len(articles) == 3
+    with pytest.raises(ConfigurationError, match=r"v\.json:\d+: it is not valid JSON"):
+        written(tmp_path / "v.json", f"{documents[0]}\n{documents[1][:-2]}")
 
 
 def test_stdin(tmp_path: Path) -> None:

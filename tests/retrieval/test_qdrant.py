@@ -46,6 +46,18 @@ def server() -> Iterator[QdrantServer]:
         yield server
 
 
+async def test_a_model_may_be_given_by_its_settings(model: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "qdrant")
+    retriever = QdrantRetriever("guides", model={"name": model, "device": "cpu"}, path=path)
+    await retriever.add(DOCUMENTS[:3])
+    assert len(await retriever.retrieve(TEXTS[0], k=2)) == 2
+    await retriever.aclose()
+    for wrong in ({"nmae": model}, {"name": model, "api_key": 7}, {}, 7):
+        with pytest.raises(ConfigurationError, match=r"`model[^`]*` cannot work") as refused:
+            QdrantRetriever("guides", model=wrong, path=path)
+        assert model not in str(refused.value)
+
+
 Open = Callable[..., QdrantRetriever]
 
 

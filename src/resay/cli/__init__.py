@@ -1,8 +1,23 @@
 """The command line.
 
-Exit codes: 0 fine, 1 flagged, 2 bad input, 3 inconclusive, 4 the model gave no answer.
+Exit codes: 0 fine or skipped, 1 flagged, 2 bad input, 3 inconclusive, 4 the model gave no answer, 5
+an internal error or output that cannot be written, 130 interrupted, 141 nobody reads the output.
 """
 
-from resay.cli.app import app, main
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    # What is imported here takes long enough to be interrupted.
+    try:
+        from resay.cli.app import run
+
+        code = run()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

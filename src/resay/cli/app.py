@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
+import traceback
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from resay import __version__
 from resay.bench.cli import app as bench_app
@@ -18,9 +23,28 @@ from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
 from resay.cli.index import index
 from resay.cli.models import app as models_app
+from resay.cli.output import (
+    BAD_INPUT,
+    FAILED,
+    FLAGGED,
+    INCONCLUSIVE,
+    NO_ANSWER,
+    NOBODY_READS,
+    cannot_write,
+    finish,
+    prepare_output,
+    unwritten,
+)
 from resay.cli.report import report
 from resay.cli.serve import serve
-from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
+from resay.errors import (
+    ConfigurationError,
+    DeadlineExceededError,
+    HallucinationBlocked,
+    PolicyError,
+    ProviderError,
+    ResayError,
+)
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.report import print_answer, print_part, print_verdict
@@ -28,14 +52,54 @@ from resay.scorers import SampleConfig
 from resay.streaming import SyncAnswerStream
 from resay.verdict import Verdict
 
-__all__ = ["app", "main"]
+__all__ = ["app", "run"]
 
-FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER = 1, 2, 3, 4
+_OPTIONS = {
+    "question": "--prompt",
+    "samples": "--samples",
+    "references": "--references",
+    "logprobs": "--logprobs",
+    "model": "--model",
+    "entity": "--entity",
+    "api_base": "--api-base",
+}
+_ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
+
+
+class _Commands(TyperGroup):
+    """Ends in silence when nobody reads the output; typer says 1, which means flagged here."""
+
+    # The context's class is click's in some versions of typer and typer's own in others.
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the arguments, and print help where that is asked for."""
+        with _quiet():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with _quiet():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise SystemExit(NOBODY_READS) from error
+    # rich handles it like this.
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):
+            raise SystemExit(NOBODY_READS) from left
+        raise
+
 
 app = typer.Typer(
+    cls=_Commands,
     name="resay",
     help="A hallucination guard for LLM applications.\n\n"
-    "Exit codes: 0 fine or skipped, 1 flagged, 2 bad input, 3 inconclusive, 4 no answer.",
+    "Exit codes: 0 fine or skipped, 1 flagged, 2 bad input, 3 inconclusive, 4 no answer, 5 internal"
+    " error or output that cannot be written, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -109,12 +173,13 @@ def ask(
 ) -> None:
     """Ask a model, check its answer, and act as the policy says."""
     guard = Guard(_policy(policy, method))
-    if stream is not None and not as_json:
-        parts = guard.stream(
-            question, mode=stream.value, model=model, entity=entity, **_params(api_base)
-        )
-        raise typer.Exit(_exit_code(_print_stream(parts)))
-    answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
+    with _named_as_options():
+        if stream is not None and not as_json:
+            parts = guard.stream(
+                question, mode=stream.value, model=model, entity=entity, **_params(api_base)
+            )
+            raise typer.Exit(_exit_code(_print_stream(parts)))
+        answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
     if as_json:
         _print_json(answer.to_dict())
     else:
@@ -153,16 +218,18 @@ def check(
     trusted = [t for path in references or () for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
     guard = Guard(_policy(policy, method, against_references=bool(trusted and not drawn)))
-    verdict = guard.check(
-        text,
-        question=prompt,
-        samples=drawn or None,
-        references=trusted,
-        logprobs=None if logprobs is None else read_logprobs(logprobs),
-        model=model,
-        entity=entity,
-        **_params(api_base),
-    )
+    tokens = None if logprobs is None else read_logprobs(logprobs)
+    with _named_as_options():
+        verdict = guard.check(
+            text,
+            question=prompt,
+            samples=drawn or None,
+            references=trusted,
+            logprobs=tokens,
+            model=model,
+            entity=entity,
+            **_params(api_base),
+        )
     if as_json:
         _print_json(verdict.to_dict())
     else:
@@ -227,6 +294,19 @@ def _policy(
     return policy.model_copy(update={"chain": chain})
 
 
+@contextmanager
+def _named_as_options() -> Generator[None]:
+    """Name the arguments that an error speaks of as they are called on the command line."""
+    try:
+        yield
+    except PolicyError:
+        raise
+    except (ConfigurationError, ProviderError) as error:
+        told = _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", str(error))
+        error.args = (told, *error.args[1:])
+        raise
+
+
 def _params(api_base: str | None) -> dict[str, Any]:
     return {} if api_base is None else {"api_base": api_base}
 
@@ -239,18 +319,31 @@ def _exit_code(verdict: Verdict) -> int:
     return {"flagged": FLAGGED, "inconclusive": INCONCLUSIVE}.get(verdict.decision, 0)
 
 
-def main() -> None:
-    """Run the command line and exit."""
+def run() -> int:
+    """Run the command line and return the exit code."""
+    prepare_output()
+    # litellm makes it before it waits for it; a call that is cancelled in between leaves it behind.
+    warnings.filterwarnings("ignore", "coroutine '.*' was never awaited", RuntimeWarning)
     try:
         app()
+    except SystemExit as left:
+        return finish(left.code if isinstance(left.code, int) else 0)
+    except HallucinationBlocked as error:
+        return _failed(str(error), FLAGGED)
     except ConfigurationError as error:
-        _fail(str(error), BAD_INPUT)
+        return _failed(str(error), BAD_INPUT)
     except (ProviderError, DeadlineExceededError) as error:
-        _fail(str(error), NO_ANSWER)
+        return _failed(str(error), NO_ANSWER)
     except ResayError as error:
-        _fail(str(error), FLAGGED)
+        return _failed(str(error), FAILED)
+    except Exception as error:
+        if cannot_write(error):
+            return unwritten(error)
+        traceback.print_exc()
+        return FAILED
+    return finish(0)
 
 
-def _fail(message: str, code: int) -> None:
+def _failed(message: str, code: int) -> int:
     Console(stderr=True).print(message, style="red", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)
+    return finish(code)

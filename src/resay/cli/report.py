@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -15,13 +16,16 @@ from resay.report.html import Reported, page
 
 __all__ = ["report"]
 
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
+
 
 def report(
     file: Annotated[
         str,
         typer.Argument(
-            help="What `ask --json`, `check --json` or Verdict.to_dict wrote: one object, a list,"
-            " or one per line; - reads stdin.",
+            help="What `ask --json`, `check --json` or Verdict.to_dict wrote: one or several, one"
+            " after the other, or a list; - reads stdin.",
             show_default=False,
         ),
     ],
@@ -50,33 +54,32 @@ def _reported(where: str, data: object) -> Reported:
 def _documents(file: str) -> Iterator[tuple[str, object]]:
     """Yield what a file holds, each with where that is."""
     text = read_text(file)
-    lines = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) > 1 and _reads(lines[0][1]):
-        for i, line in lines:
-            yield f"{file}:{i}", _parsed(f"{file}:{i}", line)
-        return
-    if not lines:
-        return
-    data = _parsed(file, text)
-    if isinstance(data, list):
-        for i, item in enumerate(cast("list[object]", data)):
-            yield f"{file}[{i}]", item
-    else:
-        yield file, data
+    at, line = _after_space(text, 0), 1
+    line += text.count("\n", 0, at)
+    several = False
+    while at < len(text):
+        data, end = _parsed(f"{file}:{line}", text, at)
+        end = _after_space(text, end)
+        several = several or end < len(text)
+        where = f"{file}:{line}" if several else file
+        if isinstance(data, list):
+            for i, item in enumerate(cast("list[object]", data)):
+                yield f"{where}[{i}]", item
+        else:
+            yield where, data
+        line += text.count("\n", at, end)
+        at = end
 
 
-def _reads(line: str) -> bool:
-    """Return whether a line is a document of its own: then so are the others."""
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _parsed(where: str, text: str, at: int) -> tuple[object, int]:
+    """Return the document that begins at a place, and where it ends."""
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _parsed(where: str, text: str) -> object:
-    try:
-        return json.loads(text)
+        return _DECODER.raw_decode(text, at)
     except ValueError as error:
         raise ConfigurationError(f"{where}: it is not valid JSON: {error}") from None
     except RecursionError:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from resay.errors import ConfigurationError
 
 __all__ = ["Backend", "ModelConfig", "ModelField", "config_of"]
 
@@ -133,6 +136,17 @@ ModelField = Annotated[
 """A model in a scorer's configuration."""
 
 
-def config_of(model: str | ModelConfig) -> ModelConfig:
-    """Return a model's settings, defaults where only its name is given."""
-    return ModelConfig(name=model) if isinstance(model, str) else model
+def config_of(model: str | Mapping[str, Any] | ModelConfig) -> ModelConfig:
+    """Return a model's settings, defaults where only its name is given.
+
+    Raises:
+        ConfigurationError: They are not valid.
+    """
+    if isinstance(model, ModelConfig):
+        return model
+    try:
+        return ModelConfig.model_validate({"name": model} if isinstance(model, str) else model)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, ("model", *first["loc"])))
+        raise ConfigurationError(f"`{where}` cannot work: {first['msg']}") from None

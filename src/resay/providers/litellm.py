@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -50,6 +51,8 @@ _HINTS = {
     404: "check the model's name and `api_base`",
     429: "the provider limits the rate; lower `limits.concurrency` or raise `limits.retries`",
 }
+
+_NO_KEY = re.compile(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
 
 
 class LiteLLMProvider:
@@ -165,7 +168,7 @@ class LiteLLMProvider:
 def _model_of(query: Query) -> str:
     if not query.model:
         raise ProviderRefusedError(
-            "no model was named; pass model='openai/gpt-4.1-mini' or the like"
+            "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
         )
     return query.model
 
@@ -268,7 +271,7 @@ def _translate(error: Exception, model: str) -> ProviderError:
     # The provider's own words may repeat the prompt or the key; they stay in `__cause__`.
     if name == "Timeout" or isinstance(error, TimeoutError) or silent:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
-    if "Missing credentials" in str(error) or "api_key client option" in str(error):
+    if _NO_KEY.search(str(error)):
         return ProviderRefusedError(
             f"{model!r} needs an API key; set its environment variable or pass `api_key`",
             status=401,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["unreachable_by"]
@@ -37,6 +37,7 @@ def unreachable_by(error: BaseException) -> str | None:
     return f"{where} cannot be connected to"
 
 
+_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 _BROKEN = (errno.ECONNRESET, errno.EPIPE)
 # aiohttp's, httpx's, and Python's own.
 _CONNECTING = frozenset(
@@ -61,17 +62,17 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         at = at.__cause__ or at.__context__
 
 
-def _address(error: BaseException) -> tuple[str, int | None] | None:
+def _address(error: Any) -> tuple[str, int | None] | None:
     """Return where a client wanted to connect to, if this error of it says so."""
     host: object = getattr(error, "host", None)
     port: object = getattr(error, "port", None)
     if type(error).__name__ == "ConnectError":
         try:
-            url: Any = error.request.url  # pyright: ignore[reportAttributeAccessIssue] - httpx's
+            url = error.request.url
         # httpx raises it for an error that knows of no request.
         except (AttributeError, RuntimeError):
             return None
-        host, port = url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+        host, port = url.host, url.port or _PORTS.get(url.scheme)
     if not isinstance(host, str) or not host:
         return None
     return host, port if isinstance(port, int) else None

@@ -53,7 +53,7 @@ class QdrantRetriever:
         self,
         collection: str,
         *,
-        model: str | ModelConfig,
+        model: str | Mapping[str, Any] | ModelConfig,
         path: str | None = None,
         url: str | None = None,
         api_key: str | None = None,
@@ -64,8 +64,9 @@ class QdrantRetriever:
         require_optional("qdrant_client", package="qdrant-client", extra="qdrant", purpose=_PURPOSE)
         self._collection = collection
         self._store = store_at(path, url, api_key)
-        self._model_name = config_of(model).called
-        self._model = sentence_embedder(model)
+        config = config_of(model)
+        self._model_name = config.called
+        self._model = sentence_embedder(config)
         self._text_key = text_key
         self._query_prefix = query_prefix
         self._tenant_key = tenant_key
