@@ -120,6 +120,7 @@ bench: $(VENV)/.dev
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
+	$(BIN)/resay bench growth
 	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
 	$(BIN)/resay bench latency
 	$(BIN)/resay bench clients

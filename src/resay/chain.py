@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import cast
 
 import anyio
+import anyio.lowlevel
 
 from resay import __version__
 from resay.board import Board, Entry
@@ -36,6 +37,8 @@ __all__ = ["Chain"]
 _SEARCHING = 10
 # As many take as long as a sentence that is decided about.
 _DECIDING = 100
+# How many tasks begin before others on the event loop have a turn.
+_AT_ONCE = 64
 
 
 class Chain:
@@ -313,10 +316,12 @@ class Chain:
             entry.contradiction = await step.contradiction(sentence.text, evidence, entry.columns)
 
         async with anyio.create_task_group() as tasks:
-            for i in self._deciding.flagged(board, evidence):
+            for count, i in enumerate(self._deciding.flagged(board, evidence), 1):
                 step = board.entries[i].step
                 if step is not None and step.contradicts:
                     tasks.start_soon(find, i, step)
+                if count % _AT_ONCE == 0:
+                    await anyio.lowlevel.checkpoint()
 
 
 class _Run:

@@ -16,7 +16,7 @@ from resay.board import Board
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
-from resay.objects import Comparable, compared, object_in, passage_of
+from resay.objects import READING, Comparable, compared, object_in, passage_of
 from resay.passage import Passage
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider
@@ -30,9 +30,6 @@ from resay.tasks import compute
 from resay.verdict import Usage, Verdict
 
 __all__ = ["Check", "Given", "skipped_early"]
-
-# As many characters take as long as one of an object.
-_READING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +246,7 @@ class Check:
         texts = [completion.text, *(call.arguments for call in completion.calls)]
         read = partial(_passage_in, completion, query)
         with anyio.CancelScope(deadline=self.deadline) as reading:
-            passage = await compute(read, chars=_READING * sum(map(len, texts)))
+            passage = await compute(read, chars=READING * sum(map(len, texts)))
         if reading.cancelled_caught:
             return self._unsplit()
         if passage is None and completion.calls:

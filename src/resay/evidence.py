@@ -86,7 +86,7 @@ class Samples:
 
     def _add(self, text: str) -> None:
         # An empty text (a tool call, a filtered answer) says nothing about the passage.
-        if text.strip():
+        if text and not text.isspace():
             self._differ = self._differ or (bool(self._items) and text != self._items[0].text)
             self._items.append(Sample(len(self._items), text, self._splitter))
 

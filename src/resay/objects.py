@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from resay.passage import Passage
 from resay.providers.base import Completion, Completions, Layer
 from resay.query import Query
+from resay.tasks import compute
 
 __all__ = ["Comparable", "compared", "fields_in", "object_in", "passage_of", "rendered"]
 
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
 _DEEPEST = 100
+READING = 5
+"""As many characters take as long as one of an object that is read."""
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
 
@@ -116,10 +120,14 @@ class Comparable(Layer):
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask, and keep of the answers what is compared."""
         answers = await self.inner.complete(query, n=n)
-        items = tuple(
-            Completion(compared(item, query), item.finish_reason) for item in answers.items
-        )
+        texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
+        chars = READING * sum(map(len, texts)) if query.wants_object else 0
+        items = await compute(partial(_all_compared, answers.items, query), chars=chars)
         return Completions(items, answers.usage, answers.failures)
+
+
+def _all_compared(items: Sequence[Completion], query: Query) -> tuple[Completion, ...]:
+    return tuple(Completion(compared(item, query), item.finish_reason) for item in items)
 
 
 def compared(completion: Completion, query: Query) -> str:

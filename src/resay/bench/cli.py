@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from resay.bench import growth as growth_bench
 from resay.bench import phd as phd_bench
 from resay.bench import phd_entries
 from resay.bench import shroom as shroom_bench
@@ -253,6 +254,17 @@ def speed(
     """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
     form = form_of(as_json, as_markdown)
     print_result(speed_bench.run(data, slice_of(rows)), form)
+
+
+@app.command()
+def growth(
+    doublings: Annotated[int, typer.Option(min=0, help="How often each part is doubled.")] = 10,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure how the work of a check grows with what it is given."""
+    form = form_of(as_json, as_markdown)
+    print_result(growth_bench.run(doublings), form)
 
 
 def _recorded_judge_for(entries: Sequence[Entry]) -> str | None:

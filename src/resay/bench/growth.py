@@ -1,0 +1,174 @@
+"""How the work of a check grows with what it is given: ten doublings of each of its parts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from resay.bench.table import Column, ResultTable, Row
+from resay.guard import Guard
+from resay.sync import run_sync
+from resay.verdict import Verdict
+
+__all__ = ["run"]
+
+_FIRST = 4
+_POLICY: Mapping[str, Any] = {
+    "threshold": {"sentence": 0.2},
+    "sampling": {"confidence": None},
+    "limits": {"deadline_s": None},
+    "cache": {"store": "none"},
+}
+_COLUMNS = (
+    Column("part", "what is doubled"),
+    Column("count", "how many", 0),
+    Column("chars", "characters in all", 0),
+    Column("flagged", "flagged", 0),
+    Column("milliseconds", "ms", 1),
+    Column("ratio", "x the one before", 2),
+    Column("loop_ms", "longest on the event loop, ms", 2),
+)
+_NOTES = (
+    "Each check is made twice, and the second one counts. `ngram` scores it, nearly every sentence"
+    " is flagged, and what contradicts it is looked for; `fields` compares lists.",
+    "The event loop: the most processor time its thread took at a stretch, before anybody else on"
+    " it had a turn.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One check.
+
+    Attributes:
+        response: What is checked.
+        others: What it is compared with.
+        referring: Whether those are documents in place of samples.
+        question: What is asked, where that matters.
+        params: The parameters of the question.
+    """
+
+    response: str
+    others: tuple[str, ...]
+    referring: bool = False
+    question: str | None = None
+    params: Mapping[str, Any] | None = None
+
+    @property
+    def chars(self) -> int:
+        return len(self.response) + sum(map(len, self.others))
+
+    async def check(self) -> Verdict:
+        step = {"method": "ngram"} | ({"evidence": "references"} if self.referring else {})
+        guard = Guard({**_POLICY, "chain": [step]})
+        given = {"references" if self.referring else "samples": self.others}
+        return await guard.acheck(
+            self.response, question=self.question, **given, **(self.params or {})
+        )
+
+
+def run(doublings: int = 10) -> ResultTable:
+    """Measure checks, each twice as large as the one before.
+
+    Args:
+        doublings: How many.
+
+    Returns:
+        One row for each check.
+    """
+    rows: list[Row] = []
+    for part, asked in _PARTS.items():
+        before: float | None = None
+        for power in range(doublings + 1):
+            count = _FIRST * 2**power
+            row = run_sync(_measured, asked(count))
+            ratio = row["milliseconds"] / before if before else None
+            rows.append({"part": part, "count": count, "ratio": ratio, **row})
+            before = row["milliseconds"]
+    return ResultTable("growth", _COLUMNS, tuple(rows), _NOTES)
+
+
+async def _measured(asked: _Asked) -> Row:
+    await asked.check()
+    started = time.perf_counter()
+    longest_s, verdict = await _longest_turn(asked.check)
+    return {
+        "chars": asked.chars,
+        "flagged": len(verdict.flagged_sentences),
+        "milliseconds": 1000 * (time.perf_counter() - started),
+        "loop_ms": 1000 * longest_s,
+    }
+
+
+async def _longest_turn(work: Callable[[], Awaitable[Verdict]]) -> tuple[float, Verdict]:
+    """Return how long others on the event loop waited for work at most, in processor time."""
+    turns: list[float] = []
+
+    async def take_turns() -> None:
+        last = time.thread_time()
+        while True:
+            await asyncio.sleep(0)
+            now = time.thread_time()
+            turns.append(now - last)
+            last = now
+
+    taking = asyncio.ensure_future(take_turns())
+    try:
+        await asyncio.sleep(0)
+        done = await work()
+        await asyncio.sleep(0)
+    finally:
+        taking.cancel()
+    return max(turns), done
+
+
+def _sentence(number: int, other: int) -> str:
+    place, year = (number * 7 + other) % 977, 1000 + (number * 31 + other * 17) % 1000
+    builder = f"K{number}x{other}"
+    return f"Bridge {number} over the harbour of {place} was opened in {year} by {builder}."
+
+
+def _text(sentences: int, other: int = 0) -> str:
+    return " ".join(_sentence(i, other) for i in range(sentences))
+
+
+def _long(words: int, other: int = 0) -> str:
+    return "It says " + " ".join(f"word{i * 13 + other}" for i in range(words)) + "."
+
+
+def _sentences(count: int) -> _Asked:
+    return _Asked(_text(count), tuple(_text(count, j) for j in range(1, 4)))
+
+
+def _words(count: int) -> _Asked:
+    return _Asked(_long(count), tuple(_long(count, j) for j in range(1, 4)))
+
+
+def _samples(count: int) -> _Asked:
+    return _Asked(_text(8), tuple(_text(8, j + 1) for j in range(count)))
+
+
+def _documents(count: int) -> _Asked:
+    return _Asked(_text(8), tuple(_text(8, j + 1) for j in range(count)), referring=True)
+
+
+def _items(count: int) -> _Asked:
+    def listed(other: int) -> str:
+        return json.dumps({"items": [f"item {i * 3 + other}" for i in range(count)]})
+
+    others = tuple(listed(j) for j in range(1, 4))
+    wanted = {"response_format": {"type": "json_object"}}
+    return _Asked(listed(0), others, question="Which?", params={"model": "none", **wanted})
+
+
+_PARTS: Mapping[str, Callable[[int], _Asked]] = {
+    "sentences of the response and of 3 samples": _sentences,
+    "words of the only sentence of each": _words,
+    "samples": _samples,
+    "documents": _documents,
+    "items of a list": _items,
+}

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from resay.bench.cli import app
+
+
+def test_each_part_is_doubled_and_nearly_everything_is_flagged() -> None:
+    done = CliRunner().invoke(app, ["growth", "--doublings", "2", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["count"] for row in rows] == [4, 8, 16] * 5
+    assert all(row["flagged"] and row["milliseconds"] > 0 for row in rows)
+    assert all((row["ratio"] is None) == (row["count"] == 4) for row in rows)
