@@ -43,13 +43,19 @@ def main() -> int:
     preload(ROOT, sorted({file for of_module in files.values() for file in of_module}))
     with tempfile.TemporaryDirectory() as folder:
         plain = [Trial(m, source_of(m).read_text(encoding="utf-8"), files[m]) for m in modules]
+        cpu_s: dict[str, float] = {}
         for i, outcome in run(plain, asked.workers, Path(folder)):
             if not outcome.passed:
                 sys.stderr.write(f"{outcome.output}\n{modules[i]}: its tests fail as it is\n")
                 return 2
-        trials = [Trial(m.module, m.source, files[m.module]) for m in chosen]
-        ended = dict(run(trials, asked.workers, Path(folder)))
-    return _report(chosen, [ended[i] for i in range(len(chosen))], whole=not asked.match)
+            cpu_s[modules[i]] = 5.0 + 3.0 * outcome.cpu_s
+        trials = [Trial(m.module, m.source, files[m.module], cpu_s[m.module]) for m in chosen]
+        ended: dict[int, Outcome] = {}
+        for i, outcome in run(trials, asked.workers, Path(folder)):
+            ended[i] = outcome
+            if outcome.passed:
+                _tell(chosen[i])
+    return _report(chosen, [ended[i] for i in range(len(chosen))])
 
 
 def _arguments() -> argparse.Namespace:
@@ -77,13 +83,15 @@ def _chosen(module: str, each: int, match: str) -> list[Mutant]:
     return [mutant for mutant in (*kept, *added) if match in mutant.name]
 
 
-def _report(mutants: Sequence[Mutant], outcomes: Sequence[Outcome], *, whole: bool) -> int:
+def _tell(mutant: Mutant) -> None:
+    """Print a fault that no test has noticed."""
+    path = source_of(mutant.module).relative_to(ROOT)
+    sys.stdout.write(f"{path}:{mutant.line}\n{mutant.name}\n{mutant.diff}\n\n")
+    sys.stdout.flush()
+
+
+def _report(mutants: Sequence[Mutant], outcomes: Sequence[Outcome]) -> int:
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    for mutant, outcome in zip(mutants, outcomes, strict=True):
-        if outcome.passed:
-            path = source_of(mutant.module).relative_to(ROOT)
-            said = f"{path}:{mutant.line}\n{mutant.name}\n{mutant.diff}\n"
-            console.print(said, markup=False, soft_wrap=True)
     table = Table("module", "mutants", "killed", "by time", "survived", "share", "CPU s")
     for column in table.columns[1:]:
         column.justify = "right"

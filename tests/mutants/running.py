@@ -15,6 +15,8 @@ import pickle
 import resource
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,9 +28,9 @@ import pytest
 from hypothesis import Phase, settings
 
 # Those of pytest are 0 to 5. A survivor whose module no test has imported was never tried.
-_PASSED, _NOT_IMPORTED = 0, 40
+_PASSED, _NOT_IMPORTED, _STUCK = 0, 40, 41
 # An endless loop takes processor time, however busy the machine is; a deadlock takes none.
-CPU_S, WALL_S = 20, 120
+_IDLE_S, _WALL_S = 10, 120
 _MEMORY = 4 << 30
 
 
@@ -40,11 +42,13 @@ class Trial:
         module: The module's full name.
         source: Its source.
         tests: Paths of test files.
+        cpu_s: How much processor time they may take.
     """
 
     module: str
     source: str
     tests: tuple[str, ...]
+    cpu_s: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +192,7 @@ def run(trials: Sequence[Trial], workers: int, folder: Path) -> Iterator[tuple[i
         code = os.waitstatus_to_exitcode(status)
         if code == _NOT_IMPORTED:
             raise RuntimeError(f"{', '.join(trials[i].tests)} never import {trials[i].module}")
-        late = code in (-signal.SIGALRM, -signal.SIGXCPU)
+        late = code in (_STUCK, -signal.SIGALRM, -signal.SIGXCPU)
         output = (folder / str(i)).read_text(encoding="utf-8", errors="replace")
         yield i, Outcome(code == _PASSED, late, usage.ru_utime + usage.ru_stime, output)
 
@@ -202,7 +206,7 @@ def _start(trial: Trial, output: Path) -> int:
         with output.open("wb") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        _limit()
+        _limit(trial.cpu_s)
         finder = _Finder(trial)
         sys.meta_path.insert(0, finder)
         code = _pytest(*trial.tests)
@@ -214,13 +218,23 @@ def _start(trial: Trial, output: Path) -> int:
     os._exit(code)
 
 
-def _limit() -> None:
+def _limit(cpu_s: float) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(WALL_S)
+    signal.alarm(_WALL_S)
+    threading.Thread(target=_end_when_stuck, daemon=True).start()
     used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = ceil(used.ru_utime + used.ru_stime) + CPU_S
+    cpu = ceil(used.ru_utime + used.ru_stime + cpu_s)
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
     # Only Linux says how much there is already; a mutant that fills the memory is rare.
     with suppress(OSError), Path("/proc/self/statm").open() as statm:
         most = int(statm.read().split()[0]) * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _end_when_stuck() -> None:
+    idle, used = 0, time.process_time()
+    while idle < _IDLE_S:
+        time.sleep(1)
+        before, used = used, time.process_time()
+        idle = idle + 1 if used - before < 0.01 else 0
+    os._exit(_STUCK)

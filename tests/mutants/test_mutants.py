@@ -92,15 +92,13 @@ def test_a_fault_that_is_not_there_any_more_is_told() -> None:
 TRIALS = """
 import sys
 from pathlib import Path
-from mutants import running
 from mutants.running import Trial, preload, run
-running.CPU_S = 1
 
 root = Path(sys.argv[1])
 test = (str(root / "tests/test_it.py"),)
 preload(root, test)
 sources = ["LEAST = 4", "LEAST = 5", "LEAST = 4\\nwhile True: pass"]
-trials = [Trial("it", source, test) for source in sources]
+trials = [Trial("it", source, test, cpu_s=1.0) for source in sources]
 ended = dict(run(trials, 2, root))
 print([(ended[i].passed, ended[i].late) for i in range(3)])
 try:
