@@ -179,7 +179,7 @@ def test_any_number_of_members_without_a_judge(data):
     document = document_of(invoke("--data", data, *members))
     assert [row["judge"] for row in document["rows"]] == [None] * 6
     (part,) = document["step"]["parts"]
-    assert part["scorer"] == {"method": "ngram", "pool": "average", "n": 2}
+    assert part["scorer"] == {"method": "ngram", "pool": "average", "n": 2, "counted": "response"}
 
 
 def test_with_one_assignment_there_is_no_deviation(data):

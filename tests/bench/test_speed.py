@@ -46,7 +46,7 @@ def test_ours_equals_the_plain_procedure_where_tokens_agree(n):
     passage = Passage.from_sentences(SENTENCES)
     plain = score_plainly(SENTENCES, passage.text, SAMPLES, n)
     for pool, expected in zip(("average", "maximum"), plain, strict=True):
-        scorer = Ngram(Ngram.Config(n=n, pool=pool))
+        scorer = Ngram(Ngram.Config(n=n, pool=pool, counted="response"))
         scores = run_sync(scorer.score, passage, Evidence(samples=Samples(SAMPLES)))
         assert scores.raw == pytest.approx(expected, rel=1e-12)
 

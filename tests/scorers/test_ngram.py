@@ -22,6 +22,10 @@ SAMPLES = [
 ]
 
 
+POOLS = ("maximum", "average")
+PUBLISHED = {"counted": "response"}
+
+
 async def score(response: list[str], samples: list[str], **config: object) -> Scores:
     scorer = Ngram(Ngram.Config.model_validate(config))
     return await scorer.score(Passage.from_sentences(response), Evidence(Samples(samples)))
@@ -62,8 +66,8 @@ def test_the_raw_values_are_those_of_the_equations(
     async def both() -> tuple[Scores, Scores]:
         given_samples = [" ".join(join(s)) for s in samples]
         return (
-            await score(join(response), given_samples, n=n, pool="average"),
-            await score(join(response), given_samples, n=n, pool="maximum"),
+            await score(join(response), given_samples, n=n, pool="average", **PUBLISHED),
+            await score(join(response), given_samples, n=n, pool="maximum", **PUBLISHED),
         )
 
     average, maximum = anyio.run(both)
@@ -87,14 +91,18 @@ async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> N
 
 async def test_why_names_the_rarest_word() -> None:
     scores = await score(RESPONSE, SAMPLES)
+    assert scores.why[1] == "'harold' stands nowhere in 2 texts compared"
+    scores = await score(RESPONSE, SAMPLES, **PUBLISHED)
     assert scores.why[1] == "'harold' stands nowhere else in the response and 2 texts compared"
 
 
 async def test_only_the_sentences_asked_for_are_scored() -> None:
     passage = Passage.from_sentences(RESPONSE).only([1])
-    whole = await score(RESPONSE, SAMPLES)
-    part = await Ngram().score(passage, Evidence(Samples(SAMPLES)))
-    assert part.raw == whole.raw[1:]
+    for config in ({}, PUBLISHED):
+        whole = await score(RESPONSE, SAMPLES, **config)
+        scorer = Ngram(Ngram.Config.model_validate(config))
+        part = await scorer.score(passage, Evidence(Samples(SAMPLES)))
+        assert part.raw == whole.raw[1:]
 
 
 async def test_without_samples_everything_is_as_improbable_as_can_be() -> None:
@@ -103,7 +111,7 @@ async def test_without_samples_everything_is_as_improbable_as_can_be() -> None:
 
 
 async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() -> None:
-    scores = await score(RESPONSE, SAMPLES, pool="average")
+    scores = await score(RESPONSE, SAMPLES, pool="average", **PUBLISHED)
     # Two sentences of six tokens, in three texts.
     highest = log(3 * 12)
     assert scores.sentences == pytest.approx([value / highest for value in scores.raw])
@@ -112,13 +120,18 @@ async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() 
 
 
 async def test_why_counts_how_often_the_rarest_word_stands_elsewhere() -> None:
-    (why,) = (await score(["Its painter was Harold."], ["Its painter was Harold.", "It was."])).why
+    said, samples = ["Its painter was Harold."], ["Its painter was Harold.", "It was."]
+    (why,) = (await score(said, samples, **PUBLISHED)).why
     assert why == "'its' stands only 1 more times in the response and 2 texts compared"
+    (why,) = (await score(said, samples)).why
+    assert why == "'its' stands only 1 times in 2 texts compared"
 
 
 async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() -> None:
     passage = Passage.from_sentences(["opened in 1932."], text="The bridge opened in 1932.")
-    scores = await Ngram(Ngram.Config(n=2)).score(passage, Evidence(Samples(SAMPLES)))
+    scores = await Ngram(Ngram.Config(n=2, counted="response")).score(
+        passage, Evidence(Samples(SAMPLES))
+    )
     tokens = sum(len(text.replace(".", " .").split()) for text in (passage.text, *SAMPLES))
     assert scores.raw == pytest.approx([log(tokens)])
     assert scores.sentences == (1.0,)
@@ -127,3 +140,39 @@ async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() 
 async def test_in_nothing_there_is_nothing_to_say() -> None:
     nothing = await Ngram().score(Passage.of("---"), Evidence(Samples(SAMPLES)))
     assert (nothing.sentences, nothing.passage_score) == ((), None)
+
+
+@given(text, st.lists(text, min_size=1, max_size=3), st.integers(1, 3), st.sampled_from(POOLS))
+def test_nothing_else_in_the_response_changes_the_score_of_a_sentence(
+    response: list[list[str]], samples: list[list[list[str]]], n: int, pool: str
+) -> None:
+    import anyio
+
+    sentences = [" ".join(["X", *words]) + "." for words in response]
+    others = [" ".join(" ".join(["X", *words]) + "." for words in sample) for sample in samples]
+    alike = Passage.of(f"<!-- {sentences[0]} -->\n\n" + " ".join([*sentences, *sentences]))
+
+    async def scored() -> tuple[Scores, Scores, Scores]:
+        scorer = Ngram(Ngram.Config.model_validate({"n": n, "pool": pool}))
+        return (
+            await score(sentences, others, n=n, pool=pool),
+            await score(sentences[:1], others, n=n, pool=pool),
+            await scorer.score(alike, Evidence(Samples(others))),
+        )
+
+    whole, alone, repeated = anyio.run(scored)
+    assert whole.sentences[0] == alone.sentences[0]
+    assert repeated.sentences == whole.sentences * 2
+    assert repeated.passage_score == pytest.approx(whole.passage_score)
+    assert whole.passage_score == pytest.approx(fmean(s for s in whole.sentences if s is not None))
+
+
+async def test_saying_a_name_again_in_a_sentence_supports_it_no_more() -> None:
+    once = await score(["Its painter was Finch."], SAMPLES)
+    again = await score(["Its painter was Finch Finch Finch Finch."], SAMPLES)
+    assert once.sentences == again.sentences == (1.0,)
+
+
+async def test_the_published_form_waits_for_the_end_of_an_answer() -> None:
+    assert Ngram().by_sentence
+    assert not Ngram(Ngram.Config(counted="response")).by_sentence

@@ -37,7 +37,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("fibe", "exam", {}, live_only=True),
     Entry("direct_question", "per_sentence", {}, live_only=True),
     Entry("prompt", "per_pair", {"mode": "per_pair"}, live_only=True),
-    Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1}),
+    Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
 )
 """What can be measured; those of the paper first, in its order."""
 

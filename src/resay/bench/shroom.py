@@ -66,7 +66,7 @@ _BY_TASK = "task"
 ENTRIES: tuple[Entry, ...] = (
     Entry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
     Entry("prompt", "references", {"mode": "per_pair", "evidence": "references"}, live_only=True),
-    Entry("ngram", "references", {"n": 1, "evidence": "references"}),
+    Entry("ngram", "references", {"n": 1, "counted": "response", "evidence": "references"}),
     Entry("similarity", "references", {"evidence": "references", "delta": 0.6}),
 )
 """What can be measured."""

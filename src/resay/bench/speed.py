@@ -162,7 +162,9 @@ async def _score_both(item: Item) -> _Check:
 async def _score(item: Item) -> Scores:
     texts = [sentence.text for sentence in item.passage.sentences]
     passage = Passage.from_sentences(texts, text=item.passage.text)
-    return await build(Ngram.Config()).score(passage, Evidence(samples=Samples(item.samples)))
+    return await build(Ngram.Config(counted="response")).score(
+        passage, Evidence(samples=Samples(item.samples))
+    )
 
 
 async def _time_ours(items: Sequence[Item]) -> float:

@@ -37,7 +37,7 @@ _TABLE_1_FIBE = {"nonfact": 91.72, "factual": 66.40, "roc_auc": 81.06}
 
 def _ngram(variant: str, paper: Sequence[float]) -> Entry:
     pool, n = variant.split("-")
-    settings = {"pool": pool, "n": int(n)}
+    settings = {"pool": pool, "n": int(n), "counted": "response"}
     return Entry("ngram", variant, settings, dict(zip(_FIGURES, paper, strict=True)))
 
 
@@ -52,6 +52,7 @@ _NLI = {"order": "sentence_first"}
 
 ENTRIES: tuple[Entry, ...] = (
     *_NGRAM.values(),
+    Entry("ngram", "default", {}, extra=True),
     _PROMPT,
     Entry("prompt", "per_sample", {"mode": "per_sample"}, extra=True, live_only=True),
     Entry("fibe", "published", {"answers": 5, "temperature": 0.5}, _TABLE_1_FIBE, live_only=True),

@@ -12,11 +12,17 @@ relative frequency of an n-gram among all n-grams counted, a sentence of J token
 
 and the passage has the average over all its tokens, or the mean of its sentences' maxima.
 
+Counted like that, an answer supports itself: what it says twice, in a comment even, is less
+improbable. So by default (`counted: sentence`, which is ours) each sentence has a model of its own,
+over the samples and the sentence, in which each of its n-grams counts once: its score depends on
+nothing else in the response, and the passage has the mean of the sentences'. `counted: response` is
+the published form.
+
 Those values grow with the amount of text counted. `raw` keeps them; the score places them between
-two fixed points of the same check, which keeps their order: 1 at log T, the value of an n-gram that
-stands once among the T counted and so only in the response itself; and 0 at log T - log(N + 1), the
-value of one that stands once in each of the N samples too (for `average`, which common words pull
-down, 0 at the value 0).
+two fixed points of the same model: 1 at log T, the value of an n-gram that stands once among the T
+counted and so only in the response itself; and 0 at log T - log(N + 1), the value of one that
+stands once in each of the N samples too (for `average`, which common words pull down, 0 at the
+value 0).
 
 Cost: no calls. Good at: speed, names and numbers that no sample repeats. Bad at: paraphrase, and
 texts of rare words; of all methods it needs the most samples.
@@ -55,15 +61,17 @@ class _Model:
     total: int
 
     @classmethod
-    def over(cls, n: int, passage: Passage, samples: Sequence[Sample]) -> _Model:
+    def over(cls, n: int, passage: Passage | None, samples: Sequence[Sample]) -> _Model:
+        """Count the samples, and the passage where there is one."""
+        texts = samples if passage is None else (passage, *samples)
         if n == 1:
             # Only the padding of longer n-grams depends on where sentences begin.
             counts = Counter[str]()
-            for text in (passage.text, *(s.text for s in samples)):
+            for text in texts:
                 stop_if_abandoned()
-                counts.update(count_tokens(text))
+                counts.update(count_tokens(text.text))
         else:
-            passages = (passage, *(s.passage for s in samples))
+            passages = (text if isinstance(text, Passage) else text.passage for text in texts)
             counts = Counter(
                 gram
                 for p in passages
@@ -72,11 +80,33 @@ class _Model:
             )
         return cls(n, counts, sum(counts.values()))
 
-    def surprise(self, tokens: Sequence[str]) -> list[float]:
-        """Return -log p of each token's n-gram."""
-        bound = log(self.total)
+    def look_up(self, tokens: Sequence[str], *, adds: bool) -> _Found:
+        """Look a sentence's n-grams up.
+
+        Args:
+            tokens: Its tokens.
+            adds: Whether the sentence is not counted yet, and each of its n-grams counts once.
+        """
+        grams = _grams(tokens, self.n)
+        if adds:
+            return _Found(grams, [self.counts[g] + 1 for g in grams], self.total + len(set(grams)))
         # A sentence split elsewhere can begin with an n-gram that was never counted.
-        return [bound - log(self.counts[gram] or 1) for gram in _grams(tokens, self.n)]
+        return _Found(grams, [self.counts[gram] or 1 for gram in grams], self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A sentence's n-grams, how often each was counted, and how many were counted in all."""
+
+    grams: Sequence[str]
+    counts: Sequence[int]
+    total: int
+
+    @property
+    def surprises(self) -> list[float]:
+        """-log p of each n-gram."""
+        bound = log(self.total)
+        return [bound - log(count) for count in self.counts]
 
 
 def _tokens(text: str) -> list[str]:
@@ -92,10 +122,13 @@ def _grams(tokens: Sequence[str], n: int) -> Sequence[str]:
 
 
 class Ngram:
-    """Scores sentences by their n-grams' probability under the samples."""
+    """Scores sentences by their n-grams' probability under the samples.
+
+    Attributes:
+        by_sentence: Whether a sentence's score depends on nothing else in the passage.
+    """
 
     name: ClassVar[str] = "ngram"
-    by_sentence: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
 
     class Config(SampleConfig):
@@ -106,15 +139,21 @@ class Ngram:
         pool: Literal["maximum", "average"] = Field(
             default="maximum", description="How a sentence's tokens are pooled: Eq. 8 or Eq. 7."
         )
+        counted: Literal["sentence", "response"] = Field(
+            default="sentence",
+            description="What is counted beside the samples: the sentence alone, so that an answer"
+            " gains nothing by repeating itself, or the whole response, as published.",
+        )
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
+        self.by_sentence = self.config.counted == "sentence"
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score sentences and passage; see the module's text for the equations.
 
         Args:
-            passage: The text; all of it is counted, its `sentences` are scored.
+            passage: The text; its `sentences` are scored. All of it is counted as published.
             evidence: The samples. With none, every n-gram is as improbable as can be.
 
         Returns:
@@ -128,46 +167,41 @@ class Ngram:
         tokens = [_tokens(sentence.text) for sentence in passage.sentences]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
-        model = _Model.over(self.config.n, passage, samples)
-        surprises = [model.surprise(t) for t in tokens]
-        place = _Scale(model.total, len(samples), self.config.pool)
-        if self.config.pool == "average":
-            raw = [fmean(s) if s else 0.0 for s in surprises]
+        averages, alone = self.config.pool == "average", self.by_sentence
+        model = _Model.over(self.config.n, None if alone else passage, samples)
+        found = [model.look_up(t, adds=alone) for t in tokens]
+        surprises = [f.surprises for f in found]
+        pooled = fmean if averages else max
+        raw = [pooled(s) if s else 0.0 for s in surprises]
+        counted = [self._place(r, f.total, len(samples)) for r, f in zip(raw, found, strict=True)]
+        raw_passage, passage_score = fmean(raw), fmean(counted)
+        if averages and not alone:
             raw_passage = fmean(value for s in surprises for value in s)
-        else:
-            raw = [max(s, default=0.0) for s in surprises]
-            raw_passage = fmean(raw)
-        scores = tuple(map(place.score, raw))
+            passage_score = self._place(raw_passage, model.total, len(samples))
         return Scores(
-            sentences=scores,
-            passage=place.score(raw_passage) if self.config.pool == "average" else fmean(scores),
+            sentences=tuple(counted),
+            passage=passage_score,
             raw=tuple(raw),
             raw_passage=raw_passage,
-            why=tuple(_why(_grams(t, self.config.n), model, len(samples)) for t in tokens),
+            why=tuple(_why(f, len(samples), alone=alone) for f in found),
         )
 
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Places a raw value in [0, 1]."""
-
-    total: int
-    samples: int
-    pool: str
-
-    def score(self, raw: float) -> float:
-        highest = log(self.total)
-        lowest = highest - log(self.samples + 1) if self.pool == "maximum" else 0.0
+    def _place(self, raw: float, total: int, samples: int) -> float:
+        """Return the score of a raw value."""
+        highest = log(total)
+        lowest = highest - log(samples + 1) if self.config.pool == "maximum" else 0.0
         if highest <= lowest:
             return 1.0
         return min(max((raw - lowest) / (highest - lowest), 0.0), 1.0)
 
 
-def _why(grams: Sequence[str], model: _Model, samples: int) -> str | None:
-    if not grams:
+def _why(found: _Found, samples: int, *, alone: bool) -> str | None:
+    if not found.grams:
         return None
-    rarest = min(grams, key=lambda gram: model.counts[gram])
+    count, rarest = min(zip(found.counts, found.grams, strict=True), key=lambda pair: pair[0])
     words = rarest.replace(_START, "").strip()
-    times = max(model.counts[rarest] - 1, 0)
-    again = "nowhere else" if times == 0 else f"only {times} more times"
+    if alone:
+        again = "nowhere" if count == 1 else f"only {count - 1} times"
+        return f"{words!r} stands {again} in {samples} texts compared"
+    again = "nowhere else" if count == 1 else f"only {count - 1} more times"
     return f"{words!r} stands {again} in the response and {samples} texts compared"

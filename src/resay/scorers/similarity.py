@@ -44,6 +44,8 @@ class Similarity(SampleScorer):
     """Scores texts by how little their embeddings are like those of other texts."""
 
     name: ClassVar[str] = "similarity"
+    # The passage's score is of the whole text, which is there at the end.
+    by_sentence: bool = False
 
     class Config(SampleConfig):
         """Settings of `similarity`."""
