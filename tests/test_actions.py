@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from resay import Document, Guard, HallucinationBlocked, SentenceVerdict, StepRecord, Verdict
+from resay import (
+    Document,
+    Guard,
+    HallucinationBlocked,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Verdict,
+)
 from resay.verdict import Attempt, Regeneration
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
@@ -13,6 +21,9 @@ LANES = SentenceVerdict("It has six lanes.", 19, 36, 0.9, flagged=True)
 FLAGGED = Verdict("flagged", 0.6, "passage 0.60 > 0.50", (LANES,))
 FINE = Verdict("consistent", 0.1, "passage 0.10 <= 0.50")
 UNSURE = Verdict("inconclusive", None, "too few samples")
+TABLE = Unscored("Done.", 37, 42, "table")
+SILENT = Unscored("Done.", 37, 42, "sentence")
+FIELD = Unscored("Done.", 37, 42, "field")
 
 
 WRITTEN = Regeneration("repair", (Attempt("passage 0.60 > 0.50"),), adopted=0)
@@ -124,3 +135,50 @@ def test_marks_stand_behind_what_cites_a_source() -> None:
 def test_an_object_is_never_marked() -> None:
     fields = replace(FLAGGED, steps=(StepRecord("fields", 1),))
     assert guard().apply(RESPONSE, fields).annotated() == RESPONSE
+
+
+@pytest.mark.parametrize("stretch", [TABLE, SILENT])
+@pytest.mark.parametrize("setting", ["allow", "annotate", "block"])
+def test_unscored_says_what_an_answer_does_of_which_not_all_was_scored(
+    setting: str, stretch: Unscored
+) -> None:
+    answer = guard(unscored=setting).apply(RESPONSE, replace(FINE, unscored=(stretch,)))
+    assert answer.action == setting
+    assert guard(unscored=setting).apply(RESPONSE, FINE).action == "allow"
+
+
+def test_by_default_it_is_given_with_a_verdict() -> None:
+    assert guard().apply(RESPONSE, replace(FINE, unscored=(TABLE,))).action == "annotate"
+
+
+@pytest.mark.parametrize("verdict", [FLAGGED, UNSURE, Verdict("skipped", None, "only code")])
+def test_what_was_not_scored_is_withheld_whatever_else_is_found(verdict: Verdict) -> None:
+    verdict = replace(verdict, unscored=(TABLE,))
+    policy = {"unscored": "block", "on_error": "allow"}
+    assert guard(**policy).apply(RESPONSE, verdict).blocked
+    assert not guard(on_error="allow").apply(RESPONSE, verdict).blocked
+
+
+def test_what_the_policy_leaves_alone_on_purpose_is_not_withheld() -> None:
+    strict = guard(unscored="block")
+    assert strict.apply(RESPONSE, replace(FINE, unscored=(FIELD,))).action == "allow"
+    skipped = Verdict("skipped", None, "a greeting", unscored=(SILENT,))
+    assert strict.apply(RESPONSE, skipped).action == "allow"
+    assert guard().apply(RESPONSE, skipped).action == "allow"
+
+
+def test_what_was_not_scored_is_marked() -> None:
+    text = "It is grey. Yes.\n\n| a |\n|---|\n\nDone."
+    at = text.index("|")
+    stretches = (
+        Unscored("Yes.", 12, 16, "sentence"),
+        Unscored("| a |\n|---|", at, at + 11, "table"),
+    )
+    verdict = Verdict("flagged", 0.9, "why", (SentenceVerdict("It is grey.", 0, 11, 0.9, True),))
+    answer = guard().apply(text, replace(verdict, unscored=stretches))
+    assert answer.annotated() == (
+        "It is grey. [unsupported] Yes. [not checked]\n\n| a |\n|---|\n\n[not checked]\n\nDone."
+    )
+    assert answer.annotated("?", "") == f"It is grey.?{text[11:]}"
+    fine = replace(FINE, unscored=stretches)
+    assert guard(unscored="allow").apply(text, fine).annotated() == text

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import ClassVar, Literal
 
 import anyio
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from resay import Passage, Policy, Query
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, Provider, ReplayProvider
-from resay.scorers import Need, ScorerConfig, registry
+from resay.scorers import Need, ScorerConfig, registry, zero_shot
 from resay.scorers.prompt import render
 from resay.verdict import Scores, Verdict
 
@@ -199,10 +202,71 @@ async def test_an_undetermined_judge_is_inconclusive() -> None:
     assert verdict.reason == "prompt: 6 of 6 judge answers were neither yes nor no"
 
 
+MARKDOWN = "# In 1932\n\nThe bridge opened in 1932.\n\n| by |\n|---|\n| Finch |\n\n## End\n"
+
+
+async def test_a_verdict_tells_what_of_the_response_was_not_scored() -> None:
+    verdict = await run({"method": "ngram"}, passage=Passage.of(MARKDOWN))
+    assert verdict.decision == "consistent"
+    assert verdict.reason.endswith("with 3 samples; not scored: 2 headings, 1 table")
+    assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [
+        ("heading", "# In 1932"),
+        ("table", "| by |\n|---|\n| Finch |"),
+        ("heading", "## End"),
+    ]
+    for stretch in verdict.unscored:
+        assert MARKDOWN[stretch.start : stretch.end] == stretch.text
+    assert (await run({"method": "ngram"})).unscored == ()
+
+
+async def test_a_sentence_without_a_score_is_told() -> None:
+    passage = Passage.of(" ".join(SENTENCES))
+    step = {"method": "prompt"}
+    verdict = await run(step, asked=judge("Yes", None), passage=passage)
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == "1 of 2 sentences could not be scored"
+    assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [
+        ("sentence", SENTENCES[1])
+    ]
+
+
+async def test_a_method_that_reads_the_whole_text_scores_all_of_it() -> None:
+    asked = ReplayProvider({zero_shot.render(MARKDOWN): ["factual"]})
+    verdict = await run({"method": "zero_shot"}, asked=asked, passage=Passage.of(MARKDOWN))
+    assert verdict.decision == "consistent"
+    assert verdict.unscored == ()
+    chain = [{"method": "zero_shot"}, {"method": "ngram"}]
+    asked = ReplayProvider({zero_shot.render(MARKDOWN): ["factual"]})
+    verdict = await run(*chain, asked=asked, passage=Passage.of(MARKDOWN))
+    assert [stretch.kind for stretch in verdict.unscored] == ["heading", "table", "heading"]
+
+
+FRAGMENTS = [
+    *("The bridge opened in 1932. ", "Its painter was Finch. ", "# In 1932\n", "\n---\n", "\n\n"),
+    *("| a | b |\n|---|---|\n", "| 1932 | x |\n", "```\n", "<!-- 1932 -->", "<pre>", "7. ", "- "),
+    *("\n    x = 1932\n", "$$", "[a]: /b 'c'\n", "[^in-1932]: ", "<details>\n", "12.", " "),
+]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
+@settings(max_examples=150)
+def test_each_word_is_scored_or_told_and_what_is_only_told_is_not_consistent(text: str) -> None:
+    passage = Passage.of(text)
+    verdict = anyio.run(partial(run, {"method": "ngram"}, passage=passage))
+    scored = [s for s in verdict.sentences if s.score is not None]
+    spans = [(s.start, s.end) for s in (*scored, *verdict.unscored)]
+    left = [i for i, c in enumerate(text) if c.isalpha() and not any(a <= i < b for a, b in spans)]
+    assert not left
+    assert scored or verdict.decision == "inconclusive"
+    assert ("not scored" in verdict.reason) is bool(verdict.unscored)
+
+
 async def test_nothing_to_score_is_inconclusive() -> None:
     verdict = await run({"method": "ngram"}, passage=Passage.of("```\ncode\n```\n"))
     assert (verdict.decision, verdict.score, verdict.sentences) == ("inconclusive", None, ())
-    assert verdict.reason == "there is no sentence to score in the response"
+    assert verdict.reason == (
+        "there is no sentence to score in the response; not scored: 1 code block"
+    )
 
 
 async def test_what_was_found_before_the_deadline_stands() -> None:

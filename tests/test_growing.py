@@ -80,6 +80,24 @@ def splitter(request: pytest.FixtureRequest) -> Splitter:
     return request.param
 
 
+LABEL = re.compile(r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*")
+
+
+@given(text=texts(MARKDOWN), sizes=st.lists(st.integers(0, 12)))
+def test_every_letter_and_digit_given_out_is_in_a_sentence_or_told(
+    text: str, sizes: list[int]
+) -> None:
+    before, last = stream(cut(text, sizes))
+    for settled in (*before, last):
+        passage = settled.passage
+        at = len(passage.text) - len(settled.text)
+        known = (*passage.sentences, *passage.unscored(at))
+        spans = sorted((span.start, span.end) for span in known if span.end > at)
+        for start, end in [*spans, (len(passage.text),) * 2]:
+            assert LABEL.fullmatch(passage.text, at, max(start, at))
+            at = max(at, end)
+
+
 @given(text=texts(MARKDOWN) | st.text(), sizes=st.lists(st.integers(0, 12)))
 @settings(max_examples=300)
 def test_what_is_given_out_is_the_text_and_no_sentence_of_it_is_left_out(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from resay import AnswerStream, Guard, HallucinationBlocked, Part, ProviderError, Query
+from resay.policy import StreamMode
 from resay.providers import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -153,3 +156,153 @@ async def test_others_get_their_turn_between_pieces_that_are_there_already() -> 
         await read(Guard(policy, provider=AtOnce()).astream("When?"))
         tasks.cancel_scope.cancel()
     assert seen[-1] - seen[0] >= len(seen) - 1
+
+
+class Doubting:
+    """Writes one sentence for each number; that many of four samples do not support it."""
+
+    def __init__(self, against: Sequence[int], text: str | None = None) -> None:
+        self.against = against
+        sentences = (f"Claim {i} says nothing new." for i in range(len(against)))
+        self.text = " ".join(sentences) if text is None else text
+        self.samples = 0
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        if query.question.startswith("I want you"):
+            return Completions((Completion("factual"),))
+        # Samples never inherit the seed.
+        if query.params.get("seed"):
+            return Completions((Completion(f"{self.text} "),))
+        if not query.question.startswith("Context:"):
+            self.samples += 1
+            return Completions((Completion(f"Sample {self.samples} is short."),))
+        said, _, sentence = query.question.partition("Sentence: ")
+        sample = int(said.partition("Sample ")[2].split()[0])
+        doubts = self.against[int(sentence.split()[1])]
+        return Completions((Completion("No" if sample <= doubts else "Yes"),))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def words() -> AsyncGenerator[Chunk]:
+            for word in self.text.split(" "):
+                yield Chunk(f"{word} " if word else " ")
+
+        yield words()
+
+
+def shown(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if not part.notice)
+
+
+LIMITS = st.sampled_from([None, 0.0, 0.3, 0.5, 0.6, 0.8, 1.0])
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    st.tuples(LIMITS, LIMITS).filter(lambda both: both != (None, None)),
+    st.sampled_from(
+        [(), ({"method": "snowballing"},), ({"method": "snowballing", "normalise": True},)]
+    ),
+)
+@settings(max_examples=50, deadline=None)
+def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
+    against: list[int],
+    limits: tuple[float | None, float | None],
+    corrections: tuple[dict[str, object], ...],
+) -> None:
+    policy = {
+        "chain": [{"method": "prompt"}, *corrections],
+        "sampling": {"max": 4, "confidence": None},
+        "cache": {"store": "none"},
+        "threshold": {"passage": limits[0], "sentence": limits[1]},
+        "action": {"do": "block"},
+    }
+    samples = [f"Sample {i} is short." for i in range(1, 5)]
+
+    async def streamed() -> None:
+        writer = Doubting(against)
+        guard = Guard(policy, provider=writer)
+        stream = guard.astream("What?")
+        parts = await read(stream)
+        whole = await guard.acheck(writer.text, question="What?", samples=samples)
+        assert stream.answer.blocked is whole.flagged
+        if not whole.flagged:
+            assert shown(parts).strip() == writer.text
+            verdict = stream.answer.verdict
+            assert [s.score for s in verdict.sentences] == [s.score for s in whole.sentences]
+            return
+        released = ""
+        for part in parts:
+            if not part.notice:
+                released += part.text
+                beginning = await guard.acheck(released, question="What?", samples=samples)
+                assert not beginning.flagged
+
+    anyio.run(streamed)
+
+
+async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
+    policy = {**POLICY, "chain": [{"method": "prompt"}, {"method": "zero_shot"}]}
+    for action, pieces in (("annotate", 3), ("block", 1)):
+        guard = Guard({**policy, "action": {"do": action}}, provider=Doubting([0, 0, 0]))
+        assert len(await read(guard.astream("What?", seed=1))) == pieces
+
+
+async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too() -> None:
+    policy = {
+        "chain": [{"method": "prompt"}],
+        "sampling": {"max": 8, "min": 3},
+        "cache": {"store": "none"},
+        "threshold": {"passage": 0.3, "sentence": 1.0},
+    }
+    stream = Guard(policy, provider=Doubting([1])).astream("What?")
+    await read(stream)
+    assert stream.answer.verdict.samples > 3
+
+
+MARKDOWN = "Claim 0 is so.\n\n| a | b |\n|---|---|\n| Finch | 1932 |\n\nClaim 1 is so too."
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
+async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode) -> None:
+    guard = Guard(POLICY, provider=Doubting([0, 0], MARKDOWN))
+    stream = guard.astream("What?", mode=mode, seed=1)
+    parts = await read(stream)
+    told = [stretch for part in parts for stretch in part.unscored]
+    table = "| a | b |\n|---|---|\n| Finch | 1932 |"
+    answer = stream.answer
+    assert [stretch.text for stretch in answer.verdict.unscored] == [table]
+    # Of a block that comes in several parts, each tells its own lines.
+    assert "\n".join(stretch.text for stretch in told) == ("" if mode == "after" else table)
+    assert all(answer.response[u.start : u.end] == u.text for u in told)
+    assert answer.action == "annotate"
+
+
+@pytest.mark.parametrize(
+    ("mode", "left"), [("hold", "Claim 0 is so.\n\n"), ("buffer", ""), ("after", f"{MARKDOWN} ")]
+)
+async def test_what_was_not_scored_is_withheld_with_all_that_follows(
+    mode: StreamMode, left: str
+) -> None:
+    guard = Guard({**POLICY, "unscored": "block"}, provider=Doubting([0, 0], MARKDOWN))
+    stream = guard.astream("What?", mode=mode, seed=1)
+    parts = await read(stream)
+    assert shown(parts) == left
+    assert parts[-1].notice
+    assert stream.answer.blocked
+    assert stream.answer.verdict.reason.endswith("; not scored: 1 table")
+
+
+async def test_an_answer_that_is_only_code_is_withheld_although_it_is_skipped() -> None:
+    policy = {**POLICY, "when": {"checkable": True}}
+    code = "```\nx = 1932\n```"
+    for setting, left in (("annotate", f"{code} "), ("block", "")):
+        guard = Guard({**policy, "unscored": setting}, provider=Doubting([], code))
+        stream = guard.astream("What?")
+        assert shown(await read(stream)) == left
+        assert stream.answer.verdict.skipped
+        assert stream.answer.blocked is (setting == "block")

@@ -244,3 +244,16 @@ async def test_a_sample_that_calls_a_tool_says_nothing() -> None:
 async def test_an_empty_answer_is_skipped() -> None:
     verdict = (await Guard(POLICY, provider=Recorded(Completion(" "))).aask("Who?")).verdict
     assert (verdict.decision, verdict.reason) == ("skipped", "the answer has no words")
+
+
+async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> None:
+    guard = Guard(
+        {**POLICY, "structured": {"ignore": ["id"]}, "unscored": "block", "sampling": {"max": 3}}
+    )
+    query = Query.of("Who?", response_format={"type": "json_object"})
+    text = '{"id": 7, "name": "Ada"}'
+    verdict = await guard.acheck(text, question=query, samples=[text] * 3)
+    assert verdict.decision == "consistent"
+    assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [("field", "id: 7")]
+    assert verdict.reason.endswith("; not scored: 1 field")
+    assert guard.apply(text, verdict).action == "allow"

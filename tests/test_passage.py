@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -47,6 +48,69 @@ def test_pieces_make_up_the_text_and_hold_the_sentences(splitter: Splitter, text
     for sentence in passage.sentences:
         assert sentence.text == text[sentence.start : sentence.end] == sentence.text.strip()
         assert any(character.isalnum() for character in sentence.text)
+
+
+# What may stand before a sentence unsaid: one label of a list or a footnote, and a checkbox.
+LABEL = re.compile(r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*")
+HOSTILE = [
+    *FRAGMENTS,
+    *("# Opened 1932\n", "1932\n---\n", "\n\n    in 1932\n", "```in1932\n", "| 1932 | x |\n"),
+    *("<!-- 1932", "<pre>\n", "</pre>", "<b title='1932'>\n", "<details>\n", "$$ 1932", "\\["),
+    *('[a]: /b "1932"\n', "[^1]: ", "[^in-1932]: ", "(iv) ", "a) ", "7. ", "12.\n", "- [x] "),
+]
+
+
+@given(text=st.lists(st.sampled_from(HOSTILE), max_size=30).map("".join) | TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_every_letter_and_digit_is_in_a_sentence_or_is_told(splitter: Splitter, text: str) -> None:
+    passage = Passage.of(text, splitter=splitter)
+    told = passage.unscored()
+    assert all(stretch.text == text[stretch.start : stretch.end] for stretch in told)
+    assert all(re.search(r"[^\W_]", s.text) and s.text == s.text.strip() for s in told)
+    spans = sorted((span.start, span.end) for span in (*passage.sentences, *told))
+    at = 0
+    for start, end in [*spans, (len(text), len(text))]:
+        assert at <= start
+        assert LABEL.fullmatch(text, at, start)
+        at = end
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# It opened in 1932", ["heading"]),
+        ("It opened in 1932\n---", ["heading"]),
+        ("Text.\n\n    It opened in 1932", ["code"]),
+        ("```\nIt opened in 1932", ["code"]),
+        ("~~~ It opened in 1932\n~~~", ["code"]),
+        ("| It |\n|---|\n| opened in 1932 |", ["table"]),
+        ("$$\n1932\n$$", ["math"]),
+        ("\\[ 1932 \\]", ["math"]),
+        ("<pre>\nIt opened in 1932\n</pre>", ["html"]),
+        ("<!-- It opened in 1932 -->", ["html"]),
+        ('<img alt="It opened in 1932">', ["html"]),
+        ('[a]: http://x "It opened in 1932"', ["definition"]),
+        ("---\nopened: 1932\n---\n\nText.", ["heading"]),
+        ("[^opened-in-1932]: Text.", ["prose"]),
+        ("1932\n===", ["heading"]),
+        ("32.", ["prose"]),
+        ("1. 9. 3. 2. Text.", ["prose"]),
+        ('It <!-- was built --> opened ![in](a "1932").', []),
+        ("It opened `in 1932`.", []),
+        ("3. It opened in 1932.", []),
+        ("> (iv) [x] It opened in 1932.", []),
+        ("[^1]: It opened in 1932.", []),
+        ("---\n\n* * *\n\n| |\n|---|", []),
+    ],
+)
+def test_what_stands_outside_sentences_has_a_kind(text: str, expected: list[str]) -> None:
+    assert [stretch.kind for stretch in Passage.of(text).unscored()] == expected
+
+
+def test_what_stands_before_a_place_is_left_out() -> None:
+    text = "# One\n\nTwo. Three.\n\n```\nfour\nfive\n```\n"
+    told = Passage.of(text).unscored(text.index("five"))
+    assert [(stretch.text, stretch.kind) for stretch in told] == [("five\n```", "code")]
 
 
 @given(text=TEXTS)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -108,3 +109,36 @@ async def test_where_every_step_is_left_out_nothing_was_checked() -> None:
     verdict = await guard.acheck(SHORT, samples=["A.", "B.", "C."])
     assert verdict.decision == "skipped"
     assert verdict.reason.startswith("ngram: ")
+
+
+CODE = "```python\nopened = 1932\n```\n"
+
+
+@pytest.mark.parametrize("when", [{"checkable": True}, {"max_chars": 10}, {"min_sentences": 2}])
+async def test_the_form_of_an_answer_is_no_way_around(when: dict[str, Any]) -> None:
+    policy = {"chain": [{"method": "ngram"}], "when": when}
+    verdict = await Guard(policy).acheck(CODE, samples=[SHORT] * 3)
+    assert verdict.skipped
+    assert [stretch.kind for stretch in verdict.unscored] == ["code"]
+    assert verdict.reason.endswith("; not scored: 1 code block")
+    assert Guard(policy).apply(CODE, verdict).action == "allow"
+    assert Guard({**policy, "unscored": "block"}).apply(CODE, verdict).blocked
+
+
+async def test_sentences_that_are_left_alone_are_told_and_given() -> None:
+    guard = Guard(
+        {"chain": [{"method": "ngram"}], "when": {"checkable": True}, "unscored": "block"}
+    )
+    verdict = await guard.acheck("Hello! How can I help you?", samples=[SHORT] * 3)
+    assert verdict.skipped
+    assert [stretch.kind for stretch in verdict.unscored] == ["sentence", "sentence"]
+    assert "not scored" not in verdict.reason
+    assert guard.apply("Hello! How can I help you?", verdict).action == "allow"
+
+
+async def test_an_answer_that_is_left_alone_whatever_it_says_is_given() -> None:
+    chain = [{"method": "ngram"}]
+    guard = Guard({"chain": chain, "when": {"roles": ["tool"]}, "unscored": "block"})
+    verdict = await guard.acheck(CODE, question=QUESTION, samples=[SHORT] * 3)
+    assert (verdict.decision, verdict.unscored) == ("skipped", ())
+    assert guard.apply(CODE, verdict).action == "allow"

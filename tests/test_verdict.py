@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ConfigurationError, Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
+from resay import (
+    ConfigurationError,
+    Contradiction,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Usage,
+    Verdict,
+)
 from resay.verdict import Regeneration, Scores, over, tally
 
 units = st.floats(0, 1)
@@ -31,6 +39,13 @@ sentences = st.builds(
 steps = st.builds(
     StepRecord, texts, st.integers(0, 9), st.none() | units, usages, units, st.just({"E": 2})
 )
+unscored = st.builds(
+    Unscored,
+    texts,
+    st.integers(0, 99),
+    st.integers(0, 99),
+    st.sampled_from(["prose", "table", "heading", "code", "html", "sentence", "field"]),
+)
 verdicts = st.builds(
     Verdict,
     st.sampled_from(["consistent", "flagged", "inconclusive"]),
@@ -41,6 +56,7 @@ verdicts = st.builds(
     st.lists(steps, max_size=2).map(tuple),
     usages,
     units,
+    unscored=st.lists(unscored, max_size=2).map(tuple),
 )
 
 
@@ -51,11 +67,20 @@ def test_json_round_trip(verdict: Verdict) -> None:
     assert Verdict.from_dict(data) == verdict
 
 
+def test_a_verdict_of_an_older_version_is_read() -> None:
+    data = Verdict("flagged", 1.0, "why").to_dict()
+    del data["unscored"]
+    assert Verdict.from_dict(data).unscored == ()
+
+
 def test_without_content_no_word_is_left() -> None:
     said = Contradiction("sample", 0, "secret two")
     sentence = SentenceVerdict("secret one", 0, 10, 0.9, True, "prompt", "secret three", said)
-    bare = Verdict("flagged", 0.9, "passage 0.90 > 0.50", (sentence,)).to_dict(content=False)
+    table = Unscored("secret four", 11, 22, "table")
+    verdict = Verdict("flagged", 0.9, "passage 0.90 > 0.50", (sentence,), unscored=(table,))
+    bare = verdict.to_dict(content=False)
     assert "secret" not in json.dumps(bare)
+    assert bare["unscored"] == [{"text": "", "start": 11, "end": 22, "kind": "table"}]
     assert bare["sentences"][0]["end"] == 10
 
 

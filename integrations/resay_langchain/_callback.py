@@ -24,7 +24,6 @@ from resay.policy import Policy
 from resay.sync import run_sync
 from resay.verdict import Verdict
 from resay_langchain._outcome import completion_of
-from resay_langchain._policies import changes_answers
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 
 __all__ = ["HallucinationCallback", "VerdictCollector"]
@@ -315,10 +314,12 @@ class _Answered:
 
 
 def _check_observing(policy: Policy) -> None:
-    if not changes_answers(policy):
+    if not policy.can_withhold:
         return
-    acts = policy.action.do != "annotate"
-    setting = f"action: {{do: {policy.action.do}}}" if acts else "on_error: block"
+    if policy.action.do != "annotate":
+        setting = f"action: {{do: {policy.action.do}}}"
+    else:
+        setting = "on_error: block" if policy.on_error == "block" else "unscored: block"
     raise ConfigurationError(
         f"HallucinationCallback only observes, and the policy says `{setting}`; use guard(),"
         " GuardedChatModel or HallucinationGuardMiddleware to withhold answers or have them"

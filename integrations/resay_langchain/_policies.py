@@ -7,7 +7,7 @@ from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
 from resay_langchain._retrieving import as_retriever
 
-__all__ = ["changes_answers", "guarding", "withholding"]
+__all__ = ["guarding", "withholding"]
 
 
 def guarding(
@@ -35,8 +35,3 @@ def withholding(policy: Policy) -> Block | None:
     action = policy.action
     last = action.otherwise if isinstance(action, Regenerate) else action
     return last if isinstance(last, Block) else None
-
-
-def changes_answers(policy: Policy) -> bool:
-    """Return whether the user may get something else than what the model said."""
-    return policy.action.do != "annotate" or policy.on_error == "block"

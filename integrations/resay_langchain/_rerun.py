@@ -29,7 +29,6 @@ from resay_langchain._inside import (
     unstreamed,
 )
 from resay_langchain._outcome import outcome_of
-from resay_langchain._policies import changes_answers
 from resay_langchain._providers import (
     JudgeProvider,
     Run,
@@ -122,7 +121,7 @@ class Rerun(Wrapper):
 
     def _sources(self, value: Any, kwargs: dict[str, Any], runs: Runs, run: Run) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
-        hidden = changes_answers(policy)
+        hidden = policy.can_withhold
         speaker = speaker_of(runnable)
         main = RunnableProvider(
             unstreamed(runnable) if hidden else runnable,

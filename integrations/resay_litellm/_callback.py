@@ -109,11 +109,12 @@ def _check(guard: Guard) -> None:
             "`otherwise: block` cannot be done by a callback, because litellm passes over what it"
             " raises; use `otherwise: annotate`, or guard the proxy with ResayGuardrail"
         )
-    if policy.on_error == "block":
-        raise ConfigurationError(
-            "`on_error: block` cannot be done by a callback, because litellm passes over what it"
-            " raises; use `on_error: annotate`, or guard the proxy with ResayGuardrail"
-        )
+    for key, value in (("on_error", policy.on_error), ("unscored", policy.unscored)):
+        if value == "block":
+            raise ConfigurationError(
+                f"`{key}: block` cannot be done by a callback, because litellm passes over what it"
+                f" raises; use `{key}: annotate`, or guard the proxy with ResayGuardrail"
+            )
     if method := guard.needing("references"):
         raise ConfigurationError(
             f"method {method!r} compares with references, and a callback knows none; leave"

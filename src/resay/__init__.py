@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
     from resay.telling import last_verdict, verdicts
-    from resay.verdict import Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
+    from resay.verdict import (
+        Contradiction,
+        SentenceVerdict,
+        StepRecord,
+        Unscored,
+        Usage,
+        Verdict,
+    )
 
 __all__ = [
     "Answer",
@@ -67,6 +74,7 @@ __all__ = [
     "StreamUnfinishedError",
     "SyncAnswerStream",
     "TokenLogprob",
+    "Unscored",
     "Usage",
     "Verdict",
     "__version__",
@@ -91,6 +99,7 @@ _HOMES = {
     "StepRecord": "verdict",
     "SyncAnswerStream": "streaming",
     "TokenLogprob": "logprobs",
+    "Unscored": "verdict",
     "Usage": "verdict",
     "Verdict": "verdict",
     "last_verdict": "telling",

@@ -26,7 +26,8 @@ class Answer:
         response: The model's own words, whatever was done with them; those of the best answer,
             where it was written again. The verdict is about them.
         action: What was done. `allow` never changes the text. `annotate` gives the best answer
-            there is, which may have been written again.
+            there is, which may have been written again, with something to say about it: it is
+            flagged, or not all of it was scored.
         verdict: Why.
         usage: What everything cost, main call and check together.
         completion: The provider's answer to the main call; None when there was no main call.
@@ -74,22 +75,32 @@ class Answer:
         """
         return self.text if self.blocked else cited(self.response, self.verdict)
 
-    def annotated(self, marker: str = " [unsupported]") -> str:
-        """Return the response with a marker behind each flagged sentence.
+    def annotated(self, marker: str = " [unsupported]", unscored: str = " [not checked]") -> str:
+        """Return the response with marks behind what is flagged or was not scored.
 
         Args:
-            marker: What to put there.
+            marker: What to put behind each flagged sentence.
+            unscored: What to put behind each stretch that was not scored, unless the policy allows
+                those (`unscored: allow`) or skips the response; behind tables, code and the like as
+                a paragraph of its own.
 
         Returns:
             The marked text; the bare text when the response was withheld, or is an object.
         """
         if self.blocked or self.verdict.structured:
             return self.text
+        marks = [(sentence.end, marker) for sentence in self.verdict.flagged_sentences]
+        if self.action != "allow" and unscored:
+            apart = f"\n\n{unscored.strip()}"
+            marks += [
+                (stretch.end, unscored if stretch.kind in {"sentence", "prose"} else apart)
+                for stretch in self.verdict.unscored
+            ]
         parts: list[str] = []
         position = 0
-        for sentence in self.verdict.flagged_sentences:
-            parts += [self.response[position : sentence.end], marker]
-            position = sentence.end
+        for end, mark in sorted(marks):
+            parts += [self.response[position:end], mark]
+            position = end
         return "".join(parts) + self.response[position:]
 
 
@@ -136,12 +147,28 @@ def act(
 
 
 def _choose(policy: Policy, verdict: Verdict) -> Action:
+    unscored = _unscored_kinds(verdict)
+    if unscored and policy.unscored == "block":
+        return "block"
     if verdict.flagged or (verdict.regenerated and verdict.inconclusive):
         return _last_resort(policy).do
     if verdict.inconclusive:
         return policy.on_error
-    # Nothing speaks against what is consistent; in what is skipped there is nothing to withhold.
-    return "regenerate" if verdict.regenerated else "allow"
+    if verdict.regenerated:
+        return "regenerate"
+    # Nothing speaks against what is consistent; what is skipped is left alone on purpose.
+    annotates = unscored and policy.unscored == "annotate" and not verdict.skipped
+    return "annotate" if annotates else "allow"
+
+
+def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
+    """Return the kinds of what was not scored, without what the policy says to leave alone.
+
+    That are the fields it does not compare, and the sentences of an answer it skips; but no answer
+    gets past a check because of its form.
+    """
+    meant = {"field", "sentence"} if verdict.skipped else {"field"}
+    return frozenset(stretch.kind for stretch in verdict.unscored) - meant
 
 
 def withheld_stops(policy: Policy) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from resay.passage import Passage
 from resay.scorers import Step
@@ -67,6 +68,8 @@ class Board:
         decisive: The last step that was to decide.
         doubtful: The sentences without a score to rely on, because calls failed or time was up.
         kept: The sentences that were judged before and are not to be looked at again.
+        whole: What the score speaks for as a whole where no sentence has one of its own: the
+            sentences, or the text with all that is in it.
     """
 
     passage: Passage
@@ -76,6 +79,7 @@ class Board:
     decisive: StepRecord | None = None
     doubtful: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
+    whole: Literal["sentences", "text"] | None = None
 
     @classmethod
     def of(
@@ -160,8 +164,9 @@ class Board:
             not scores.sentences or len(indices) == len(self.entries)
         ):
             self.score = scores.passage
+            self.whole = None if scores.sentences else "text" if step.by_text else "sentences"
         elif any(score is not None for score in scores.sentences):
-            self.score = mean_score(self.scores)
+            self.score, self.whole = mean_score(self.scores), None
 
 
 def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:

@@ -16,7 +16,7 @@ import anyio.lowlevel
 
 from resay import __version__
 from resay.board import Board, Entry
-from resay.deciding import OVERDUE, Deciding
+from resay.deciding import OVERDUE, Ahead, Deciding
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.policy import Block, Policy
@@ -35,7 +35,7 @@ __all__ = ["Chain"]
 
 # As many characters take as long as one that is searched for contradictions.
 _SEARCHING = 10
-# As many take as long as a sentence that is decided about.
+# As many take as long as a piece that is decided about.
 _DECIDING = 100
 # How many tasks begin before others on the event loop have a turn.
 _AT_ONCE = 64
@@ -68,6 +68,7 @@ class Chain:
             if when is not None:
                 when.load()
         self._early = _early(self._steps)
+        self._late = self._steps[len(self._early) :]
         self._deciding = Deciding(
             policy,
             compares=self.needing("samples") is not None,
@@ -159,8 +160,7 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time.
         """
-        late = self._steps[len(self._early) :]
-        return await self._decide(late, board, evidence, deadline, budget)
+        return await self._decide(self._late, board, evidence, deadline, budget)
 
     async def conclude(
         self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
@@ -180,7 +180,7 @@ class Chain:
         exhausted = budget.refusal if budget else None
         found = await self._contradictions(board, evidence, deadline)
         decide = partial(self._deciding.verdict, board, evidence, found, exhausted)
-        return await compute(decide, chars=_DECIDING * len(board.entries))
+        return await compute(decide, chars=_DECIDING * len(board.passage.pieces))
 
     async def view(
         self, board: Board, evidence: Evidence, deadline: float
@@ -209,6 +209,20 @@ class Chain:
     def scores_early(self) -> bool:
         """Whether sentences get scores before the response is complete."""
         return bool(self._early)
+
+    @property
+    def decides_late(self) -> bool:
+        """Whether some scores cannot be foreseen before the response is complete."""
+        return not all(step.foresees for step in self._late)
+
+    @property
+    def corrects_late(self) -> bool:
+        """Whether the scores of sentences are corrected when the response is complete."""
+        return bool(self._late)
+
+    def ahead(self) -> Ahead:
+        """Return what follows a response that is still being written."""
+        return Ahead(self._policy, self._late)
 
     async def _decide(
         self,
@@ -295,8 +309,9 @@ class Chain:
         threshold = self._policy.threshold
         edges = () if threshold.sentence is None else (threshold.sentence,)
         if run.alone:
-            # The others are not written yet: nothing can be said about the passage.
-            return Aim((edges or (threshold.passage or 0.0,),) * count)
+            # The others are not written yet: nothing more can be said about the passage.
+            passage = threshold.passage_alone
+            return Aim((edges if passage is None else (passage, *edges),) * count)
         chosen = set(run.indices)
         others = [e.score for i, e in enumerate(run.board.entries) if i not in chosen]
         return Aim(

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from resay import __version__
 from resay.board import Board
 from resay.chain import Chain
+from resay.deciding import skipped_as
 from resay.evidence import Evidence, Samples
 from resay.logprobs import TokenLogprob
 from resay.objects import READING, Comparable, compared, object_in, passage_of
@@ -27,7 +28,7 @@ from resay.providers.pricing import Priced
 from resay.query import Query
 from resay.sources import Sources
 from resay.tasks import compute
-from resay.verdict import Usage, Verdict
+from resay.verdict import Unscored, Usage, Verdict
 
 __all__ = ["Check", "Given", "skipped_early"]
 
@@ -220,14 +221,18 @@ class Check:
             return Verdict("skipped", None, "the answer calls tools")
         if not completion.text.strip():
             return Verdict("skipped", None, "the answer has no words")
+        early = self.skip_early()
+        if early:
+            return Verdict("skipped", None, early)
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         with anyio.CancelScope(deadline=self.deadline) as splitting:
             passage = await compute(split, chars=len(completion.text))
         if splitting.cancelled_caught:
-            return self._unsplit()
+            return self._unsplit(completion.text)
         skipped = await self.skip(passage)
         if skipped:
-            return Verdict("skipped", None, skipped)
+            tell = partial(skipped_as, skipped, passage)
+            return await compute(tell, chars=len(completion.text))
         evidence = self._evidence_with(completion)
         self.allow(len(passage.sentences), completion.references)
         return await self._chain.run(passage, evidence, self.deadline, self._budget)
@@ -248,7 +253,7 @@ class Check:
         with anyio.CancelScope(deadline=self.deadline) as reading:
             passage = await compute(read, chars=READING * sum(map(len, texts)))
         if reading.cancelled_caught:
-            return self._unsplit()
+            return self._unsplit(completion.text)
         if passage is None and completion.calls:
             return Verdict("skipped", None, "the answer calls tools")
         if passage is None:
@@ -257,9 +262,11 @@ class Check:
         self.allow(len(passage.sentences))
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
 
-    def _unsplit(self) -> Verdict:
+    def _unsplit(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
-        return Verdict("inconclusive", None, f"there was no time to read the answer within {limit}")
+        reason = f"there was no time to read the answer within {limit}"
+        everything = Unscored(text, 0, len(text), "prose")
+        return Verdict("inconclusive", None, reason, unscored=(everything,))
 
     async def finish(self, board: Board, completion: Completion) -> Verdict:
         """Run what is left of the chain over sentences that were scored while they came.

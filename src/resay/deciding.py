@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from math import fsum
 
 from resay.board import Board, Entry
 from resay.contradiction import Contradictions
 from resay.evidence import Evidence
+from resay.passage import Passage
 from resay.policy import Policy
+from resay.scorers import Step
 from resay.tasks import stop_if_abandoned
 from resay.verdict import (
     Contradiction,
     Decision,
     SentenceVerdict,
     StepRecord,
+    Unscored,
+    UnscoredKind,
     Verdict,
+    counted,
     over,
     tally,
 )
 
-__all__ = ["OVERDUE", "Deciding"]
+__all__ = ["OVERDUE", "Ahead", "Deciding", "skipped_as", "unscored_in"]
 
 OVERDUE = "it did not finish in time"
 """The note of a step that was stopped by the deadline."""
@@ -74,14 +80,29 @@ class Deciding:
         """
         sentences = self.sentences(board, evidence, contradictions)
         decision, reason = self._decision(board, evidence, sentences, exhausted)
+        unscored = self.unscored(board)
+        # Why sentences could not be scored, or are left alone, is told already.
+        everything = decision in {"skipped", "inconclusive"}
+        doubtful = range(len(sentences)) if everything else self.doubtful(board, evidence)
+        told = {sentences[i].start for i in doubtful}
         return Verdict(
             decision,
             board.score,
-            reason,
+            _with_unscored(reason, (stretch for stretch in unscored if stretch.start not in told)),
             sentences,
             samples=len(evidence.samples),
             steps=board.steps,
+            unscored=unscored,
         )
+
+    def unscored(self, board: Board) -> tuple[Unscored, ...]:
+        """Return what of a passage was not scored."""
+        if board.whole == "text":
+            return ()
+        # What a repair says that the documents do not tell has no score, but a reason.
+        silent = [i for i, e in enumerate(board.entries) if e.score is None and e.why is None]
+        kind = "field" if self._structured else "sentence"
+        return unscored_in(board.passage, silent if board.whole is None else (), kind)
 
     def _decision(
         self,
@@ -239,3 +260,85 @@ class Deciding:
             f"the check did not finish within {self._policy.limits.deadline_s:g} s"
             f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
         )
+
+
+class Ahead:
+    """Follows a response while it is written: would it be flagged if it ended here?
+
+    Args:
+        policy: The policy.
+        corrections: The steps that correct the scores at the end.
+    """
+
+    def __init__(self, policy: Policy, corrections: Sequence[Step] = ()) -> None:
+        self._threshold = policy.threshold
+        self._corrections = corrections
+        self._scores: list[float | None] = []
+        self._total = 0.0
+        self._known = 0
+        self._in_doubt = False
+        self._over = False
+
+    def add(self, score: float | None, *, sure: bool) -> None:
+        """Add the next sentence.
+
+        Args:
+            score: Its score.
+            sure: Whether that can be relied on.
+        """
+        score = score if sure else None
+        self._scores.append(score)
+        self._total += score or 0.0
+        self._known += score is not None
+        self._in_doubt = self._in_doubt or not sure
+        self._over = self._over or over(score, self._threshold.sentence)
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it would be: what is in doubt counts as supported, as in a verdict."""
+        if not self._corrections:
+            return self._over or self._exceeds(self._total, self._known)
+        scores = self._scores
+        for step in self._corrections:
+            scores = step.corrected(scores)
+        known = [score for score in scores if score is not None]
+        above = any(over(score, self._threshold.sentence) for score in known)
+        return above or self._exceeds(fsum(known), len(known))
+
+    def _exceeds(self, total: float, known: int) -> bool:
+        count = len(self._scores) if self._in_doubt else known
+        return count > 0 and over(total / count, self._threshold.passage)
+
+
+def unscored_in(
+    passage: Passage, silent: Iterable[int], kind: UnscoredKind = "sentence", *, start: int = 0
+) -> tuple[Unscored, ...]:
+    """Return what of a passage was not scored, in order.
+
+    Args:
+        passage: The passage.
+        silent: Which of its sentences have no score.
+        kind: What those are called.
+        start: Where to begin, in code points.
+    """
+    sentences = (passage.sentences[i] for i in silent)
+    found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
+    found += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
+    return tuple(sorted(found, key=lambda stretch: stretch.start))
+
+
+def skipped_as(reason: str, passage: Passage) -> Verdict:
+    """Return the verdict on a response that is left alone for what it looks like.
+
+    Args:
+        reason: Why.
+        passage: The response.
+    """
+    unscored = unscored_in(passage, range(len(passage.sentences)))
+    others = (stretch for stretch in unscored if stretch.kind != "sentence")
+    return Verdict("skipped", None, _with_unscored(reason, others), unscored=unscored)
+
+
+def _with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:
+    told = counted(unscored)
+    return f"{reason}; not scored: {told}" if told else reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import anyio.lowlevel
@@ -15,15 +15,16 @@ from resay.actions import Answer, act
 from resay.board import Board
 from resay.chain import Chain
 from resay.checking import Check
+from resay.deciding import unscored_in
 from resay.errors import DeadlineExceededError
 from resay.growing import GrowingPassage, Settled
 from resay.passage import Passage
-from resay.policy import Block, Policy
+from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
 from resay.query import Query
 from resay.regenerating import Regenerated, Regenerator
-from resay.verdict import SentenceVerdict, Verdict
+from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
 
@@ -37,6 +38,7 @@ class Part:
             or its beginning where the rest was withheld.
         sentences: What the check found of the sentences in it; empty where they are shown before
             they are checked, and for what is not prose.
+        unscored: What in it was not scored; empty where it is shown before it is checked.
         notice: Whether this is what the policy says in place of what was withheld.
         rewritten: Whether it is of an answer that was written again, and so not the provider's.
         chunk: The provider's chunk it is, where text is passed on as it comes.
@@ -44,6 +46,7 @@ class Part:
 
     text: str
     sentences: tuple[SentenceVerdict, ...] = ()
+    unscored: tuple[Unscored, ...] = field(default=(), kw_only=True)
     notice: bool = False
     rewritten: bool = False
     chunk: Chunk | None = field(default=None, repr=False)
@@ -163,7 +166,8 @@ class _Held:
 class Holding:
     """Holds each sentence until its own score is in, while later ones are still written.
 
-    The end of the response is held until the passage is decided about.
+    Where a flagged answer is not given as it is, a sentence is held on while the response, if it
+    ended there, would be flagged. The end is held until the passage is decided about.
 
     Args:
         policy: The policy.
@@ -199,8 +203,8 @@ class Holding:
         self._withheld: _Held | None = None
         self._regenerator = regenerator
         self._shown = 0
-        self._mends = False
-        self._kept_back: list[_Held] = []
+        self._ahead = chain.ahead()
+        self._pending: list[Part] = []
 
     async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Stream the answer.
@@ -224,9 +228,9 @@ class Holding:
         if self._withheld is not None:
             return await self._withdraw(self._withheld, parts)
         if last is None:
-            return await self._let_through(parts)
-        for held in [*self._kept_back, last]:
-            await held.scored.wait()
+            verdict = await self._check.run(self._gathered.completion)
+            return self._end_with(Regenerated(self._gathered.completion.text, verdict), parts)
+        await last.scored.wait()
         return await self._conclude(last, parts)
 
     async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
@@ -259,13 +263,9 @@ class Holding:
         return self._worth_checking
 
     def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
-        # Once something is withheld, or is to be mended, nobody waits at the other end.
+        # Once something is withheld, nobody waits at the other end.
         for settled in self._waiting if self._withheld is None else ():
-            held = self._score(settled)
-            if self._mends:
-                self._kept_back.append(held)
-            else:
-                line.send_nowait(held)
+            line.send_nowait(self._score(settled))
         self._waiting.clear()
 
     def _score(self, settled: Settled) -> _Held:
@@ -297,38 +297,41 @@ class Holding:
                 views = [
                     await self._chain.view(b, check.evidence, check.deadline) for b in held.boards
                 ]
-                sentences = tuple(sentence for sentence, _ in views)
-                if self._withholds(sentences, [sure for _, sure in views]):
+                part = _part(held.settled, [sentence for sentence, _ in views])
+                if self._withholds(part, [sure for _, sure in views]):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                if self._regenerator is not None and any(s.flagged for s in sentences):
-                    self._keep_back(due)
-                    break
-                self._shown += len(held.settled.text)
-                parts.send_nowait(Part(held.settled.text, sentences))
+                for sentence, sure in views:
+                    self._ahead.add(sentence.score, sure=sure)
+                self._pending.append(part)
+                if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
+                    self._give_pending(parts)
         self._released.set()
 
-    def _keep_back(self, due: MemoryObjectReceiveStream[_Held]) -> None:
-        """Let the answer be read to its end, and show nothing more of it before it is mended."""
-        self._mends = True
-        while due.statistics().current_buffer_used:
-            self._kept_back.append(due.receive_nowait())
+    def _withholds(self, part: Part, sure: Sequence[bool]) -> bool:
+        """Return whether a part is withheld whatever comes after it."""
+        policy = self._policy
+        # A correction may take back what flags a sentence.
+        decided = isinstance(policy.action, Block) and not self._chain.corrects_late
+        return (
+            (decided and any(sentence.flagged for sentence in part.sentences))
+            or (policy.on_error == "block" and not all(sure))
+            or (policy.unscored == "block" and bool(part.unscored))
+        )
 
-    def _withholds(self, sentences: Sequence[SentenceVerdict], sure: Sequence[bool]) -> bool:
-        if isinstance(self._policy.action, Block) and any(s.flagged for s in sentences):
-            return True
-        return self._policy.on_error == "block" and not all(sure)
+    def _give_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
+        """Show what was held, in one part: by itself its beginning might be flagged."""
+        held, self._pending = self._pending, []
+        text = "".join(part.text for part in held)
+        self._shown += len(text)
+        sentences = tuple(sentence for part in held for sentence in part.sentences)
+        unscored = tuple(stretch for part in held for stretch in part.unscored)
+        parts.send_nowait(Part(text, sentences, unscored=unscored))
 
     async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Say what was found up to the sentence that is withheld."""
         verdict = await self._check.conclude(self._joined(held.settled.passage))
-        return self._end(verdict, parts)
-
-    async def _let_through(self, parts: MemoryObjectSendStream[Part]) -> Answer:
-        for settled in self._waiting:
-            await parts.send(Part(settled.text))
-        verdict = await self._check.run(self._gathered.completion)
         return self._end(verdict, parts)
 
     async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
@@ -352,7 +355,9 @@ class Holding:
             # Sentences with marks between them have other offsets.
             same = answer.text == answer.response
             sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
-            parts.send_nowait(Part(rest, sentences, rewritten=answer.regenerated))
+            unscored = _from(verdict.unscored, self._shown) if same else ()
+            rewritten = answer.regenerated
+            parts.send_nowait(Part(rest, sentences, unscored=unscored, rewritten=rewritten))
         return answer
 
     def _joined(self, passage: Passage) -> Board:
@@ -366,3 +371,24 @@ class Holding:
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
         return answer
+
+
+def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
+    """Return what has become final, with what was found of it."""
+    silent = [
+        place
+        for place, sentence in zip(settled.sentences, sentences, strict=True)
+        if sentence.score is None and sentence.why is None
+    ]
+    start = len(settled.passage.text) - len(settled.text)
+    unscored = unscored_in(settled.passage, silent, start=start)
+    return Part(settled.text, tuple(sentences), unscored=unscored)
+
+
+def _from(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:
+    """Return what of the stretches lies behind a place."""
+    return tuple(
+        replace(s, text=s.text[max(start - s.start, 0) :], start=max(s.start, start))
+        for s in unscored
+        if s.end > start
+    )

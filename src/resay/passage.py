@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Literal
 
 from resay.errors import ConfigurationError
@@ -28,6 +29,8 @@ Splitter = Literal["builtin", "sentencex"]
 _SPACE = re.compile(r"\s*")
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# One label of a list or a footnote, and a checkbox, from the first letter or digit to the last.
+_LABEL = re.compile(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,51 @@ class Passage:
             if not 0 <= index < len(self.sentences):
                 raise IndexError(f"no sentence {index!r} in a passage of {len(self.sentences)}")
         return replace(self, sentences=tuple(self.sentences[index] for index in chosen))
+
+    def unscored(self, start: int = 0) -> tuple[Piece, ...]:
+        """What of the text stands in none of its sentences.
+
+        Left out is what has no letter and no digit, and before a sentence one label of a list or a
+        footnote (1 to 3 digits, a letter, or a Roman number of up to 4 letters) with a checkbox.
+
+        Args:
+            start: Where to begin, in code points.
+
+        Returns:
+            The stretches from there on in order, without the white space around them.
+        """
+        sentences, found = self.sentences, list[Piece]()
+        index = bisect_right(sentences, start, key=lambda sentence: sentence.end)
+        first = bisect_right(self.pieces, start, key=lambda piece: piece.end)
+        for piece in islice(self.pieces, first, None):
+            position = max(piece.start, start)
+            while index < len(sentences) and sentences[index].start < piece.end:
+                sentence = sentences[index]
+                if piece.kind == "prose":
+                    if not _is_label(self.text[position : sentence.start]):
+                        found += _stretch(self.text, position, sentence.start, piece.kind)
+                    position = max(position, sentence.end)
+                if sentence.end > piece.end:
+                    break
+                index += 1
+            found += _stretch(self.text, position, piece.end, piece.kind)
+        return tuple(found)
+
+
+def _is_label(text: str) -> bool:
+    """Whether a label that a list or a footnote may have is all that the text says."""
+    first, last = _ALNUM.search(text), _ALNUM.search(text[::-1])
+    if first is None or last is None:
+        return True
+    return _LABEL.fullmatch(text, first.start(), len(text) - last.start()) is not None
+
+
+def _stretch(text: str, start: int, end: int, kind: Kind) -> Iterator[Piece]:
+    """What of a stretch is not white space, unless it holds no letter and no digit."""
+    if start < end and _ALNUM.search(text, start, end):
+        inner = text[start:end]
+        start += len(inner) - len(inner.lstrip())
+        yield _piece(text, start, start + len(inner.strip()), kind)
 
 
 def _ends_in(splitter: str) -> Callable[[str], Iterator[int]]:

@@ -152,9 +152,10 @@ class Running:
             # Sentences with marks between them have other offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
-            rewritten = answer.regenerated
+            unscored = answer.verdict.unscored if same else ()
+            rewritten, blocked = answer.regenerated, answer.blocked
             await parts.send(
-                Part(answer.text, sentences, notice=answer.blocked, rewritten=rewritten)
+                Part(answer.text, sentences, unscored=unscored, notice=blocked, rewritten=rewritten)
             )
             return answer
 
@@ -177,6 +178,9 @@ class Running:
         if query.has_side_effects or query.wants_object or not self._chain.scores_early:
             return False
         if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
+            return False
+        # What can only be decided at the end might withhold what was shown.
+        if self._policy.can_withhold and self._chain.decides_late:
             return False
         return bool(references) or self._chain.needing("references") is None
 

@@ -27,9 +27,12 @@ __all__ = [
     "Scores",
     "SentenceVerdict",
     "StepRecord",
+    "Unscored",
+    "UnscoredKind",
     "Usage",
     "Verdict",
     "Via",
+    "counted",
     "mean_score",
     "over",
     "tally",
@@ -169,6 +172,54 @@ class SentenceVerdict:
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
 
 
+UnscoredKind = Literal[
+    "prose",
+    "heading",
+    "code",
+    "table",
+    "rule",
+    "math",
+    "html",
+    "definition",
+    "sentence",
+    "field",
+]
+_CALLED: Mapping[UnscoredKind, str] = {
+    "prose": "stretch of text",
+    "code": "code block",
+    "math": "formula",
+    "html": "HTML block",
+    "definition": "link definition",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """A stretch of the response, with a letter or a digit in it, that was not scored.
+
+    Attributes:
+        text: The stretch, exactly `response[start:end]`.
+        start: Code-point offset of its first character in the response.
+        end: Code-point offset after its last character.
+        kind: What it is: a block that holds no sentences (`heading`, `code`, `table`, `rule`,
+            `math`, `html`, `definition`); a `sentence` about which no method gave a score; a
+            `field` of an object that the policy does not compare; or other `prose`, such as the
+            label of a footnote.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: UnscoredKind
+
+
+def counted(unscored: Iterable[Unscored]) -> str:
+    """Return how many stretches of each kind there are: `1 table, 2 headings`."""
+    counts = Counter(stretch.kind for stretch in unscored)
+    names = {kind: _CALLED.get(kind, kind) for kind in counts}
+    return ", ".join(f"{n} {names[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
+
+
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """What one step of the chain did.
@@ -248,6 +299,9 @@ class Verdict:
         via: Which way samples were drawn: through litellm, or with the client or provider that the
             application brought (`native`); None where none were drawn.
         regeneration: How a flagged answer was mended, or was to be; None where that was not tried.
+        unscored: What of the response was not scored, in order: each letter and digit of it stands
+            in a sentence with a score or in one of these, but for the labels of lists. Empty where
+            the answer was left alone whatever it says, or a method scored its text as a whole.
     """
 
     decision: Decision
@@ -260,6 +314,7 @@ class Verdict:
     elapsed_s: float = 0.0
     via: Via | None = None
     regeneration: Regeneration | None = None
+    unscored: tuple[Unscored, ...] = ()
 
     @property
     def regenerated(self) -> bool:
@@ -311,6 +366,7 @@ class Verdict:
             sentences=tuple(map(_bare, self.sentences)),
             steps=tuple(replace(step, why=None) for step in self.steps),
             regeneration=self.regeneration and self.regeneration.without_content(),
+            unscored=tuple(replace(stretch, text="") for stretch in self.unscored),
         )
 
     @classmethod

@@ -114,6 +114,11 @@ class Policy(Strict):
     on_error: Literal["allow", "annotate", "block"] = Field(
         default="annotate", description="What an inconclusive verdict or a failed check does."
     )
+    unscored: Literal["allow", "annotate", "block"] = Field(
+        default="annotate",
+        description="What is done with an otherwise fine answer of which some was not scored, such"
+        " as a table or a heading; block withholds every answer with such a stretch.",
+    )
 
     @field_validator("chain")
     @classmethod
@@ -146,7 +151,7 @@ class Policy(Strict):
     @property
     def can_withhold(self) -> bool:
         """Whether users may get something else than the model's own words."""
-        return self.action.do != "annotate" or self.on_error == "block"
+        return self.action.do != "annotate" or "block" in {self.on_error, self.unscored}
 
     def __hash__(self) -> int:
         # Only what is always hashable; a scorer's configuration may hold anything.

@@ -147,6 +147,13 @@ class Threshold(Strict):
             raise ValueError("passage and sentence must not both be null; nothing could be flagged")
         return self
 
+    @property
+    def passage_alone(self) -> float | None:
+        """The passage's, where its mean may be above it and no sentence is flagged; or None."""
+        if self.passage is None or self.sentence is None or self.passage < self.sentence:
+            return self.passage
+        return None
+
 
 class Structured(Strict):
     """What is done with answers that are objects in place of prose."""

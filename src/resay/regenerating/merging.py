@@ -33,6 +33,7 @@ def combined(first: Verdict, second: Verdict | None) -> Verdict:
         sentences=tuple(map(_worse, first.sentences, second.sentences)),
         samples=max(first.samples, second.samples),
         steps=(*first.steps, *second.steps),
+        unscored=tuple(stretch for stretch in first.unscored if stretch in second.unscored),
     )
 
 

@@ -118,7 +118,8 @@ class Rechecking:
             passage, evidence, check.deadline, check.budget, kept=kept
         )
         count = f"{len(documents)} document{'' if len(documents) == 1 else 's'}"
-        return replace(verdict, reason=f"{verdict.reason}, by {count}")
+        reason, apart, more = verdict.reason.partition("; ")
+        return replace(verdict, reason=f"{reason}, by {count}{apart}{more}")
 
     async def resample(
         self, check: Check, passage: Passage, kept: Mapping[int, SentenceVerdict], query: Query

@@ -67,6 +67,7 @@ class CrossExamination:
     """Lets an examiner question an examinee about the response."""
 
     name: ClassVar[str] = "cross_examination"
+    by_text: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):

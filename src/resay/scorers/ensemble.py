@@ -54,6 +54,7 @@ class Ensemble:
         self._weights = tuple(part.weight for part in config.parts)
         self._parts = Parts(part.scorer for part in config.parts)
         self.needs: frozenset[Need] = self._parts.needs
+        self.by_text = self._parts.by_text
 
     async def prepare(self) -> None:
         """Load what the parts would otherwise load at their first use."""

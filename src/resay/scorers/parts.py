@@ -98,11 +98,13 @@ class Parts:
 
     Attributes:
         needs: What they need, all together.
+        by_text: Whether all of them score the whole text.
     """
 
     def __init__(self, configs: Iterable[ScorerConfig]) -> None:
         self._steps = tuple(map(Step.of, configs))
         self.needs: frozenset[Need] = frozenset().union(*(step.needs for step in self._steps))
+        self.by_text = all(step.by_text for step in self._steps)
 
     async def prepare(self) -> None:
         """Load what the parts would otherwise load at their first use."""

@@ -108,6 +108,7 @@ class Prompt(SampleScorer):
         self.config = config or self.Config()
         self.needs: frozenset[Need] = frozenset({"samples", "judge"})
         self.by_sentence = self.stops = self.config.task is None
+        self.by_text = self.config.task is not None
         self.adapts = self.stops and self.config.order == "arrival"
         if self.config.task is not None:
             self.needs = task_prompt.needs(self.config.task)

@@ -144,6 +144,7 @@ class ReverseValidation:
     """Asks whether the entity can be found again from what the response says of it."""
 
     name: ClassVar[str] = "reverse_validation"
+    by_text: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):

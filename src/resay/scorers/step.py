@@ -75,6 +75,11 @@ class Step:
         return not getattr(self.scorer, "by_sentence", False)
 
     @property
+    def by_text(self) -> bool:
+        """Whether its passage score is of the whole text, with what in it is no sentence."""
+        return getattr(self.scorer, "by_text", False)
+
+    @property
     def foresees(self) -> bool:
         """Whether it can tell beforehand what it would make of scores."""
         return isinstance(self.scorer, Corrects)

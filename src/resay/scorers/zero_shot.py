@@ -50,6 +50,7 @@ class ZeroShot:
     """Asks a judge whether the response as a whole is factual."""
 
     name: ClassVar[str] = "zero_shot"
+    by_text: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):
