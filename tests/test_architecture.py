@@ -34,7 +34,7 @@ FLOORS = (
     {"query", "verdict", "growing", "logprobs"},
     {"passage", "prices", "regeneration"},
     {"nearness", "segmentation", "tokens", "stopping"},
-    {"documents", "usage"},
+    {"documents", "unscored", "usage"},
     {"decision", "importing", "loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
     {"telemetry", "telling"},
     {"errors", "_version"},

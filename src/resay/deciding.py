@@ -13,15 +13,13 @@ from resay.passage import Passage
 from resay.policy import Policy
 from resay.scorers import Step
 from resay.tasks import stop_if_abandoned
+from resay.unscored import Unscored, UnscoredKind, counted
 from resay.verdict import (
     Contradiction,
     Decision,
     SentenceVerdict,
     StepRecord,
-    Unscored,
-    UnscoredKind,
     Verdict,
-    counted,
     over,
     tally,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from resay.decision import Decision
 from resay.errors import ConfigurationError
 from resay.regeneration import Attempt, Edit, Regeneration
+from resay.unscored import Unscored
 from resay.usage import Usage
 
 if TYPE_CHECKING:
@@ -28,11 +29,9 @@ __all__ = [
     "SentenceVerdict",
     "StepRecord",
     "Unscored",
-    "UnscoredKind",
     "Usage",
     "Verdict",
     "Via",
-    "counted",
     "mean_score",
     "over",
     "tally",
@@ -172,54 +171,6 @@ class SentenceVerdict:
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
 
 
-UnscoredKind = Literal[
-    "prose",
-    "heading",
-    "code",
-    "table",
-    "rule",
-    "math",
-    "html",
-    "definition",
-    "sentence",
-    "field",
-]
-_CALLED: Mapping[UnscoredKind, str] = {
-    "prose": "stretch of text",
-    "code": "code block",
-    "math": "formula",
-    "html": "HTML block",
-    "definition": "link definition",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Unscored:
-    """A stretch of the response, with a letter or a digit in it, that was not scored.
-
-    Attributes:
-        text: The stretch, exactly `response[start:end]`.
-        start: Code-point offset of its first character in the response.
-        end: Code-point offset after its last character.
-        kind: What it is: a block that holds no sentences (`heading`, `code`, `table`, `rule`,
-            `math`, `html`, `definition`); a `sentence` about which no method gave a score; a
-            `field` of an object that the policy does not compare; or other `prose`, such as the
-            label of a footnote.
-    """
-
-    text: str
-    start: int
-    end: int
-    kind: UnscoredKind
-
-
-def counted(unscored: Iterable[Unscored]) -> str:
-    """Return how many stretches of each kind there are: `1 table, 2 headings`."""
-    counts = Counter(stretch.kind for stretch in unscored)
-    names = {kind: _CALLED.get(kind, kind) for kind in counts}
-    return ", ".join(f"{n} {names[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
-
-
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """What one step of the chain did.
@@ -340,6 +291,12 @@ class Verdict:
     def skipped(self) -> bool:
         """Whether nothing was checked because there was nothing to. Never the same as fine."""
         return self.decision == "skipped"
+
+    @property
+    def unscored_blocks(self) -> tuple[Unscored, ...]:
+        """What was not scored and is not among `sentences` either."""
+        known = {sentence.start for sentence in self.sentences}
+        return tuple(stretch for stretch in self.unscored if stretch.start not in known)
 
     @property
     def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:

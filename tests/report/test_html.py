@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from html_kit import Element, parsed
-from resay import Contradiction, Document, SentenceVerdict, StepRecord, Usage, Verdict
+from resay import Contradiction, Document, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
 from resay.errors import ConfigurationError
 from resay.report.html import Html, Reported, joined, page, stylesheet, tag, verdict_section
 from resay.report.html.markup import link, words
@@ -239,6 +239,18 @@ def test_what_was_not_scored_is_shown_where_the_text_is_known() -> None:
         "# Bridge\n\n",
         "\n\n```\ncode\n```\n",
     ]
+
+
+def test_what_was_not_scored_is_shown_where_only_the_verdict_is_known() -> None:
+    unscored = (Unscored("# <Bridge>", 0, 8, "heading"), Unscored("```code```", 48, 58, "code"))
+    section = shown(replace(VERDICT, unscored=unscored))
+    part = section.one("div", "answer")
+    told = [(e.text, e.attributes["title"]) for e in part.all("span", "unscored")]
+    assert told == [("# <Bridge>", "heading, not scored"), ("```code```", "code block, not scored")]
+    assert "Not scored (2)" in [e.text for e in section.all("summary")]
+    bare = shown(Verdict.from_dict(replace(VERDICT, unscored=unscored).to_dict(content=False)))
+    assert "Bridge" not in bare.text
+    assert "0–8" in bare.text
 
 
 def test_a_text_with_marks_in_it_is_not_taken_apart() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from resay import Answer, Contradiction, SentenceVerdict, StepRecord, Usage, Verdict
+from resay import Answer, Contradiction, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
 from resay.report import print_answer, print_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
@@ -75,6 +75,14 @@ def test_a_models_control_characters_do_not_reach_the_terminal() -> None:
     out = shown(verdict, text)
     assert not {"\x1b", "\x07", "\u202e"} & set(out)
     assert "\N{REPLACEMENT CHARACTER}[31mred" in out
+
+
+def test_what_was_not_scored_says_so() -> None:
+    unscored = (Unscored("# Bridge", 0, 8, "heading"), Unscored(RESPONSE[59:71], 59, 71, "code"))
+    lines = [line.rstrip() for line in shown(replace(VERDICT, unscored=unscored)).splitlines()]
+    assert "    -   # Bridge  (heading, not scored)" in lines
+    assert "        ```  (code block, not scored)" in lines
+    assert lines.index("    -   ```") == lines.index("        code") - 1
 
 
 def test_an_unscored_sentence_shows_a_question_mark() -> None:

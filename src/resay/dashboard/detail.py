@@ -53,7 +53,7 @@ def verdict_page(place: Place, wanted: Wanted, entry: Entry, content: Content) -
         shown = Reported(verdict, entry.id, action=entry.action, usage=total)
         body = verdict_section(shown, key="verdict", title=title)
     words = verdict is not None and kept(verdict)
-    without = verdict is not None and bool(verdict.sentences) and not words
+    without = verdict is not None and bool(verdict.sentences or verdict.unscored) and not words
     note = tag("p", _KEEPS[content] + _CHANGE[content], class_="notice") if without else None
     heading = tag("h1", "Verdict")
     return page(place, title, trail, note, body, _request(entry), heading=heading)

@@ -17,7 +17,7 @@ from resay.actions import Answer
 from resay.holding import Part
 from resay.report.regeneration import print_regeneration
 from resay.report.texts import clean, cost
-from resay.verdict import SentenceVerdict, Verdict
+from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["print_answer", "print_part", "print_verdict"]
 
@@ -99,17 +99,22 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
     position = 0
-    for sentence in verdict.sentences:
-        yield from _unscored(response[position : sentence.start])
-        yield from _scored(sentence)
-        position = sentence.end
+    known = (*verdict.sentences, *verdict.unscored_blocks)
+    for part in sorted(known, key=lambda part: part.start):
+        yield from _unscored(response[position : part.start])
+        if isinstance(part, Unscored):
+            yield from _unscored(part.text, f"  ({part.called}, not scored)")
+        else:
+            yield from _scored(part)
+        position = part.end
     yield from _unscored(response[position:])
 
 
-def _unscored(text: str) -> Iterator[_Row]:
-    # Between sentences lie spaces and list markers; only code, tables and headings are worth a row.
-    if re.search(r"\w{2}", text):
-        yield Text("-", "dim"), Text(""), Text(clean(text.strip("\n")), "dim")
+def _unscored(text: str, note: str = "") -> Iterator[_Row]:
+    # Between sentences lie spaces and labels; an answer that was left alone is all between them.
+    if note or re.search(r"\w{2}", text):
+        shown = Text.assemble((clean(text.strip("\n")), "dim"), (note, "dim italic"))
+        yield Text("-", "dim"), Text(""), shown
 
 
 def _scored(sentence: SentenceVerdict) -> Iterator[_Row]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from resay.report.html.figures import LEVELS, chip, hidden, level, score_text
 from resay.report.html.markup import Html, joined, tag
-from resay.verdict import SentenceVerdict, Verdict
+from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["answer", "citation_marks", "kept", "legend", "summary_of"]
 
 
 def kept(verdict: Verdict) -> bool:
     """Return whether the words of the answer were kept."""
-    return any(sentence.text for sentence in verdict.sentences)
+    return any(part.text for part in (*verdict.sentences, *verdict.unscored))
 
 
 def answer(verdict: Verdict, text: str | None, key: str) -> Html:
@@ -23,7 +23,7 @@ def answer(verdict: Verdict, text: str | None, key: str) -> Html:
     Args:
         verdict: What was found; its words were kept.
         text: The text the sentences are of. Where they do not stand in it at their offsets, they
-            are shown without what lies between them.
+            and what was not scored are shown without what lies between them.
         key: What the ids of the verdict's elements begin with.
     """
     whole = text if text is not None and _stands_in(verdict, text) else None
@@ -45,8 +45,12 @@ def methods_of(sentence: SentenceVerdict) -> str:
     return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
 
 
-def legend() -> Html:
-    """Return what the colours and marks mean."""
+def legend(*, unscored: bool = False) -> Html:
+    """Return what the colours and marks mean.
+
+    Args:
+        unscored: Whether there is something that was not scored.
+    """
     steps = [
         tag("span", f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}", class_=f"chip l{i}")
         for i in range(LEVELS)
@@ -59,6 +63,7 @@ def legend() -> Html:
         " no score, ",
         tag("b", "!"),
         " and a wavy line: flagged. 1 = surely hallucinated.",
+        tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
         class_="legend",
     )
 
@@ -86,17 +91,22 @@ def _stands_in(verdict: Verdict, text: str) -> bool:
 
 def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
     position = 0
-    for i, sentence in enumerate(verdict.sentences):
+    known = (*enumerate(verdict.sentences), *((-1, part) for part in verdict.unscored_blocks))
+    for i, part in sorted(known, key=lambda known: known[1].start):
         if whole is not None:
-            yield _between(whole[position : sentence.start])
-        elif i:
+            yield _between(whole[position : part.start])
+        elif position:
             # Two of them, or a list's marker: what was there is not known, only that it was.
-            apart = sentence.start - position > 1 or verdict.structured
+            apart = part.start - position > 1 or verdict.structured
             yield "\n" if apart else " "
-        yield _linked(verdict, i, key)
-        position = sentence.end
+        yield _told(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
+        position = part.end
     if whole is not None:
         yield _between(whole[position:])
+
+
+def _told(stretch: Unscored) -> Html:
+    return tag("span", stretch.text, class_="unscored", title=f"{stretch.called}, not scored")
 
 
 def _between(text: str) -> str:

@@ -9,7 +9,7 @@ from resay.report.html.figures import badge, definition, meter, score_text, seco
 from resay.report.html.markup import Html, tag
 from resay.report.html.mended import headline, regeneration_parts
 from resay.report.html.reported import Reported
-from resay.report.html.sentences import flagged_cards, sentence_table
+from resay.report.html.sentences import flagged_cards, sentence_table, unscored_table
 from resay.report.html.steps import step_table
 from resay.report.texts import cost
 from resay.verdict import Verdict
@@ -51,6 +51,7 @@ def verdict_section(
         _flagged(verdict, key, heading),
         _mended(verdict, key, level),
         _sentences(verdict, key, heading),
+        _unscored(verdict, heading),
         _steps(verdict, heading),
     ]
     return tag("article", head, *parts, class_="verdict", aria_labelledby=key)
@@ -82,12 +83,14 @@ def _answer(reported: Reported, key: str, heading: str) -> Html:
     given = None
     if reported.action == "block" and reported.text:
         given = tag("p", "Given in its place: ", tag("q", reported.text, dir="auto"))
+    none = None if verdict.sentences else tag("p", "No sentence was looked at.", class_="note")
     if kept(verdict):
-        body = [answer(verdict, reported.text, key), legend()]
-    elif verdict.sentences:
-        body = [tag("p", _WITHOUT_WORDS, class_="note")]
+        words = answer(verdict, reported.text, key)
+        body = [none, words, legend(unscored=bool(verdict.unscored))]
+    elif verdict.sentences or verdict.unscored:
+        body = [none, tag("p", _WITHOUT_WORDS, class_="note")]
     else:
-        body = [tag("p", "No sentence was looked at.", class_="note"), _unchecked(reported)]
+        body = [none, _unchecked(reported)]
     return tag("section", tag(heading, "The answer"), given, *body)
 
 
@@ -116,6 +119,13 @@ def _sentences(verdict: Verdict, key: str, heading: str) -> Html | None:
         return None
     title = f"All sentences ({len(verdict.sentences)})"
     return _folded(title, heading, sentence_table(verdict, key), opened=not kept(verdict))
+
+
+def _unscored(verdict: Verdict, heading: str) -> Html | None:
+    if not verdict.unscored:
+        return None
+    title = f"Not scored ({len(verdict.unscored)})"
+    return _folded(title, heading, unscored_table(verdict), opened=not kept(verdict))
 
 
 def _steps(verdict: Verdict, heading: str) -> Html | None:

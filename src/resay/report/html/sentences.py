@@ -9,7 +9,7 @@ from resay.report.html.figures import chip, definition, meter, score_text, scrol
 from resay.report.html.markup import Html, tag
 from resay.verdict import SentenceVerdict, Verdict
 
-__all__ = ["flagged_cards", "sentence_table"]
+__all__ = ["flagged_cards", "sentence_table", "unscored_table"]
 
 
 def flagged_cards(verdict: Verdict, key: str) -> Html:
@@ -39,6 +39,26 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
     rows = [_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
     table = tag("table", tag("thead", _heads(columns)), tag("tbody", *rows))
     return scrolling(table, "All sentences")
+
+
+def unscored_table(verdict: Verdict) -> Html:
+    """Return one row for each stretch that was not scored: place, kind, text.
+
+    Args:
+        verdict: What was found.
+    """
+    shown = kept(verdict)
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"{stretch.start}–{stretch.end}", scope="row", class_="number"),
+            tag("td", stretch.called),
+            tag("td", stretch.text, dir="auto") if shown else None,
+        )
+        for stretch in verdict.unscored
+    ]
+    heads = _heads(["Characters", "What", *(["Text"] if shown else [])])
+    return scrolling(tag("table", tag("thead", heads), tag("tbody", *rows)), "Not scored")
 
 
 def _heads(columns: Sequence[str]) -> Html:
