@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,6 +21,8 @@ from resay.testing import (
     RateLimited,
     ServerError,
     SimulatedProvider,
+    Subject,
+    World,
 )
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
@@ -488,3 +492,27 @@ def test_what_cannot_be_read_of_a_stream_is_withheld_too(
     text = served.post(path, json={**ASKED[path], "stream": True}).text
     assert '"action":"block"' in text.replace(" ", "")
     assert "Sydney" not in text
+
+
+TABLED = World(
+    [
+        Subject(
+            "Sydney Harbour Bridge",
+            facts=[["The bridge opened in 1932.\n\n| by | in |\n|---|---|\n| Finch | 1932 |\n"]],
+        )
+    ]
+)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", PATHS)
+def test_what_was_not_scored_is_told_or_withheld(tmp_path: Path, path: str, stream: bool) -> None:
+    with SimulatedProvider(world=TABLED) as upstream, ExitStack() as stack:
+        gateways = Gateways(tmp_path, upstream.root_url, stack)
+        asked = {**ASKED[path], "stream": stream}
+        told = gateways.start(POLICY).post(path, json=asked).text
+        withheld = gateways.start(POLICY + "unscored: block\n").post(path, json=asked).text
+    assert "Finch" in told
+    assert '"kind":"table"' in told.replace(" ", "")
+    assert "Finch" not in withheld
+    assert '"action":"block"' in withheld.replace(" ", "")

@@ -344,6 +344,7 @@ async def test_does_not_ask_without_a_key(provider, monkeypatch):
         (REPLACE, {}, "only observes.*do: block"),
         (RAISE, {}, "only observes"),
         (JUDGED | {"on_error": "block"}, {}, "only observes.*on_error: block"),
+        (JUDGED | {"unscored": "block"}, {}, "only observes.*unscored: block"),
         ({"chain": [{"method": "ngram", "evidence": "references"}]}, {}, "sees no documents"),
         (JUDGED, {"concurrency": 0}, "concurrency is 0"),
         (JUDGED, {"keep": 0}, "keep is 0"),

@@ -137,6 +137,8 @@ async def test_what_a_callback_cannot_do_is_refused():
         HallucinationCallback({**STRICT, **BLOCK})
     with pytest.raises(ConfigurationError, match="on_error: annotate"):
         HallucinationCallback({**STRICT, "on_error": "block"})
+    with pytest.raises(ConfigurationError, match="unscored: annotate"):
+        HallucinationCallback({**STRICT, "unscored": "block"})
     with pytest.raises(ConfigurationError, match="references"):
         HallucinationCallback({"chain": [{"method": "prompt", "evidence": "references"}]})
     with pytest.raises(ConfigurationError, match="via"):
