@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, verdict_data
+from resay.apis.reading import named
 from resay.errors import ConfigurationError
 from resay.logprobs import TokenLogprob, read_logprobs
 from resay.providers.base import Chunk, Completion, ToolCall
@@ -29,6 +30,9 @@ __all__ = [
 
 # What says where an answer came from. All else may hold its words, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
+
+# Blocks whose text is the answer's, or known to be none of it.
+_READ = frozenset({"reasoning", "reasoning_content", "refusal", "text", "thinking"})
 
 # Where providers say why an answer ended, and what they say of one that came to its own end.
 _ENDS = {
@@ -71,7 +75,22 @@ def text_of(output: object) -> str:
 
 def completion_of(output: object) -> Completion:
     """Return an output as the guard reads it, with the output itself in `raw`."""
-    return Completion(text_of(output), logprobs=_logprobs(output), raw=output, calls=_calls(output))
+    return Completion(
+        text_of(output),
+        logprobs=_logprobs(output),
+        raw=output,
+        calls=_calls(output),
+        unread=_unread(output),
+    )
+
+
+def _unread(output: object) -> str | None:
+    """Return which part of a message has a text that is not read as one; None where none has."""
+    content: object = output.content if isinstance(output, BaseMessage) else None
+    parts = cast("list[object]", content) if isinstance(content, list) else []
+    blocks = [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
+    unread = (b.get("type") for b in blocks if b.get("text") and b.get("type") not in _READ)
+    return next(map(named, unread), None)
 
 
 def _logprobs(output: object) -> tuple[TokenLogprob, ...]:
@@ -99,7 +118,13 @@ def chunk_of(message: Any) -> Chunk:
     else:
         # A model that does not stream gives the whole message at once.
         calls = _calls(message)
-    return Chunk(text_of(message), logprobs=_logprobs(message), raw=message, calls=calls)
+    return Chunk(
+        text_of(message),
+        logprobs=_logprobs(message),
+        raw=message,
+        calls=calls,
+        unread=_unread(message),
+    )
 
 
 def usage_of(messages: Iterable[object]) -> Usage:

@@ -266,3 +266,20 @@ async def test_samples_are_found_again_for_the_same_model_and_question(make_mode
     assert provider.calls == 1 + N + 1
     await guard(PROMPT | make_model(), cached).ainvoke({"question": MADE_UP})
     assert provider.calls == 1 + N + 1 + 1 + N
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_text_in_a_block_of_an_unknown_kind_ends_by_on_error(stream: bool) -> None:
+    def asked(policy: Any) -> AIMessage:
+        blocks = [{"type": "text", "text": "Of steel."}, {"type": "rich", "text": "By Zorblatt."}]
+        model = GenericFakeChatModel(messages=cycle([AIMessage(content=blocks)]))
+        guarded = GuardedChatModel(model, UNJUDGED | policy)
+        if not stream:
+            return guarded.invoke("Who built the bridge?")
+        first, *others = guarded.stream("Who built the bridge?")
+        return sum(others, first)
+
+    passed = read_verdict(asked({"threshold": {"passage": 1.0}}))
+    assert passed is not None
+    assert passed.inconclusive
+    assert "Zorblatt" not in str(asked({"action": {"do": "block"}, "on_error": "block"}).content)

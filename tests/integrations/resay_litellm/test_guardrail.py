@@ -402,3 +402,22 @@ async def test_what_a_proxy_cannot_do_is_refused(make_guardrail):
 async def test_there_is_no_verdict_where_nothing_was_guarded():
     assert verdict_of(None) is None
     assert verdict_of({"choices": [{"message": {"content": "x"}}]}) is None
+
+
+async def test_answers_that_nobody_asked_for_are_checked_too(make_guardrail, router):
+    guardrail = make_guardrail(STRICT | BLOCK)
+    two = await router.acompletion(**ask(MADE_UP, n=2))
+    given = await guardrail.async_post_call_success_hook(as_sent(ask(MADE_UP)), None, two)
+    assert [choice.message.content for choice in given.choices] == ["Withheld."] * 2
+    assert all(verdict_of(choice).flagged for choice in given.choices)
+
+
+async def test_a_response_without_answers_ends_by_on_error(make_guardrail, router):
+    none = await router.acompletion(**ask(MADE_UP))
+    none.choices = []
+    told = as_sent(ask(MADE_UP))
+    passed = await make_guardrail(STRICT).async_post_call_success_hook(told, None, none)
+    assert verdict_of(passed).inconclusive
+    strict = make_guardrail(STRICT | BLOCK | {"on_error": "block"})
+    withheld = await strict.async_post_call_success_hook(told, None, none)
+    assert [choice.message.content for choice in withheld.choices] == ["Withheld."]

@@ -481,3 +481,12 @@ async def test_litellms_logs_hear_of_a_stream(make_guardrail, router):
     (entry,) = data["metadata"]["standard_logging_guardrail_information"]
     assert entry["guardrail_status"] == "guardrail_intervened"
     assert "Zorblatt" not in json.dumps(entry, default=str)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_streamed_answers_that_nobody_asked_for_are_checked_too(make_guardrail, router, mode):
+    stream = await router.acompletion(**ask(MADE_UP, **STREAM, n=2))
+    pieces = await read(make_guardrail(STRICT | {"stream": mode}), stream, ask(MADE_UP, **STREAM))
+    told = {p.choices[0].index: verdict_of(p) for p in pieces if verdict_of(p) is not None}
+    assert sorted(told) == [0, 1]
+    assert all(verdict.flagged for verdict in told.values())
