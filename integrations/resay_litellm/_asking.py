@@ -12,7 +12,7 @@ from resay.adapting.upstream import JudgeProvider
 from resay.apis import Body
 from resay.errors import ProviderRefusedError
 from resay.providers.base import Completions
-from resay.query import CONNECTION_PARAMS, Query
+from resay.query import Query
 from resay_litellm._chat import CHAT
 from resay_litellm._formats import Format
 from resay_litellm._pieces import HIDDEN, field
@@ -40,7 +40,7 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
         target: Who answered it.
         asked: The request. It may say where it went, and who paid.
     """
-    way = {k: v for k, v in asked.items() if k in CONNECTION_PARAMS}
+    way = Query((), None, asked).connection
 
     async def ask(body: Body) -> Body:
         return await _ask(form, target, {**way, **body})
@@ -50,7 +50,11 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
         return query.model is not None and await litellm_provider().takes_n(query)
 
     return Upstream(
-        ask, elsewhere=_Named(target), via="litellm", takes_n=takes_n, cost_usd=_cost_usd
+        ask,
+        elsewhere=lambda: _Named(target),
+        via="litellm",
+        takes_n=takes_n,
+        cost_usd=_cost_usd,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
 
 from langchain_kit import (
@@ -268,11 +269,22 @@ async def test_samples_are_found_again_for_the_same_model_and_question(make_mode
     assert provider.calls == 1 + N + 1 + 1 + N
 
 
+class Rich(FakeListChatModel):
+    """Answers with a block of a kind that nobody knows; of its streams it is all at once."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        blocks = [{"type": "text", "text": "Of steel."}, {"type": "rich", "text": "By Zorblatt."}]
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=blocks))])
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Any:
+        (generation,) = self._generate().generations
+        yield ChatGenerationChunk(message=AIMessageChunk(content=generation.message.content))
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_text_in_a_block_of_an_unknown_kind_ends_by_on_error(stream: bool) -> None:
     def asked(policy: Any) -> AIMessage:
-        blocks = [{"type": "text", "text": "Of steel."}, {"type": "rich", "text": "By Zorblatt."}]
-        model = GenericFakeChatModel(messages=cycle([AIMessage(content=blocks)]))
+        model = Rich(responses=["unused"])
         guarded = GuardedChatModel(model, UNJUDGED | policy)
         if not stream:
             return guarded.invoke("Who built the bridge?")
