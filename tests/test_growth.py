@@ -1,0 +1,157 @@
+"""The work of a check grows no faster than its input, and ends with its deadline."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from types import FrameType
+from typing import Any
+
+import anyio
+import pytest
+
+from resay import Guard, Verdict
+from resay.tasks import stop_if_abandoned
+
+pytestmark = pytest.mark.anyio
+
+POLICY: dict[str, Any] = {
+    "chain": [{"method": "ngram"}],
+    "threshold": {"sentence": 0.1},
+    "sampling": {"confidence": None},
+    "cache": {"store": "none"},
+    "limits": {"deadline_s": None},
+}
+
+
+class Work:
+    """Counts the lines of ours that Python runs, in any thread that begins meanwhile."""
+
+    def __init__(self) -> None:
+        self._lines = count()
+
+    @property
+    def lines(self) -> int:
+        return next(self._lines)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        before = sys.gettrace()
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+            threading.settrace(before)  # type: ignore[arg-type] - None is what there was
+
+    def _enter(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
+        return self._step if "/resay/" in frame.f_code.co_filename else None
+
+    def _step(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any]:
+        next(self._lines)
+        return self._step
+
+
+def sentences(number: int, other: int = 0) -> str:
+    same = "The bridge over the harbour was opened in"
+    return " ".join(f"{same} {1000 + i % 90} by K{i}x{other}." for i in range(number))
+
+
+def items(number: int, other: int = 0) -> str:
+    return json.dumps({"items": [f"item {i}x{other}" for i in range(number)]})
+
+
+def checked(part: str, size: int) -> tuple[Guard, dict[str, Any]]:
+    few = [sentences(4, j) for j in range(1, size)]
+    if part == "documents":
+        step = {"method": "ngram", "evidence": "references"}
+        return Guard({**POLICY, "chain": [step]}), {"response": sentences(4), "references": few}
+    if part == "samples":
+        return Guard(POLICY), {"response": sentences(4), "samples": few}
+    make = items if part == "fields" else sentences
+    asked = {"response": make(size), "samples": [make(size, j) for j in range(1, 4)]}
+    if part == "fields":
+        form = {"response_format": {"type": "json_object"}}
+        asked |= {"question": "Which?", "model": "none", **form}
+    return Guard(POLICY), asked
+
+
+# So large that nothing is done on the event loop, and more than an index looks at closely.
+@pytest.mark.parametrize(
+    ("part", "size"), [("sentences", 50), ("samples", 40), ("documents", 40), ("fields", 60)]
+)
+def test_three_times_as_much_takes_about_three_times_the_work(part: str, size: int) -> None:
+    lines: list[int] = []
+    for factor in (1, 3):
+        guard, asked = checked(part, factor * size)
+        work = Work()
+
+        async def check(guard: Guard = guard, asked: dict[str, Any] = asked) -> Verdict:
+            return await guard.acheck(**asked)
+
+        with work.counted():
+            verdict = anyio.run(check)
+        assert len(verdict.flagged_sentences) == len(verdict.sentences) > 0
+        lines.append(work.lines)
+    # Nine times, if each were compared with each.
+    assert lines[1] < 5 * lines[0]
+
+
+async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = threading.Event()
+
+    def endless(text: str) -> list[str]:
+        elsewhere.set()
+        while True:
+            time.sleep(0.01)
+            stop_if_abandoned()
+
+    monkeypatch.setattr("resay.contradiction.tokenize", endless)
+    _, asked = checked("sentences", 50)
+    soon = {**POLICY, "limits": {"deadline_s": 2.0}}
+    verdict = await Guard(soon).acheck(**asked)
+    assert elsewhere.is_set()
+    assert verdict.flagged
+    assert len(verdict.flagged_sentences) == 50
+    assert not any(sentence.contradicted_by for sentence in verdict.sentences)
+
+
+_ENDS = """
+import threading
+import time
+import resay.contradiction
+from resay import Guard
+from resay.tasks import stop_if_abandoned
+
+begun = threading.Event()
+
+def endless(text):
+    begun.set()
+    while True:
+        time.sleep(0.01)
+        stop_if_abandoned()
+
+resay.contradiction.tokenize = endless
+guard = Guard({policy!r})
+threading.Thread(target=guard.check, kwargs={asked!r}, daemon=True).start()
+begun.wait()
+print("ends")
+"""
+
+
+def test_a_process_does_not_wait_for_a_check_to_end() -> None:
+    _, asked = checked("sentences", 50)
+    program = _ENDS.replace("{policy!r}", repr(POLICY)).replace("{asked!r}", repr(asked))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
