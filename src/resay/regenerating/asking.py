@@ -109,7 +109,7 @@ ORDERS = re.compile(
 """What a sentence that only says how to answer begins with."""
 
 LABEL = re.compile(
-    r"\W*(?:question|q|query|user|human|prompt|task|instruction|frage|pregunta|domanda|问题|問題|質問)"
+    r"(?<!\W)\W*(?:question|q|query|user|human|prompt|task|instruction|frage|pregunta|domanda|问题|問題|質問)"
     r"\s*[:：]\s*",
     re.IGNORECASE,
 )
@@ -119,7 +119,7 @@ _COUNT = (
 )
 TAIL = re.compile(
     rf"""
-    [\s,(]+ (?:
+    (?<![\s,(])[\s,(]+ (?:
         (?:in|using|with|within|under|of|auf|en|dans)\s+(?:(?:at\s+most|about|around|exactly|under
             |only|the|up\s+to|no\s+more\s+than|less\s+than|fewer\s+than)\s+){{0,2}}{_COUNT}[\s-]+
         (?:\w+\s+){{0,2}}?(?:words?|sentences?|paragraphs?|lines?|bullets?|points?|pages?|steps?

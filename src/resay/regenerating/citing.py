@@ -54,7 +54,8 @@ def claims_more(sentence: str, known: str) -> bool:
         known: What it may speak of.
     """
     there = set(tokenize(known))
-    names = re.findall(r"(?<=\w[\s,;:])[^\W\d_a-z][\w.'’-]*|\S*\d\S*", sentence)
+    names = re.findall(r"(?<=\w[\s,;:])[^\W\d_a-z][\w.'’-]*", sentence)
+    names += [word for word in sentence.split() if re.search(r"\d", word)]
     return any(word not in there for name in names for word in tokenize(name))
 
 

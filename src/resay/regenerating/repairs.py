@@ -13,7 +13,7 @@ from resay.regenerating.writing import REMOVE, unmarked
 __all__ = ["Repaired", "Replacement", "replacement_in"]
 
 _GAP = " \t\u00a0\u3000"
-_AROUND = re.compile(r"^(?:>>>|<<<|\s)+|(?:>>>|<<<|\s)+$")
+_MARKS = re.compile(r"(?:>>>|<<<|\s)*")
 # What a list item or a quotation begins with, where nothing else stands in its line.
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*")
 
@@ -41,15 +41,26 @@ def replacement_in(answer: str, documents: Sequence[Document]) -> Replacement | 
     Returns:
         The replacement; None where there are no words.
     """
-    written = unmarked(_AROUND.sub("", answer), len(documents))
+    written = unmarked(_bare(answer), len(documents))
     # Where the sentence stood, there is no place for a paragraph.
-    text = " ".join(_AROUND.sub("", written.text).split())
+    text = " ".join(_bare(written.text).split())
     if not text:
         return None
     if text.strip(" .*_`'\"[]").upper() == REMOVE:
         return Replacement("")
     named = written.named(-1, len(written.text))
     return Replacement(text, tuple(documents[number - 1].id for number in named))
+
+
+def _bare(text: str) -> str:
+    """Return a text without marks and space around it."""
+    text = text[_end_of_marks(text) :]
+    return text[: len(text) - _end_of_marks(text[::-1])]
+
+
+def _end_of_marks(text: str) -> int:
+    match = _MARKS.match(text)
+    return match.end() if match else 0
 
 
 def without_repeats(draft: Passage, repairs: Mapping[int, Replacement]) -> dict[int, Replacement]:

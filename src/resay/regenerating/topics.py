@@ -36,7 +36,7 @@ _OF = "of the de del di da du des la le les el von van der den ten ter zu"
 _INSIDE_NAMES = _AND.union(_OF.split())
 _ADJOINS = re.compile(r"[\s\-‐‑'’.&/]{0,2}")
 _QUOTES = re.compile(r"[\"“”„«»「」『』《》‹›]")
-_EDGES = re.compile(r"\A[\W_]+|[^\w)\]]+\Z")
+_EDGES = re.compile(r"\A[\W_]+|(?<![^\w)\]])[^\w)\]]+\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ form, and write one sentence that fits in its place.
 5. End the sentence with the numbers of the documents it rests on, like this: [1] or [1][3].
 6. Write only the sentence."""
 
-_MARK = re.compile(r"[ \t]*\[(\?|\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()")
+_MARK = re.compile(r"(?<![ \t])[ \t]*\[(\?|\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()")
 
 
 @dataclass(frozen=True, slots=True)

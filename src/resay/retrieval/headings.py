@@ -10,8 +10,8 @@ __all__ = ["FrontMatter", "Heading", "front_matter", "heading_of"]
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(?P<body>[\w-]+:.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
 )
-_TITLE = re.compile(r"^title:[ \t]*(?P<title>.*?)[ \t\r]*$", re.MULTILINE)
-_ANCHOR = re.compile(r"\s*\{#[^{}]*\}\s*\Z")
+_TITLE = re.compile(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
+_ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 
@@ -48,7 +48,7 @@ def front_matter(text: str) -> FrontMatter:
     if match is None:
         return FrontMatter(0, "")
     title = _TITLE.search(match["body"])
-    return FrontMatter(match.end(), title["title"].strip("\"' ") if title else "")
+    return FrontMatter(match.end(), title["title"].strip().strip("\"' ") if title else "")
 
 
 def heading_of(block: str) -> Heading:

@@ -142,7 +142,7 @@ _GIVES = re.compile(r"\b(?:match(?:es)?|meets?|satisf(?:y|ies)|fits?|fulfil?ls?|
 # How many characters around a name or a number are looked at.
 _NEAR = 100
 
-_NOTHING = re.compile(r"\W*(?:(?:the|an?)\s+)?\W*", re.IGNORECASE)
+_NOTHING = re.compile(r"\W*(?:(?:the|an?)\s\W*)?", re.IGNORECASE)
 _LEAD_IN = re.compile(
     r"\W*(?:in|based|according|from|given|as|for|with|after|on|at|by|yes|sure|therefore|thus|so"
     r"|hence|well)\b[^,]*,\s*",

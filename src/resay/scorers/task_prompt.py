@@ -42,9 +42,10 @@ _QUOTES = "[\"'“”‘’]?"
 _TERMS = tuple(
     re.compile(pattern.replace("Q", _QUOTES), re.IGNORECASE | re.DOTALL)
     for pattern in (
-        r"<define>\s*(.+?)\s*</define>",
-        r"\bmeaning of (?:the (?:word|term|phrase) )?Q(.+?)Q\s*\?",
-        r"\bwhat does Q(.+?)Q mean\b",
+        # No term is longer, and what is not closed is not looked through again and again.
+        r"<define>(.{1,400}?)</define>",
+        r"\bmeaning of (?:the (?:word|term|phrase) )?Q(.{1,400}?)Q\s*\?",
+        r"\bwhat does Q(.{1,400}?)Q mean\b",
         r"\bdefine (?:the (?:word|term|phrase) )?Q([^\"'“”‘’.?!\n]+)",
     )
 )
