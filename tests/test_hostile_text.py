@@ -1,0 +1,71 @@
+"""No text that others write holds up a process: what takes quadratic time would take minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from resay.adapting.mapping import check_chat_completions
+from resay.objects import object_in
+from resay.passage import Passage
+from resay.providers.base import Completion
+from resay.query import Query
+from resay.regenerating.citing import claims_more
+from resay.regenerating.plain import plain
+from resay.regenerating.repairs import replacement_in
+from resay.regenerating.topics import topic_of
+from resay.regenerating.writing import unmarked
+from resay.retrieval.headings import front_matter, heading_of
+from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.entity_match import names_entity
+from resay.tokens import tokenize
+
+SPACES = ("\n", " ", "\t\n", " \u2029")
+MARKS = ('"', ".", "`", "[", "(", "_*", "<a>", "> ", "- ", "|")
+WORDS = ("a", "1", "a ", "a.", "1,", "my ")
+
+
+def _object(text: str) -> None:
+    object_in(Completion(f"```\n{text}"), Query.of("Which?", model="m"))
+
+
+def _repair(text: str) -> None:
+    replacement_in(f">>>{text}x", ())
+
+
+def _heading(text: str) -> None:
+    heading_of(f"# {text}x")
+    front_matter(f"---\ntitle: a{text}x\n---\n")
+
+
+def _entity(text: str) -> None:
+    names_entity(f"the{text}Ada Lovelace", "Ada Lovelace")
+
+
+# Each with what it could stumble over.
+@pytest.mark.parametrize(
+    ("read", "units"),
+    [
+        (Passage.of, (*SPACES, *MARKS, *WORDS)),
+        (tokenize, (" ", "'", *WORDS)),
+        (_object, (*SPACES, "```", "```a\n", "[", '{"a":')),
+        (_repair, (*SPACES, ">>>", "> ", "[1", "[1, ")),
+        (lambda text: unmarked(text, 3), (*SPACES, "[1", "[1] ")),
+        (lambda text: claims_more(text, ""), WORDS),
+        (lambda text: plain(text), (*SPACES, *MARKS)),
+        (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),
+        (_heading, (*SPACES, "[", "{#", "*")),
+        (lambda text: read_yes_no(text), (*SPACES, *WORDS)),
+        (lambda text: read_numbered_answers(text, 3), (*SPACES, "```", "1", "_")),
+        (lambda text: read_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
+        (_entity, (" ", ".", "the ", "not ")),
+        (lambda text: check_chat_completions(text, tools=True), ("o1", "gpt-5", "a")),
+    ],
+)
+@pytest.mark.timeout(120)
+def test_no_text_takes_for_ever_to_read(
+    read: Callable[[str], object], units: Sequence[str]
+) -> None:
+    for unit in units:
+        read(unit * (60_000 // len(unit)))
