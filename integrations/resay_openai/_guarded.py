@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from openai._models import FinalRequestOptions
@@ -10,6 +11,7 @@ from typing_extensions import Self
 from resay.adapting import OnVerdict, PolicyLike, Relay, check_client_policy, guard_of, inside_guard
 from resay.apis import Api, Request
 from resay.guard import Guard
+from resay_openai._helpers import with_final_verdicts
 from resay_openai._requests import Relays, body_of, relays_of
 
 __all__ = ["Guarded", "guarded_as"]
@@ -62,6 +64,10 @@ class Guarded:
 
     if not TYPE_CHECKING:
         # For type checkers these are the SDK's own, with all their parameters.
+
+        @cached_property
+        def chat(self) -> Any:
+            return with_final_verdicts(super().chat)
 
         def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
             further = {"policy": self._guard, **(_extra_kwargs or {})}

@@ -14,6 +14,7 @@ from resay.errors import ConfigurationError
 from resay.testing import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
 from resay_openai import (
     VERDICT_KEY,
+    GuardedAsyncOpenAI,
     GuardedAzureOpenAI,
     GuardedOpenAI,
     guard_client,
@@ -187,17 +188,27 @@ async def test_a_withheld_stream_may_raise(make, done, mode) -> None:
         await done(chat(make(RAISE | {"stream": mode}), MADE_UP, stream=True))
 
 
-async def test_the_helper_s_final_answer_has_the_verdict(provider) -> None:
-    with (
-        GuardedOpenAI(policy=JUDGED, base_url=provider.base_url, api_key="k") as client,
-        client.chat.completions.stream(model="simulated", messages=asking(MADE_UP)) as events,
+async def test_the_helpers_final_answers_have_the_verdict_where_others_do(provider) -> None:
+    asked = {"model": "simulated", "messages": asking(MADE_UP)}
+    with GuardedOpenAI(policy=JUDGED, base_url=provider.base_url, api_key="k") as client:
+        with client.chat.completions.stream(**asked) as events:
+            finals = [events.get_final_completion()]
+        # A copy of a client has its own.
+        with client.with_options(timeout=30).chat.completions.stream(**asked, n=2) as events:
+            finals.append(events.get_final_completion())
+            several = finals[-1].choices
+        with client.responses.stream(model="simulated", input=MADE_UP) as events:
+            finals.append(events.get_final_response())
+    async with (
+        GuardedAsyncOpenAI(policy=JUDGED, base_url=provider.base_url, api_key="k") as client,
+        client.chat.completions.stream(**asked) as events,
     ):
-        assert verdict_of(events.get_final_completion()).flagged
-    with (
-        GuardedOpenAI(policy=JUDGED, base_url=provider.base_url, api_key="k") as client,
-        client.responses.stream(model="simulated", input=MADE_UP) as events,
-    ):
-        assert verdict_of(events.get_final_response()).flagged
+        finals.append(await events.get_final_completion())
+    for final in finals:
+        assert final.hallucination == final.to_dict()["hallucination"]
+        assert final.hallucination["decision"] == "flagged"
+        assert verdict_of(final).flagged
+    assert [choice.hallucination["decision"] for choice in several] == ["flagged"] * 2
 
 
 def test_a_helper_s_message_goes_back_without_its_verdict(provider) -> None:
