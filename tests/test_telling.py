@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import inspect
 import logging
+import pickle
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -17,7 +19,11 @@ from anthropic import Anthropic, AsyncAnthropic
 from langchain.agents import create_agent
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_openai import ChatOpenAI
+from llama_index.core import SummaryIndex
+from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import ChatMessage
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.schema import TextNode
 from llama_index.llms.openai_like import OpenAILike
 from openai import AsyncOpenAI, OpenAI
 
@@ -28,8 +34,8 @@ from resay import Guard, HallucinationBlocked, ProviderError, Verdict
 from resay.telling import OnVerdict
 from resay.testing import SimulatedProvider
 from resay_langchain import GuardedChatModel, HallucinationGuardMiddleware, guard
-from resay_litellm import HallucinationCallback
-from resay_llamaindex import GuardedLLM
+from resay_litellm import HallucinationCallback, ResayGuardrail
+from resay_llamaindex import GuardedChatEngine, GuardedLLM, GuardedQueryEngine
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 
 pytestmark = pytest.mark.anyio
@@ -155,10 +161,24 @@ async def llamaindex_astream(seam: Seam) -> Any:
     return await seam.llm.astream_complete(QUESTION)
 
 
+def llamaindex_query_engine(seam: Seam) -> Any:
+    engine = SummaryIndex([TextNode(text="Its doors are green.")]).as_query_engine(seam.llm.llm)
+    return GuardedQueryEngine(engine, **seam.guarding).query(QUESTION)
+
+
+async def llamaindex_chat_engine(seam: Seam) -> Any:
+    # Also one whose LLM is guarded, and keeps its policy.
+    engine = SimpleChatEngine.from_defaults(
+        llm=GuardedLLM(seam.llm.llm, POLICY), memory=ChatMemoryBuffer.from_defaults(token_limit=999)
+    )
+    return await GuardedChatEngine(engine, on_verdict=seam.guarding["on_verdict"]).achat(QUESTION)
+
+
 SEAMS: list[Ask] = [
     *(openai, openai_stream, openai_client, openai_http, anthropic, anthropic_stream),
     *(langchain, langchain_async, langchain_stream, langchain_chain_stream),
     *(llamaindex, llamaindex_async, llamaindex_stream, llamaindex_astream),
+    *(llamaindex_query_engine, llamaindex_chat_engine),
 ]
 
 
@@ -291,6 +311,26 @@ async def test_the_callback_of_litellm(simulated, monkeypatch) -> None:
     assert [verdict.decision for verdict in heard] == [response.hallucination["decision"]]
 
 
+SAMPLES = ["It has 11 lamps.", "It has 2."]
+
+
+def test_the_guardrail_of_litellm_names_who_is_told(tmp_path, monkeypatch) -> None:
+    (tmp_path / "listening.py").write_text("heard = []")
+    monkeypatch.syspath_prepend(tmp_path)
+    guardrail = ResayGuardrail(
+        POLICY, on_verdict="listening:heard.append", guardrail_name="hallucination"
+    )
+    verdict = guardrail.resay_guard.check("It has 31 lamps.", samples=SAMPLES)
+    assert importlib.import_module("listening").heard == [verdict]
+
+
+def test_a_guard_is_pickled_with_those_who_are_told() -> None:
+    copied = pickle.loads(pickle.dumps(Guard(POLICY, on_verdict=print)))
+    assert copied.listeners.functions == (print,)
+    with pytest.raises(resay.ConfigurationError, match="cannot be pickled because its listeners"):
+        pickle.dumps(Guard(POLICY, on_verdict=lambda _: None))
+
+
 class Failing:
     """Has no answer."""
 
@@ -304,7 +344,7 @@ class Failing:
 async def test_a_guard_tells_of_checks_streams_and_nothing_without_a_verdict(simulated) -> None:
     heard: list[Verdict] = []
     checks = Guard(POLICY, on_verdict=heard.append)
-    verdict = await checks.acheck("It has 31 lamps.", samples=["It has 11 lamps.", "It has 2."])
+    verdict = await checks.acheck("It has 31 lamps.", samples=SAMPLES)
     assert heard == [verdict]
     told_too: list[Verdict] = []
     asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).telling(told_too.append)

@@ -65,9 +65,8 @@ class ResayGuardrail(CustomGuardrail):
         on_verdict: OnVerdict | str | None = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(on_verdict, str):
-            on_verdict = import_named(on_verdict)
-        self.resay_guard = guard_of(policy, on_verdict=on_verdict)
+        listener = import_named(on_verdict) if isinstance(on_verdict, str) else on_verdict
+        self.resay_guard = guard_of(policy, on_verdict=listener)
         _check(self.resay_guard)
         guardrail: Any = super()
         guardrail.__init__(supported_event_hooks=[GuardrailEventHooks.post_call], **kwargs)

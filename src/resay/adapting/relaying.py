@@ -80,7 +80,7 @@ class Relay:
         self._guard = guard
         self._api = api
         self._to_the_end = to_the_end
-        self._told = told or (lambda _: None)
+        self._told = told or _nobody
 
     def read(self, body: Body) -> Request:
         """Return a request as the guard understands it."""
@@ -494,6 +494,10 @@ class Relay:
             return event
         stripped = self._api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
+
+
+def _nobody(answer: Answer) -> None:
+    del answer
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
