@@ -17,7 +17,7 @@ from scipy.stats import binom
 from resay.calibration import Guarantee, Outcome, Target, fit_thresholds
 from resay.policy import Threshold
 
-CALIBRATIONS = 500
+CALIBRATIONS = 250
 ALPHA = 0.1
 ONLY_PASSAGE = Threshold(passage=0.5, sentence=None)
 
@@ -120,7 +120,7 @@ def test_expected_holds_on_average_and_is_tight(smooth, target, threshold):
 @pytest.mark.parametrize("kind", ["fpr", "recall"])
 def test_expected_holds_for_sentences_with_the_response_as_unit(smooth, kind):
     target = Target("sentence", kind, ALPHA if kind == "fpr" else 1 - ALPHA)
-    rates = simulate(smooth, target, Guarantee("expected"), Threshold(), count=200, draws=500)
+    rates = simulate(smooth, target, Guarantee("expected"), Threshold(), count=200)
     assert rates.mean() <= ALPHA + 4 * deviation(rates)
     # At least 60 of 200 have such sentences.
     assert rates.mean() >= ALPHA - 2 / 61 - 4 * deviation(rates)
@@ -143,18 +143,18 @@ def test_probable_holds_in_the_stated_share_and_is_tight(smooth, target, thresho
 @pytest.mark.parametrize("kind", ["fpr", "recall"])
 def test_probable_holds_for_sentences_and_is_no_threshold_of_one(smooth, kind):
     target = Target("sentence", kind, ALPHA if kind == "fpr" else 1 - ALPHA)
-    rates = simulate(smooth, target, Guarantee(), Threshold(), count=400, draws=250)
-    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / 250)
+    rates = simulate(smooth, target, Guarantee(), Threshold(), count=400)
+    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / CALIBRATIONS)
     # The bound of Hoeffding and Bentkus is wide, but with so many responses not this wide.
     assert rates.mean() >= 0.35 * ALPHA
 
 
 @pytest.mark.parametrize("target", [FPR, RECALL], ids=lambda t: t.name)
 def test_ties_make_it_safer_and_never_break_it(tied, target):
-    rates = simulate(tied, target, Guarantee("expected"), Threshold(), draws=500)
+    rates = simulate(tied, target, Guarantee("expected"), Threshold())
     assert rates.mean() <= ALPHA + 4 * deviation(rates)
-    rates = simulate(tied, target, Guarantee(), Threshold(), draws=500)
-    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / 250)
+    rates = simulate(tied, target, Guarantee(), Threshold())
+    assert (rates <= ALPHA).mean() >= 0.9 - 4 * sqrt(0.9 * 0.1 / CALIBRATIONS)
     assert rates.mean() > 0
 
 
@@ -163,8 +163,8 @@ def test_two_targets_hold_at_once(smooth):
     shares = smooth.sentence_shares(wrong=False)
     targets = [FPR, Target("sentence", "fpr", 0.05)]
     kept = [0, 0]
-    for _ in range(500):
+    for _ in range(CALIBRATIONS):
         limits = fit_thresholds(smooth.draw_mixed(rng, 200), targets, Guarantee(), Threshold())
         kept[0] += smooth.flagged(limits, wrong=False) <= ALPHA
         kept[1] += shares(limits.sentence) <= 0.05
-    assert min(kept) / 500 >= 0.9 - 4 * sqrt(0.9 * 0.1 / 250)
+    assert min(kept) / CALIBRATIONS >= 0.9 - 4 * sqrt(0.9 * 0.1 / CALIBRATIONS)

@@ -18,7 +18,7 @@ from resay.policy import Policy, Threshold
 from resay.scorers import registry
 from resay.verdict import SentenceVerdict, Verdict
 
-DRAWS = 400
+DRAWS = 200
 JUDGE = "gemma4-31b"
 
 
@@ -89,7 +89,7 @@ def rate(target, found, threshold):
 )
 def test_the_guarantees_hold(outcomes, method, target):
     rng, found, alpha = random.Random(1), outcomes[method], float(target.alpha)
-    draws = DRAWS if target.unit == "passage" else DRAWS // 4
+    draws = DRAWS if target.unit == "passage" else DRAWS // 2
     for guarantee in (Guarantee(), Guarantee("expected")):
         rates = []
         for _ in range(draws):
