@@ -11,9 +11,10 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
-from resay import Guard, Passage, Policy, Query, SentenceVerdict
+from resay import Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
+from resay.objects import passage_of, rendered
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, registry
 from resay.verdict import Scores, Verdict
@@ -293,3 +294,46 @@ async def test_a_step_took_no_longer_than_everything() -> None:
     started = time.perf_counter()
     verdict = await decided(step(0.1, 0.2))
     assert 0.0 < verdict.steps[0].elapsed_s <= time.perf_counter() - started
+
+
+class Agreeing(Writer):
+    """Never says the same twice, and says Yes to every sentence."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+        self.drawn = 0
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        if query.question.startswith("Context:"):
+            return Completions((Completion("Yes"),))
+        if self.fails:
+            raise ProviderError("not today")
+        self.drawn += 1
+        return Completions((Completion(f"It has {self.drawn} lamps."),))
+
+
+async def test_a_decision_says_how_many_samples_it_took() -> None:
+    policy = {"chain": [PROMPT], "cache": {"store": "none"}}
+    for sampling, basis in (({"max": 9}, "after 3 of 9"), ({"max": 3}, "with 3")):
+        guard = Guard({**policy, "sampling": sampling}, provider=Agreeing())
+        verdict = await guard.acheck(A, question="?")
+        assert verdict.reason == f"passage 0.00 <= 0.50, every sentence <= 0.50 {basis} samples"
+
+
+async def test_samples_that_failed_are_told_by_kind() -> None:
+    policy = {"chain": [NGRAM], "cache": {"store": "none"}, "limits": {"retries": 0}}
+    verdict = await Guard(policy, provider=Agreeing(fails=True)).acheck(A, question="?")
+    assert verdict.reason == (
+        "0 usable samples are fewer than the 3 of `sampling.min`; failed: ProviderError x5"
+    )
+
+
+async def test_fields_are_called_so_and_may_repeat() -> None:
+    chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
+    same, other = rendered({"lamps": 1}), rendered({"lamps": 2})
+    for samples, reason in (
+        ([same] * 3, "passage 0.00 <= 0.50, every field <= 0.50 with 3 samples"),
+        ([other] * 3, "passage 1.00 > 0.50, 1 of 1 fields > 0.50 with 3 samples"),
+    ):
+        verdict = await chain.run(passage_of({"lamps": 1}), Evidence(Samples(samples)), math.inf)
+        assert verdict.reason == reason

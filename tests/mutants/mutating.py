@@ -271,12 +271,12 @@ def _with(node: ast.AST, **changed: object) -> ast.AST:
     return type(node)(**{**fields, **changed})
 
 
-def _replaced(source: str, node: ast.AST, replacement: ast.AST) -> str:
+def _replaced(source: str, node: ast.expr | ast.stmt, replacement: ast.AST) -> str:
     """Return the source with other code in the place of a node; the rest stays as it is."""
     text = ast.unparse(replacement)
     if isinstance(node, ast.expr):
         text = f"({text})"
     lines = [line.encode() for line in source.splitlines(keepends=True)]
-    start, end = node.lineno - 1, node.end_lineno - 1  # type: ignore[attr-defined]
-    head, tail = lines[start][: node.col_offset], lines[end][node.end_col_offset :]  # type: ignore[attr-defined]
+    start, end = node.lineno - 1, node.end_lineno - 1
+    head, tail = lines[start][: node.col_offset], lines[end][node.end_col_offset :]
     return b"".join([*lines[:start], head, text.encode(), tail, *lines[end + 1 :]]).decode()
