@@ -225,9 +225,10 @@ class Check:
         if early:
             return Verdict("skipped", None, early)
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
-        with anyio.CancelScope(deadline=self.deadline) as splitting:
+        passage = None
+        with anyio.CancelScope(deadline=self.deadline):
             passage = await compute(split, chars=len(completion.text))
-        if splitting.cancelled_caught:
+        if passage is None:
             return self._unsplit(completion.text)
         skipped = await self.skip(passage)
         if skipped:
@@ -250,6 +251,7 @@ class Check:
             return Verdict("skipped", None, skipped)
         texts = [completion.text, *(call.arguments for call in completion.calls)]
         read = partial(_passage_in, completion, query)
+        passage = None
         with anyio.CancelScope(deadline=self.deadline) as reading:
             passage = await compute(read, chars=READING * sum(map(len, texts)))
         if reading.cancelled_caught:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeVar
 
 __all__ = ["Shared"]
-
-T = TypeVar("T")
 
 _MOST = 128
 
@@ -63,6 +60,6 @@ class Shared:
         return found, max(rest, 0.0)
 
     @staticmethod
-    def first(bounds: list[T]) -> list[T]:
+    def first(bounds: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """Return the least of what was found, ascending; as many as are worth a closer look."""
         return sorted(bounds) if len(bounds) <= _MOST else heapq.nsmallest(_MOST, bounds)

@@ -61,7 +61,9 @@ def _is_shallow(value: Any) -> bool:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 def rendered(value: Any) -> str:

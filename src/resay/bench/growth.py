@@ -28,7 +28,7 @@ _COLUMNS = (
     Column("count", "how many", 0),
     Column("chars", "characters in all", 0),
     Column("flagged", "flagged", 0),
-    Column("milliseconds", "ms", 1),
+    Column("milliseconds", "processor time, ms", 1),
     Column("ratio", "x the one before", 2),
     Column("loop_ms", "longest on the event loop, ms", 2),
 )
@@ -94,12 +94,12 @@ def run(doublings: int = 10) -> ResultTable:
 
 async def _measured(asked: _Asked) -> Row:
     await asked.check()
-    started = time.perf_counter()
+    started = time.process_time()
     longest_s, verdict = await _longest_turn(asked.check)
     return {
         "chars": asked.chars,
         "flagged": len(verdict.flagged_sentences),
-        "milliseconds": 1000 * (time.perf_counter() - started),
+        "milliseconds": 1000 * (time.process_time() - started),
         "loop_ms": 1000 * longest_s,
     }
 

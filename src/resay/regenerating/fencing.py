@@ -41,7 +41,7 @@ _COMMANDS = re.compile(
   | \b(?:ignore|disregard|forget|skip)\s+(?:the|this|that|your)\s+
         (?:question|sentence|claim|task|user|query|request|documents?)\b
   | (?:^|[.!?,;:]\s+|\b(?:please|and|then|just|now|must|should|always)\s+)
-        (?:respond|reply|answer)\s+(?:(?:with|by\s+saying|as\s+follows)\s*:?\s*)?["'“‘«]
+        (?:respond|reply|answer)\s+(?:(?:with|by\s+saying|as\s+follows)\s*(?::\s*)?)?["'“‘«]
   | \b(?:system|developer)\s+(?:prompt|message|instructions?)\b
   | \b(?:new|real|actual|updated|secret|hidden)\s+instructions?\b\s*(?::|are\b|follow)
   | \byou\s+are\s+(?:now|no\s+longer)\s+(?:an?|the|DAN|bound|in\s+\w+\s+mode)\b
