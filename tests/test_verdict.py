@@ -131,6 +131,7 @@ def test_what_is_in_doubt_is_what_was_lost() -> None:
 def test_values_are_the_methods_own_where_it_has_any() -> None:
     scores = Scores(sentences=(0.1, 0.3))
     assert (scores.values, scores.passage_value) == ((0.1, 0.3), pytest.approx(0.2))
+    assert (scores.undetermined, scores.failures, scores.columns) == (0, (), ())
     unbounded = replace(scores, raw=(3.0, -1.0), raw_passage=0.0)
     assert (unbounded.values, unbounded.passage_value) == ((3.0, -1.0), 0.0)
 

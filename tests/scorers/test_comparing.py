@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import anyio
 import pytest
 
 from resay import Passage
@@ -24,7 +25,7 @@ class Told(SampleScorer):
 
     name: ClassVar[str] = "told"
 
-    def __init__(self, *columns: Column) -> None:
+    def __init__(self, *columns: Column | None) -> None:
         self.columns = columns
         self.asked: list[tuple[str, ...]] = []
 
@@ -32,6 +33,9 @@ class Told(SampleScorer):
         places = [SENTENCES.index(sentence.text) for sentence in passage.sentences]
         self.asked.append(tuple(SENTENCES[i] for i in places))
         column = self.columns[sample.index]
+        if column is None:
+            await anyio.sleep_forever()
+            raise AssertionError
 
         def here(row: Sequence[float | None]) -> tuple[float | None, ...]:
             return tuple(row[i] for i in places) if row else ()
@@ -136,3 +140,21 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
     rows: list[list[float | None]], failures: tuple[str, ...], undetermined: int, reason: str | None
 ) -> None:
     assert why_inconclusive(rows, failures, undetermined) == reason
+
+
+async def test_what_is_not_compared_says_nothing_about_bounds() -> None:
+    told = Told(*[Column((0.0, float(i == 0))) for i in range(7)])
+    await scored(told, rule(least=4, of=7))
+    # After six, one of seven is the most the second can have.
+    assert told.asked == [("One.", "Two.")] * 4 + [("Two.",)] * 2
+
+
+async def test_what_was_compared_until_time_was_up_is_kept() -> None:
+    told = Told(Column((0.2, 0.4)), Column((0.4, 0.4)), None)
+    evidence = Evidence(Samples(["A.", "B.", "C."]))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(told.score, Passage.from_sentences(SENTENCES), evidence)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    (kept,) = evidence.unfinished
+    assert kept.sentences == pytest.approx((0.3, 0.4))

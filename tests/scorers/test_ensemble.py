@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError, Query
 from resay.chain import Chain
@@ -11,6 +12,7 @@ from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, build
 from resay.scorers.direct_question import render as render_direct
+from resay.scorers.parts import Part
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
 from resay.verdict import Scores, Verdict
@@ -175,8 +177,18 @@ def test_one_part_is_enough_to_ask_the_model_that_wrote_the_response() -> None:
     for parts, asks in (([other, {"scorer": PROMPT}], True), ([other], False)):
         (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
         assert step.asks_response_model is asks
+        assert step.named_judge == "another/judge"
 
 
 async def test_one_part_that_scores_sentences_is_enough() -> None:
     scores = await score({"scorer": ZERO_SHOT, "weight": 0.5}, {"scorer": PROMPT, "weight": 0.5})
     assert scores.sentences == pytest.approx((0.5, 1.0))
+
+
+def test_a_part_stays_as_it_is_and_weighs_a_number() -> None:
+    part = Part.model_validate({"scorer": PROMPT})
+    assert part.weight == 1.0
+    with pytest.raises(ValidationError, match="frozen"):
+        part.weight = 2.0
+    with pytest.raises(ValidationError, match="finite"):
+        Part.model_validate({"scorer": PROMPT, "weight": float("inf")})

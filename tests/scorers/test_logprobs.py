@@ -235,7 +235,9 @@ def test_as_many_alternatives_are_wanted_as_the_chain_needs(
     assert alternatives_wanted(Policy.of({"chain": chain}).chain) == wanted
 
 
-@pytest.mark.parametrize("wrong", [{"top": 1}, {"pool": "sum"}, {"measure": "surprise"}])
+@pytest.mark.parametrize(
+    "wrong", [{"top": 1}, {"top": 1001}, {"pool": "sum"}, {"measure": "surprise"}]
+)
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):
         Policy.of({"chain": [{"method": "logprobs", **wrong}]})

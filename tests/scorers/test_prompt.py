@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from pydantic import ValidationError
 
-from resay import Passage, ProviderTimeoutError, Query
+from resay import Passage, ProviderTimeoutError, Query, ScorerError
 from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
@@ -184,3 +185,28 @@ async def test_nearest_first_bears_the_loss_of_less_than_half() -> None:
     assert (few.failures, few.inconclusive) == (("ProviderError",), None)
     most = await judged([["Yes", None], [None, None]], order="nearest", restate=False)
     assert most.inconclusive == "3 of 4 comparisons failed (ProviderError x3)"
+
+
+def test_nearest_first_wants_all_samples_and_a_task_none() -> None:
+    arrival, nearest = Prompt(), Prompt(Prompt.Config(order="nearest"))
+    assert (arrival.adapts, arrival.stops, arrival.by_sentence) == (True, True, True)
+    assert (nearest.adapts, nearest.stops, nearest.by_sentence) == (False, True, True)
+    task = Prompt(Prompt.Config(task="paraphrase"))
+    assert (task.adapts, task.stops, task.by_sentence) == (False, False, False)
+    assert "samples" not in task.needs
+
+
+async def test_a_task_comes_before_the_order_of_samples() -> None:
+    scorer = Prompt(Prompt.Config(task="paraphrase", order="nearest"))
+    evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder("Yes", together=1))
+    with pytest.raises(ScorerError):
+        await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+
+
+@pytest.mark.parametrize(("votes", "right"), [(0, False), (1, True), (100, True), (101, False)])
+def test_the_judge_votes_one_to_a_hundred_times(votes: int, right: bool) -> None:
+    if right:
+        assert Prompt.Config(votes=votes).votes == votes
+    else:
+        with pytest.raises(ValidationError):
+            Prompt.Config(votes=votes)
