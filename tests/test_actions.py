@@ -14,6 +14,8 @@ from resay import (
     Unscored,
     Verdict,
 )
+from resay.actions import act
+from resay.providers import Completion
 from resay.verdict import Attempt, Regeneration
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
@@ -46,9 +48,12 @@ def test_annotate_never_changes_the_text() -> None:
 
 
 def test_block_replaces_the_text() -> None:
-    answer = guard(action={"do": "block", "message": "No."}).apply(RESPONSE, FLAGGED)
+    answering = guard(action={"do": "block", "message": "No."})
+    answer = answering.apply(RESPONSE, FLAGGED)
     assert (answer.text, answer.action, answer.blocked) == ("No.", "block", True)
     assert answer.annotated() == "No."
+    answer = act(answering.policy, RESPONSE, FLAGGED, completion=Completion(RESPONSE))
+    assert answer.completion == Completion(RESPONSE)
     assert "lanes" not in repr(answer).replace(repr(FLAGGED), "")
 
 

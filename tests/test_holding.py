@@ -306,6 +306,8 @@ async def test_an_answer_that_is_only_code_is_withheld_although_it_is_skipped() 
         assert shown(await read(stream)) == left
         assert stream.answer.verdict.skipped
         assert stream.answer.blocked is (setting == "block")
+
+
 async def test_the_sentence_that_was_lost_says_why_nothing_is_decided() -> None:
     stream = Guard(POLICY, provider=Writer(lamps=None)).astream("When?")
     await read(stream)

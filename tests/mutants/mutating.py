@@ -276,7 +276,7 @@ def _replaced(source: str, node: ast.expr | ast.stmt, replacement: ast.AST) -> s
     text = ast.unparse(replacement)
     if isinstance(node, ast.expr):
         text = f"({text})"
-    lines = [line.encode() for line in source.splitlines(keepends=True)]
+    lines = source.encode().splitlines(keepends=True)
     start, end = node.lineno - 1, node.end_lineno - 1
     head, tail = lines[start][: node.col_offset], lines[end][node.end_col_offset :]
     return b"".join([*lines[:start], head, text.encode(), tail, *lines[end + 1 :]]).decode()

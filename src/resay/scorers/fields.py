@@ -183,7 +183,7 @@ class _Values:
 
     @cached_property
     def _shared(self) -> Shared:
-        return Shared(self._tokens, {token: 1.0 for tokens in self._tokens for token in tokens})
+        return Shared(self._tokens, dict.fromkeys(frozenset[str]().union(*self._tokens), 1.0))
 
 
 def _words(text: str) -> tuple[str, ...]:
