@@ -15,6 +15,8 @@ from resay import (
     Verdict,
 )
 from resay.actions import act
+from resay import Document, Guard, HallucinationBlocked, SentenceVerdict, StepRecord, Verdict
+from resay.actions import act, withheld_stops
 from resay.providers import Completion
 from resay.verdict import Attempt, Regeneration
 
@@ -120,13 +122,17 @@ def test_the_last_resort_says_how_it_withholds() -> None:
 
 
 def test_marks_stand_behind_what_cites_a_source() -> None:
-    sources = (Document("a", "x", None, {"title": "Lanes"}), Document("b", "x", None, {"url": "u"}))
+    sources = (
+        Document("a", "x", None, {"title": "Lanes"}),
+        Document("b", "x", None, {"url": "u"}),
+        Document("c", "x", None, {"url": " "}),
+    )
     lanes = replace(LANES, citations=("b", "gone"))
     done = SentenceVerdict("Done.", 37, 42, 0.0, citations=("a", "b"))
     cited = replace(FINE, sentences=(lanes, done), regeneration=replace(WRITTEN, sources=sources))
     marked = (
         "It opened in 1932. It has six lanes. [2] Done. [1][2]"
-        "\n\nSources:\n[1] Lanes (a)\n[2] b (u)"
+        "\n\nSources:\n[1] Lanes (a)\n[2] b (u)\n[3] c"
     )
     plain = regenerating().apply(RESPONSE, cited)
     assert (plain.text, plain.cited()) == (RESPONSE, marked)
@@ -135,6 +141,14 @@ def test_marks_stand_behind_what_cites_a_source() -> None:
     withheld = regenerating(otherwise={"do": "block", "message": "No."}, citations="marks")
     answer = withheld.apply(RESPONSE, replace(cited, decision="flagged"))
     assert answer.text == answer.cited() == "No."
+
+
+def test_the_last_resort_says_whether_a_withheld_answer_ends_as_a_completed_one() -> None:
+    stops = {"do": "block", "finish": "stop"}
+    assert withheld_stops(guard(action=stops).policy)
+    assert withheld_stops(regenerating(otherwise=stops).policy)
+    assert not withheld_stops(guard(action={"do": "block"}).policy)
+    assert not withheld_stops(guard().policy)
 
 
 def test_an_object_is_never_marked() -> None:
