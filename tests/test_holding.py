@@ -312,3 +312,15 @@ async def test_the_sentence_that_was_lost_says_why_nothing_is_decided() -> None:
     stream = Guard(POLICY, provider=Writer(lamps=None)).astream("When?")
     await read(stream)
     assert stream.answer.verdict.reason == "prompt: 3 of 3 comparisons failed (ProviderError x3)"
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_what_was_passed_on_unchecked_is_followed_by_what_is_said_in_its_place(
+    opened: bool,
+) -> None:
+    policy = {**POLICY, "action": {"do": "block", "message": "Withheld."}}
+    parts = await read(Guard(policy, provider=Writer(opened=opened)).astream("?", mode="after"))
+    assert [part.text for part in parts if not part.notice] == [FIRST, SECOND, THIRD]
+    assert [part.text for part in parts if part.notice] == ([] if opened else ["Withheld."])
+    # What is printed of a part is its text, not the provider's whole chunk.
+    assert "Chunk" not in repr(parts)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 
 from regenerating_kit import (
@@ -17,7 +20,8 @@ from regenerating_kit import (
     Shelf,
     guard_of,
 )
-from resay import Answer, HallucinationBlocked, Part
+from resay import Answer, HallucinationBlocked, Part, Query
+from resay.providers import Chunk
 
 pytestmark = pytest.mark.anyio
 
@@ -128,3 +132,37 @@ async def test_marks_stand_in_what_was_not_shown() -> None:
     assert "".join(part.text for part in parts) == answer.text
     assert answer.text.endswith(f"{DESIGNED} [1]\n\n{TRACKS}\n\nSources:\n[1] bridges.md#1")
     assert parts[-1].sentences == ()
+
+
+class Pieces(Model):
+    """Writes its draft in pieces, each when nothing is left to do about the one before."""
+
+    def __init__(self, *pieces: str) -> None:
+        super().__init__("".join(pieces))
+        self._pieces = pieces
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(query)
+
+        async def pieces() -> AsyncGenerator[Chunk]:
+            for piece in self._pieces:
+                await anyio.wait_all_tasks_blocked()
+                yield Chunk(piece)
+
+        yield pieces()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (f"{CROSSES} {MADE_UP} {TRACKS}",),
+        (f"{CROSSES} ", f"{MADE_UP} ", f"{TRACKS} ", f"{CROSSES} ", TRACKS),
+    ],
+)
+async def test_what_is_in_doubt_is_shown_in_no_piece_but_mended(pieces: tuple[str, ...]) -> None:
+    parts, answer = await read(Pieces(*pieces))
+
+    assert "".join(part.text for part in parts) == answer.text
+    assert answer.text == "".join(pieces).replace(MADE_UP, DESIGNED)
+    assert parts[-1].rewritten
