@@ -14,8 +14,6 @@ from resay import (
     Unscored,
     Verdict,
 )
-from resay.actions import act
-from resay import Document, Guard, HallucinationBlocked, SentenceVerdict, StepRecord, Verdict
 from resay.actions import act, withheld_stops
 from resay.providers import Completion
 from resay.verdict import Attempt, Regeneration
