@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix test-frameworks test-mutants test-proxy lint format bench clean
+.PHONY: help demo test test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
+	@echo "make test-extras  each extra in a clean environment, and the pages with what they install"
 	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
 	@echo "make test-frameworks  the programs of docs/frameworks.md (needs npm)"
 	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
@@ -96,6 +97,13 @@ $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt pyproject.toml
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
 	RESAY_TEST_FRAMEWORKS=$(FRAMEWORKS) $(BIN)/python -m pytest tests/frameworks
 
+# Each extra alone, in environments made from the wheel.
+CLEAN := .venv-extras
+
+test-extras: $(VENV)/.dev
+	@rm -rf $(CLEAN)
+	RESAY_TEST_EXTRAS=$(abspath $(CLEAN)) $(BIN)/python -m pytest tests/extras
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
@@ -128,4 +136,4 @@ bench: $(VENV)/.dev
 	$(BIN)/resay bench chaos
 
 clean:
-	rm -rf $(VENV) $(MATRIX) $(FRAMEWORKS) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis

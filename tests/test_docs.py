@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import logging
 import re
 import runpy
@@ -18,17 +17,16 @@ from pathlib import Path
 import pytest
 
 from cli_kit import resay_here
+from docs_kit import ROOT, answered_by, lay_out, snippets
 from otel_kit import forget_providers
-from resay import Policy, Verdict
+from resay import Policy
 from resay.testing import SimulatedProvider
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = "\n".join(p.read_text() for p in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
+    return [snippet.text for snippet in snippets(language)]
 
 
 @contextmanager
@@ -63,16 +61,9 @@ def openai_at_home(
 
     It runs in a folder with the policy.
     """
-    monkeypatch.setenv("OPENAI_API_KEY", "simulated")
-    monkeypatch.setenv("OPENAI_BASE_URL", simulated.base_url)
-    monkeypatch.setenv("OPENAI_API_BASE", simulated.base_url)  # LlamaIndex knows only this one
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "simulated")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", simulated.root_url)
-    (tmp_path / "policy.yaml").write_text(blocks("yaml")[0])
-    (tmp_path / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
-    (tmp_path / "verdict.json").write_text(json.dumps(Verdict("consistent", 0.0, "fine").to_dict()))
-    for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
-        (tmp_path / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
+    for name, value in answered_by(simulated).items():
+        monkeypatch.setenv(name, value)
+    lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
     forget_providers(monkeypatch)
     with swept_loop(), own_log():
