@@ -181,9 +181,9 @@ def test_halfway(scores, threshold):
         assert sum(score > threshold for score in known) * 2 == len(known)
 
 
-@pytest.mark.parametrize("name", ["gemma4-31b", "qwen3.5-9b-think"])
 @pytest.mark.anyio
-async def test_the_targets_hold_on_wikibio(data_dir, name):
+async def test_the_targets_hold_on_wikibio(data_dir):
+    name = "gemma4-31b"
     corpus = wikibio.load(data_dir, slice(None))
     judge = wikibio.recorded_judge(data_dir, f"recorded:{name}", name, corpus)
     policy = {"chain": [judging(judge)], "threshold": {"passage": 0.5, "sentence": None}}
