@@ -187,7 +187,7 @@ def test_ask_prints_a_withheld_answer_nowhere(
 
 def test_ask_without_an_answer(environment: SimulatedProvider) -> None:
     environment.set_faults(Refused())
-    done = resay_cli(
+    done = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url, "--json"
     )
     assert done.returncode == 4
@@ -216,7 +216,7 @@ def test_policy_schema() -> None:
 
 
 def test_demo_catches_a_made_up_sentence() -> None:
-    done = resay_cli("demo")
+    done = resay_here("demo")
     assert done.returncode == 0, done.stderr
     assert "FLAGGED" in done.stdout
     assert "sample 1 says:" in done.stdout
@@ -224,4 +224,4 @@ def test_demo_catches_a_made_up_sentence() -> None:
 
 
 def test_version() -> None:
-    assert resay_cli("--version").stdout.strip() == resay.__version__
+    assert resay_here("--version").stdout.strip() == resay.__version__
