@@ -24,10 +24,11 @@ __all__ = ["tiny"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says more about the machine than about the code. In CI the examples are
-# the same each time, so that a red run is about the change.
+# the same each time, so that a red run is about the change. `RESAY_EXAMPLES=1000` looks harder.
 settings.register_profile(
     "resay",
     deadline=None,
+    max_examples=int(os.environ.get("RESAY_EXAMPLES", "50")),
     suppress_health_check=[HealthCheck.too_slow],
     derandomize="CI" in os.environ,
 )
