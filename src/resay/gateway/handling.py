@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from resay.adapting.http import is_event_stream
 from resay.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, EventReader, encoded, json_bytes
+from resay.apis.reading import number
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.gateway.answering import Answering
 from resay.gateway.asking import Asked
@@ -312,9 +313,11 @@ class Handling:
 
     async def _read_events_again(self, call: Call, response: Asked, outgoing: Outgoing) -> None:
         headers, last = given_headers(response, of_body=False), b""
+        position = 0
         try:
             async with aclosing(self._released(response)) as events:
                 async for event in events:
+                    position = 1 + number(event.body.get("sequence_number", position))
                     if outgoing.status is None:
                         await outgoing.start(response.status_code, headers)
                     await outgoing.write(encoded(event))
@@ -322,7 +325,8 @@ class Handling:
             if outgoing.status is None:
                 raise
             outgoing.refused = error.code
-            last = encoded(error_event(error, call.dialect, RESPONSES, call.request_id))
+            ending = error_event(error, call.dialect, RESPONSES, call.request_id, position)
+            last = encoded(ending)
         if outgoing.status is None:
             await outgoing.start(response.status_code, headers)
         await outgoing.write(last, last=True)
