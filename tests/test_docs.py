@@ -125,3 +125,18 @@ def test_links_between_the_pages_lead_somewhere() -> None:
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_tests_that_the_page_on_security_names_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs/security.md").read_text())
+    assert len(named) > 50
+    for file, name in named:
+        assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
+def test_each_promise_on_the_page_on_security_names_a_test() -> None:
+    page = (ROOT / "docs/security.md").read_text().partition("## Promises")[2].partition("\n## ")[0]
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    promises = [row for row in rows if row != "| promise | held by |"]
+    assert promises
+    assert all("::test_" in row.split(" | ")[-1] for row in promises)
