@@ -99,7 +99,7 @@ def test_every_letter_and_digit_given_out_is_in_a_sentence_or_told(
 
 
 @given(text=texts(MARKDOWN) | st.text(), sizes=st.lists(st.integers(0, 12)))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_what_is_given_out_is_the_text_and_no_sentence_of_it_is_left_out(
     splitter: Splitter, text: str, sizes: list[int]
 ) -> None:
@@ -135,7 +135,7 @@ def test_what_has_settled_is_a_passage_of_its_own(
 
 
 @given(text=texts(PROSE), sizes=st.lists(st.integers(1, 12)))
-@settings(max_examples=500)
+@settings(max_examples=150)
 def test_prose_never_changes_once_it_has_settled(text: str, sizes: list[int]) -> None:
     before, last = stream(cut(text, sizes))
     finals = [(s.start, s.end) for s in last.passage.sentences]

@@ -29,7 +29,7 @@ def splitter(request: pytest.FixtureRequest) -> Splitter:
 
 
 @given(text=TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_pieces_make_up_the_text_and_hold_the_sentences(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
 
@@ -114,7 +114,7 @@ def test_what_stands_before_a_place_is_left_out() -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_sentences_are_found_again_in_their_text(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
     again = Passage.from_sentences([sentence.text for sentence in passage.sentences], text=text)

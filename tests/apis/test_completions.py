@@ -333,7 +333,7 @@ def test_answers_that_come_together_are_told_apart():
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_events_with_anything_in_them_are_read(data: st.DataObject):
     events = stream_of([["a", "b"]], "c")
     place = data.draw(st.integers(0, len(events) - 1))

@@ -126,7 +126,7 @@ def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, ca
 
 @every_api
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
     events = spoken.stream([["a", "b"]], "hm", True)
     place = data.draw(st.integers(0, len(events) - 1))

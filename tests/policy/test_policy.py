@@ -686,7 +686,7 @@ def test_any_text_is_a_policy_or_a_policy_error(text):
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_a_policy_with_a_piece_put_in_is_a_policy_or_a_policy_error(data):
     at = data.draw(st.integers(0, len(FULL)))
     upto = data.draw(st.integers(at, min(at + 5, len(FULL))))

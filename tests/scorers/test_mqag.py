@@ -53,7 +53,7 @@ class Models:
         """Settings; with `batch_tokens`, nothing that was computed before is used again."""
         kept = {} if batch_tokens is None else {"batch_tokens": batch_tokens, "cache_mb": 0}
         named = {name: {"name": str(path), **kept} for name, path in vars(self).items()}
-        return Mqag.Config.model_validate({"questions": 8, **named, **settings})
+        return Mqag.Config.model_validate({"questions": 4, **named, **settings})
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ TREE = {
 
 
 @given(root=objects(schemas), shared=schemas)
-@settings(max_examples=200)
+@settings(max_examples=75)
 def test_what_it_makes_up_satisfies_the_schema(
     sdk: openai.OpenAI, root: dict[str, Any], shared: dict[str, Any]
 ) -> None:
