@@ -15,7 +15,7 @@ from resay import __version__
 from resay.board import Board
 from resay.chain import Chain
 from resay.deciding import skipped_as
-from resay.evidence import Evidence, Samples
+from resay.evidence import SPLITTING, Evidence, Samples
 from resay.logprobs import TokenLogprob
 from resay.objects import READING, Comparable, compared, object_in, passage_of
 from resay.passage import Passage
@@ -227,7 +227,7 @@ class Check:
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         passage = None
         with anyio.CancelScope(deadline=self.deadline):
-            passage = await compute(split, chars=len(completion.text))
+            passage = await compute(split, chars=SPLITTING * len(completion.text))
         if passage is None:
             return self._unsplit(completion.text)
         skipped = await self.skip(passage)

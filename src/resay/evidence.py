@@ -20,7 +20,10 @@ from resay.stopping import Stopping
 from resay.tasks import compute
 from resay.verdict import Scores
 
-__all__ = ["Evidence", "Judge", "Sample", "Samples", "as_messages"]
+__all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]
+
+SPLITTING = 5
+"""As many characters take as long as one of a text that is split into sentences."""
 
 T = TypeVar("T")
 
@@ -46,7 +49,7 @@ class Sample:
 
     async def split(self) -> Passage:
         """Return `passage`, split off the event loop where that takes time."""
-        return await compute(lambda: self.passage, chars=len(self.text))
+        return await compute(lambda: self.passage, chars=SPLITTING * len(self.text))
 
     def derived(self, make: Callable[[str], T]) -> T:
         """Return what is made of the text, made once for all who want it.

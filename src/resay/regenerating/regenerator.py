@@ -12,6 +12,7 @@ import anyio
 from resay.checking import Check
 from resay.documents import Document
 from resay.errors import ConfigurationError, ScorerError
+from resay.evidence import SPLITTING
 from resay.passage import Passage, Sentence
 from resay.policy import Policy, Regenerate
 from resay.regenerating.candidates import Candidate, in_doubt, kept_in
@@ -317,7 +318,8 @@ def _named(
 
 
 async def _split(text: str, policy: Policy) -> Passage:
-    return await compute(partial(Passage.of, text, splitter=policy.splitter), chars=len(text))
+    split = partial(Passage.of, text, splitter=policy.splitter)
+    return await compute(split, chars=SPLITTING * len(text))
 
 
 def _attributes(verdict: Verdict) -> dict[str, AttributeValue]:
