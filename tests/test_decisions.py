@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
-from resay import Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
+from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
 from resay.chain import Chain
 from resay.evidence import Evidence, Samples
 from resay.objects import passage_of, rendered
@@ -37,6 +37,7 @@ class Told:
         lost: tuple[str, ...] = ()
         note: str | None = None
         whole: bool = False
+        otherwise: dict[str, str] = Field(default={})
 
     name = "told"
 
@@ -63,6 +64,12 @@ class Told:
             lost=tuple(i for i, text in enumerate(texts) if text in told.lost),
             inconclusive=told.note,
         )
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Any
+    ) -> Contradiction | None:
+        found = self.config.otherwise.get(sentence)
+        return found and Contradiction("reference", 7, found)
 
 
 @pytest.fixture(autouse=True)
@@ -182,6 +189,22 @@ async def test_only_samples_over_one_half_contradict() -> None:
         verdict = await decided(step(0.0, 0.9, columns={B: columns}))
         said = verdict.sentences[1].contradicted_by
         assert (said and said.index) == index
+
+
+async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() -> None:
+    otherwise = {A: "Not one.", B: "Not two."}
+    verdict = await decided(step(0.5, 0.9, 0.9, otherwise=otherwise), sentences=(A, B, C))
+    one, two, six = verdict.sentences
+    assert one.contradicted_by is None
+    # What it compares with is known of the step.
+    assert two.contradicted_by == Contradiction("sample", 7, "Not two.")
+    assert six.contradicted_by is not None
+    assert six.contradicted_by.text in SAMPLES
+
+
+async def test_the_last_of_the_steps_that_run_together_settles() -> None:
+    steps = step(0.5, 0.5), step(0.1, 0.5, settle={"below": 0.2}), step(0.4, 0.4)
+    assert [record.sentences for record in (await decided(*steps)).steps] == [2, 2, 1]
 
 
 async def test_what_another_check_has_found_stays() -> None:
@@ -336,4 +359,4 @@ async def test_fields_are_called_so_and_may_repeat() -> None:
         ([other] * 3, "passage 1.00 > 0.50, 1 of 1 fields > 0.50 with 3 samples"),
     ):
         verdict = await chain.run(passage_of({"lamps": 1}), Evidence(Samples(samples)), math.inf)
-        assert verdict.reason == reason
+        assert (verdict.reason, verdict.sentences[0].by) == (reason, "fields")

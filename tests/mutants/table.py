@@ -68,8 +68,20 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "resay.scorers.nli": (("Nli._contradicted", "max(of_parts)", "of_parts[0]"),),
 }
 
+_WORK = "It says only whether work is worth a thread, or when others have a turn."
+
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
+    "resay.chain:_AT_ONCE: 64  ->  65": _WORK,
+    "resay.chain:_AT_ONCE: 64  ->  63": _WORK,
+    "resay.chain:_DECIDING: 100  ->  101": _WORK,
+    "resay.chain:_DECIDING: 100  ->  99": _WORK,
+    "resay.chain:_SEARCHING: 10  ->  11": _WORK,
+    "resay.chain:_SEARCHING: 10  ->  9": _WORK,
+    "resay.chain:Chain._contradictions: chars += sum((len(board.passage.sentences[i].text) for i in"
+    " flagged))  ->  chars -= sum((len(board.passage.sentences[i].text) for i in flagged))": _WORK,
+    "resay.chain:Chain._contradictions: _SEARCHING * chars  ->  _SEARCHING / chars": _WORK,
+    "resay.chain:Chain.view: sentences[0]  ->  sentences[-1]": "There is one sentence.",
     "resay.board:Entry.against: 0.0  ->  0.5": "Half is no more over a half than nothing is.",
     "resay.board:Board.joined: in_doubt or decisive  ->  in_doubt": "Only its note is read.",
     "resay.board:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
@@ -78,9 +90,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
     "resay.scorers.ngram:Ngram.score: len(passage.text) + sum((len(sample.text) for sample in"
-    " samples))  ->  len(passage.text) - sum((len(sample.text) for sample in samples))": (
-        "It says only whether a thread is worth its price."
-    ),
+    " samples))  ->  len(passage.text) - sum((len(sample.text) for sample in samples))": _WORK,
     "resay.scorers.ngram:_Model.over: n == 1  ->  False": "A shorter way to the same counts.",
     "resay.scorers.ngram:_grams: n == 1  ->  False": "A shorter way to the same tokens.",
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (

@@ -79,9 +79,9 @@ def test_the_table_is_about_what_there_is() -> None:
         assert len(handmade_of(module, source)) == len(HANDMADE.get(module, ()))
         for file in files:
             assert (Path(__file__).parents[1] / file).is_file()
-    # A fault that has changed has to be looked at again.
-    assert set(EQUIVALENT) <= everything
-    assert len(EQUIVALENT) < 20
+    # Where the code has changed, somebody has to look again whether the fault can be noticed.
+    assert not set(EQUIVALENT) - everything
+    assert len(EQUIVALENT) < 25
 
 
 def test_a_fault_that_is_not_there_any_more_is_told() -> None:
