@@ -43,7 +43,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="session")
 def environments(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environments]:
-    """The environments; all are begun at once, those that take longest first."""
+    """The environments, all begun before the first is wanted."""
     target = tmp_path_factory.mktemp("wheel")
     # The backend comes from the environment the tests run in, so that building needs no network.
     command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(ROOT)]

@@ -57,7 +57,11 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Chain._settled_before", "settle is not None and settle.settles(entry.score)", "False"),
     ),
     "resay.holding": (
-        ("Holding._withholds", "any((s.flagged for s in sentences))", "sentences[0].flagged"),
+        (
+            "Holding._withholds",
+            "any((sentence.flagged for sentence in part.sentences))",
+            "part.sentences[0].flagged",
+        ),
         ("Holding._withholds", "not all(sure)", "not any(sure)"),
     ),
     "resay.scorers.base": (

@@ -3,16 +3,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-LAMPS = range(40, 80)
 labels = [
     {
         "response": f"It has {n} lamps.",
-        "samples": [
-            f"It has {n if n < 60 else n + m} lamps{end}" for m, end in enumerate(".!?", 1)
-        ],
-        "label": "correct" if n < 60 else "hallucinated",
+        # Samples that are all the same prove nothing.
+        "samples": [f"It has {n + m * wrong} lamps{end}" for m, end in enumerate(".!?", 1)],
+        "label": "hallucinated" if wrong else "correct",
     }
-    for n in LAMPS
+    for n in range(40, 60)
+    for wrong in (False, True)
 ]
 Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
 Path("ngram.yaml").write_text("chain: [{method: ngram}]\n")
