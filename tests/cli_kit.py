@@ -49,6 +49,9 @@ def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.Comple
         patch.setattr(sys, "argv", ["resay", *map(str, words)])
         patch.setattr(sys, "stdin", io.StringIO())
         patch.chdir(cwd or Path.cwd())
+        if "litellm" in sys.modules:
+            # Whoever imports it first decides whether it prints its advertisements on stdout.
+            patch.setattr(sys.modules["litellm"], "suppress_debug_info", True)
         with pytest.raises(SystemExit) as left:
             main()
     # A process of its own would find nothing of what this one was answered.

@@ -162,13 +162,18 @@ few = st.lists(st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]), min_size=3, max_size=
 
 
 def settled(values: Sequence[float], edge: float, scale: float, n: int) -> bool:
-    """Whether n values like these settle an edge, by the equations of the module's docstring."""
+    """Whether n values like these settle an edge; none of hypothesis' may do so by a hair."""
+    probability = probability_of(values, edge, scale, n)
+    assume(abs(probability - CONFIDENCE) > 1e-9)
+    return probability >= CONFIDENCE
+
+
+def probability_of(values: Sequence[float], edge: float, scale: float, n: int) -> float:
+    """How sure n values like these are of an edge, by the equations of the module's docstring."""
     degrees = 2 + n - 1
     squares = sum((value - fmean(values)) ** 2 for value in values) * (n - 1) / (len(values) - 1)
     error = sqrt((2 * scale**2 + squares) / degrees * (1 - n / OF) / n)
-    probability = student_cdf(abs(fmean(values) - edge) / error, degrees)
-    assume(abs(probability - CONFIDENCE) > 1e-9)
-    return probability >= CONFIDENCE
+    return student_cdf(abs(fmean(values) - edge) / error, degrees)
 
 
 def next_wave(values: Sequence[float], edge: float, scale: float) -> int:
@@ -233,7 +238,7 @@ def test_a_sample_without_which_nothing_is_known_has_no_pseudo_value() -> None:
     aim = Aim(((0.5,),), outcome=lambda row: row)
     rows: list[list[float | None]] = [[1.0], [None], [None]]
     outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook(rows)
-    assert bool(outlook.sentences) is not settled([1.0, 1.0], 0.5, 0.3, 2)
+    assert bool(outlook.sentences) is (probability_of([1.0, 1.0], 0.5, 0.3, 2) < CONFIDENCE)
 
 
 def test_one_sentence_is_enough_only_once_it_is_known_to_lie_above() -> None:

@@ -154,6 +154,10 @@ def _whole(plan: Plan, received: Received) -> _Found:
     if received.headers.get("x-resay-action") == "unguarded":
         return "unguarded", None, ()
     if body is None:
+        decision = received.headers.get("x-resay-decision")
+        # Then the upstream sent what cannot be read, and the gateway says that nobody checked it.
+        if decision == "inconclusive":
+            return "answered", decision, ()
         return "lost", None, ("its answer cannot be read",)
     if plan.ask == "passed":
         counted = body.get("input_tokens")

@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -229,18 +229,19 @@ class _Clients:
 
     def __init__(self) -> None:
         self._litellm: Any = import_module("litellm")
-        # litellm knows a loop by its address, which a loop that is gone may have had before.
+        # litellm knows a loop by its address, which a loop that is gone may have had before. What
+        # the application opened in this one is still in use.
         self._mark = f"-{id(asyncio.get_running_loop())}"
-        self._take()
+        self._take(_is_closed)
 
-    def _take(self) -> list[Any]:
-        """Return the clients, and have litellm forget them."""
+    def _take(self, wanted: Callable[[Any], bool] = lambda _: True) -> list[Any]:
+        """Return the clients that are wanted, and have litellm forget them."""
         cache: Any = self._litellm.in_memory_llm_clients_cache
-        keys = [key for key in tuple(cache.cache_dict) if key.endswith(self._mark)]
-        taken = [cache.cache_dict.get(key) for key in keys]
-        for key in keys:
+        found = {k: v for k, v in tuple(cache.cache_dict.items()) if k.endswith(self._mark)}
+        taken = {key: client for key, client in found.items() if wanted(client)}
+        for key in taken:
             cache.delete_cache(key)
-        return taken
+        return list(taken.values())
 
     async def aclose(self) -> None:
         shared = (self._litellm.aclient_session, self._litellm.client_session)
@@ -257,6 +258,12 @@ class _Clients:
                     await closing
         # A connection lets go of its socket in the loop's next turn.
         await anyio.lowlevel.checkpoint()
+
+
+def _is_closed(client: Any) -> bool:
+    # litellm's own clients hold one of httpx; those of SDKs have a method.
+    closed: Any = getattr(getattr(client, "client", client), "is_closed", False)
+    return bool(closed() if callable(closed) else closed)
 
 
 _clients: PerLoop[_Clients] = PerLoop(_Clients, _Clients.aclose)
