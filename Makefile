@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test    run the whole test suite"
+	@echo "make test-benches  the tests of the benches, and those on benchmark data (RESAY_DATA=DIR)"
 	@echo "make test-extras  each extra in a clean environment, and the pages with what they install"
 	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
 	@echo "make test-frameworks  the programs of docs/frameworks.md (needs npm)"
@@ -36,6 +37,14 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	@.ci/servers
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+RESAY_DATA ?= ../shared/data
+
+# What takes long, or wants the benchmark data.
+test-benches: $(VENV)/.dev
+	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/bench \
+		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir bench)
 
 # The newest row has no constraints: it is there to learn what came out since.
 MATRIX := .venv-matrix
@@ -113,7 +122,6 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-RESAY_DATA ?= ../shared/data
 bench: $(VENV)/.dev
 	@if [ -d "$(RESAY_DATA)" ]; then \
 		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt,snowballing \

@@ -149,9 +149,12 @@ ANSWER: Mapping[str, Any] = {
 
 
 def said(body: object, *lines: str, status: str = "200 OK") -> bytes:
-    """Return an upstream's answer: JSON unless it is bytes."""
+    """Return an upstream's answer, after which the connection ends: JSON unless it is bytes."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(data)}"]
+    told = [
+        *(f"HTTP/1.1 {status}", "Content-Type: application/json"),
+        *(f"Content-Length: {len(data)}", "Connection: close"),
+    ]
     return "\r\n".join([*told, *lines, "", ""]).encode("latin-1") + data
 
 

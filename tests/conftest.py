@@ -79,11 +79,10 @@ def forget_answers() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The benchmark data, which is not part of the project."""
-    here = Path(__file__).resolve().parents[1]
-    path = Path(os.environ.get("RESAY_DATA", here.parent / "shared" / "data"))
-    if not path.is_dir():
-        pytest.skip("no data: set RESAY_DATA to the folder with the benchmark files")
-    return path
+    folder = os.environ.get("RESAY_DATA")
+    if folder is None:
+        pytest.skip("set RESAY_DATA to the folder with the benchmark files")
+    return Path(folder)
 
 
 @pytest.fixture

@@ -106,6 +106,16 @@ async def test_later_steps_see_what_earlier_ones_did_not_settle() -> None:
     assert verdict.decision == "consistent"
 
 
+async def test_each_step_that_settles_ends_a_group() -> None:
+    verdict = await run(
+        {"method": "ngram"},
+        {"method": "prompt", "settle": {"above": 0.9}},
+        {"method": "prompt", "mode": "per_sample"},
+        asked=judge("No", "No"),
+    )
+    assert [step.method for step in verdict.steps] == ["ngram", "prompt"]
+
+
 async def test_a_step_with_nothing_left_is_not_run() -> None:
     verdict = await run(
         {"method": "ngram", "settle": {"below": 0.2, "above": 0.8}},
@@ -276,6 +286,19 @@ async def test_what_was_found_before_the_deadline_stands() -> None:
     assert verdict.inconclusive
     assert verdict.reason.startswith("the check did not finish within 120 s")
     assert verdict.steps[-1].note == "it did not finish in time"
+
+
+async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
+    class Silent(Count):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    chain = Chain(Policy.of({"chain": [{"method": "ngram"}, {"method": "zero_shot"}]}))
+    evidence = Evidence(Samples(SAMPLES), judge_provider=Silent())
+    verdict = await chain.run(PASSAGE, evidence, anyio.current_time() + 0.2)
+    assert [step.note for step in verdict.steps] == [None, "it did not finish in time"]
+    assert all(sentence.score is not None for sentence in verdict.sentences)
 
 
 async def test_a_deadline_with_too_few_samples_flags_nothing() -> None:

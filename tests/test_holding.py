@@ -117,6 +117,22 @@ async def test_one_sentence_of_a_piece_is_enough_to_withhold_it(
         assert [part.notice for part in parts] == [True]
 
 
+async def test_nothing_more_is_read_once_something_is_withheld() -> None:
+    class Endless(Writer):
+        @asynccontextmanager
+        async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+            async def words() -> AsyncGenerator[Chunk]:
+                yield Chunk(FIRST + SECOND + THIRD)
+                await anyio.sleep_forever()
+
+            yield words()
+
+    guard = Guard({**POLICY, "action": {"do": "block"}}, provider=Endless(lamps=False))
+    with anyio.fail_after(20):
+        parts = await read(guard.astream("When?"))
+    assert [part.notice for part in parts] == [True]
+
+
 async def test_a_reader_who_is_cancelled_leaves_no_channel_open() -> None:
     with anyio.CancelScope() as reading:
         async with Guard(POLICY, provider=Writer()).astream("When?"):
@@ -246,10 +262,12 @@ def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
 
 
 async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
-    policy = {**POLICY, "chain": [{"method": "prompt"}, {"method": "zero_shot"}]}
-    for action, pieces in (("annotate", 3), ("block", 1)):
-        guard = Guard({**policy, "action": {"do": action}}, provider=Doubting([0, 0, 0]))
-        assert len(await read(guard.astream("What?", seed=1))) == pieces
+    late = {"method": "zero_shot"}
+    for steps in ([late], [{"method": "snowballing"}, late]):
+        policy = {**POLICY, "chain": [{"method": "prompt"}, *steps]}
+        for action, pieces in (("annotate", 3), ("block", 1)):
+            guard = Guard({**policy, "action": {"do": action}}, provider=Doubting([0, 0, 0]))
+            assert len(await read(guard.astream("What?", seed=1))) == pieces
 
 
 async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too() -> None:
@@ -262,6 +280,15 @@ async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too
     stream = Guard(policy, provider=Doubting([1])).astream("What?")
     await read(stream)
     assert stream.answer.verdict.samples > 3
+    # Where no passage is flagged unless one of its sentences is, that alone is to be settled.
+    drawn = set[int]()
+    for passage in (None, 0.75):
+        threshold = {"passage": passage, "sentence": 0.5}
+        writer = Doubting([4])
+        guard = Guard({**policy, "threshold": threshold}, provider=writer)
+        await read(guard.astream("What?"))
+        drawn.add(writer.samples)
+    assert len(drawn) == 1
 
 
 MARKDOWN = "Claim 0 is so.\n\n| a | b |\n|---|---|\n| Finch | 1932 |\n\nClaim 1 is so too."

@@ -186,3 +186,10 @@ def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
     again = replace(nothing, skipped="shorter")
     assert StepRecord.joined([left_out, again]).skipped == "short"
     assert StepRecord.joined([left_out, nothing]).skipped is None
+
+
+def test_what_was_not_scored_is_told_once_beside_the_sentences() -> None:
+    sentence = SentenceVerdict("It is so.", 0, 9, None, False)
+    silent, table = Unscored("It is so.", 0, 9, "sentence"), Unscored("| a |", 11, 16, "table")
+    verdict = Verdict("inconclusive", None, "", (sentence,), unscored=(silent, table))
+    assert verdict.unscored_blocks == (table,)

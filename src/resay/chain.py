@@ -396,7 +396,7 @@ class _Run:
 
 def _early(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the steps at the beginning that need nothing but a sentence, and its evidence."""
-    return tuple(takewhile(lambda s: not (s.whole or s.corrects or "logprobs" in s.needs), steps))
+    return tuple(takewhile(lambda s: not (s.whole or "logprobs" in s.needs), steps))
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

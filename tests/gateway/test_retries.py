@@ -68,7 +68,7 @@ def _answer(text: str) -> bytes:
         "output": [item | {"content": [part]}],
     }
     both = {**response, **MESSAGE, "content": [{"type": "text", "text": text}]}
-    return said(both, "Connection: close")
+    return said(both)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ async def compared(value: Any, *others: Any, ignore: tuple[str, ...] = ()) -> Sc
         (SIX, SIX.replace("steel", "wood"), 1.0),
         (SEVEN, SEVEN.replace("steel", "wood"), 1 / 7),
         (SEVEN, "stone stone", 6 / 7),
+        (SEVEN, "wood", 1.0),
         (f"{SEVEN} stone", SEVEN, 1 / 8),
         (0.1 + 0.2, 0.3, 0.0),
         (3, 4, 1.0),
@@ -47,6 +48,9 @@ async def compared(value: Any, *others: Any, ignore: tuple[str, ...] = ()) -> Sc
         ("", None, 0.0),
         ([], None, 0.0),
         ("x", None, 1.0),
+        ("x", ["x"], 1.0),
+        ([1], [1, 2], 0.0),
+        ([2], [1, 2], 0.0),
     ],
 )
 async def test_two_values_agree_or_not(value: Any, other: Any, entry: float) -> None:
@@ -61,9 +65,10 @@ async def test_what_stands_anywhere_in_a_list_is_supported() -> None:
     # Each list is its own, and one value is as good as a list of it.
     scores = await compared({"at": ["x"], "by": ["y"]}, {"at": "x", "by": ["x"], "of": "y"})
     assert scores.sentences == (0.0, 1.0)
-    texts = [SEVEN.replace("steel", "wood"), SEVEN.replace("stone and", "wood or")]
-    scores = await compared({"at": [SEVEN]}, {"at": texts})
-    assert scores.sentences == (pytest.approx(1 / 7),)
+    near, far = SEVEN.replace("steel", "wood"), SEVEN.replace("stone and", "wood or")
+    for texts in ([near, far], [*[far] * 200, near]):
+        scores = await compared({"at": [SEVEN]}, {"at": texts})
+        assert scores.sentences == (pytest.approx(1 / 7),)
 
 
 @pytest.mark.parametrize(

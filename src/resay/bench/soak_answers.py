@@ -156,7 +156,7 @@ def _whole(plan: Plan, received: Received) -> _Found:
     if body is None:
         decision = received.headers.get("x-resay-decision")
         # Then the upstream sent what cannot be read, and the gateway says that nobody checked it.
-        if decision == "inconclusive":
+        if decision == ("skipped" if plan.policy == "off" else "inconclusive"):
             return "answered", decision, ()
         return "lost", None, ("its answer cannot be read",)
     if plan.ask == "passed":

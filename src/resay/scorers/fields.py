@@ -106,7 +106,7 @@ class _Object:
 
     def __init__(self, text: str) -> None:
         values = fields_in(text)
-        self.lines = {line.partition(": ")[0]: line for line in text.split("\n") if line}
+        self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
         shelves: defaultdict[str, list[Any]] = defaultdict(list)
         for path, value in values.items():
             stop_if_abandoned()
@@ -172,8 +172,8 @@ class _Values:
         return any(math.isclose(number, other) for other in nearest)
 
     def _most_shared(self, tokens: frozenset[str]) -> int:
-        found, rest = self._shared.with_any(tokens)
-        bounds = [(-(count + rest), place) for place, count in found.items()]
+        found, _ = self._shared.with_any(tokens)
+        bounds = [(-count, place) for place, count in found.items()]
         near = (self._tokens[place] for _, place in self._shared.first(bounds))
         return max((len(tokens & other) for other in near), default=0)
 

@@ -110,7 +110,7 @@ def test_what_the_upstream_packed_is_not_unpacked_without_end(
 ) -> None:
     packed = bomb(kind, 128 * MB)
     lines = [f"Content-Encoding: {kind}", "Content-Type: text/event-stream"][: 1 + stream]
-    upstream.says(said(packed, *lines, "Connection: close"))
+    upstream.says(said(packed, *lines))
     with memory_at_most(32 * MB):
         assert ask(served, {**ASKED, "stream": stream}).status in (200, 502)
 
@@ -120,7 +120,7 @@ def test_what_is_packed_in_an_odd_way_is_not_unpacked(
     served: Served, upstream: Upstream, kind: str
 ) -> None:
     twice = gzip.compress(bomb("gzip", 64 * MB))
-    upstream.says(said(twice, f"Content-Encoding: {kind}", "Connection: close"))
+    upstream.says(said(twice, f"Content-Encoding: {kind}"))
     with memory_at_most(16 * MB):
         assert ask(served, ASKED).status in (200, 502)
 

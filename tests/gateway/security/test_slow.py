@@ -134,7 +134,7 @@ def test_what_waits_is_bounded(small: Served, upstream: Upstream, crowd: Crowd) 
 
     async def late(request: Received) -> AsyncIterator[bytes]:
         await go_on.wait()
-        yield said(ANSWER, "Connection: close")
+        yield said(ANSWER)
 
     upstream.says(late)
     try:

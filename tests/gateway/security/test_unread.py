@@ -113,7 +113,7 @@ def to_main(answer: bytes) -> Any:
         other = f"Nobody knows it, number {number} says."
         own = {"text": other, "message": {"role": "assistant", "content": other}}
         bodies = message(block(other)) | response(item(block(other, "output_text")))
-        yield said(bodies | chat(choice(**own)), "Connection: close") if number else answer
+        yield said(bodies | chat(choice(**own))) if number else answer
 
     return says
 
@@ -125,7 +125,7 @@ def test_all_answers_there_are_are_checked_or_end_by_on_error(
     path, asked, answer = ANSWERS[name]
     before = len(served.told)
     for policy in ("hidden", "after"):
-        upstream.says(to_main(said(answer, "Connection: close")))
+        upstream.says(to_main(said(answer)))
         given = ask(
             served,
             {**ASKED[path], **asked},
@@ -226,11 +226,7 @@ def test_all_that_is_streamed_is_checked_or_ends_by_on_error(
 def test_what_is_answered_says_whether_it_is_a_stream(
     served: Served, upstream: Upstream, wanted: Any, streams: bool
 ) -> None:
-    answer = (
-        stream_of(piece(WORDS, 0, "stop"), END)
-        if streams
-        else said(chat(choice()), "Connection: close")
-    )
+    answer = stream_of(piece(WORDS, 0, "stop"), END) if streams else said(chat(choice()))
     before = len(served.told)
     for policy in ("hidden", "after"):
         upstream.says(to_main(answer))

@@ -87,7 +87,7 @@ STREAMS = {
 def streaming(pieces: list[bytes | None]) -> Any:
     async def says(request: Received) -> AsyncIterator[bytes]:
         if not request.json.get("stream"):
-            yield said(ANSWER, "Connection: close")
+            yield said(ANSWER)
             return
         yield stream_of()
         for piece in pieces:
