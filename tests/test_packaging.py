@@ -57,3 +57,11 @@ def test_it_imports_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     version, file = done.stdout.split()
     assert wheel.name.startswith(f"resay-{version}-")
     assert Path(file).is_relative_to(tmp_path)
+
+
+def test_every_package_is_pinned_for_python_3_10_too() -> None:
+    """Where only one is not, pip looks through old versions of all that needs it for minutes."""
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    newer = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version >= "3.11"')}
+    older = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version < "3.11"')}
+    assert newer == older
