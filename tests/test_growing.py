@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 import sys
+import tracemalloc
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -132,6 +136,45 @@ def test_what_has_settled_is_a_passage_of_its_own(
         assert all(s.text == text[s.start : s.end] == s.text.strip() for s in passage.sentences)
         assert "".join(piece.text for piece in passage.pieces) == passage.text
         assert all(p.text == text[p.start : p.end] for p in passage.pieces)
+
+
+@given(text=texts(MARKDOWN), sizes=st.lists(st.integers(1, 12)))
+def test_what_has_settled_is_like_any_other_passage(text: str, sizes: list[int]) -> None:
+    # Each is asked before anything of it has been put together.
+    for place, settled in enumerate(stream(cut(text, sizes))[0]):
+        again, third, fourth = (stream(cut(text, sizes))[0][place].passage for _ in range(3))
+        passage = settled.passage
+        plain = Passage(again.text, again.sentences, again.pieces)
+        at = settled.start
+        assert len(plain.text) - len(settled.text) == at
+        assert passage.unscored(at) == plain.unscored(at)
+        for chosen in (settled.sentences, [0] * len(plain.sentences), []):
+            assert passage.only(chosen) == plain.only(chosen) == third.only(chosen)
+            assert passage.only(chosen).unscored(at) == plain.only(chosen).unscored(at)
+        with pytest.raises(IndexError, match=f"a passage of {len(plain.sentences)}"):
+            passage.only([-1])
+        assert passage.unscored() == plain.unscored()
+        assert passage == fourth == plain
+        assert hash(fourth) == hash(plain)
+        assert pickle.loads(pickle.dumps(fourth)) == copy.deepcopy(passage) == plain
+        assert type(replace(passage, sentences=())) is Passage
+
+
+def test_a_long_response_is_not_copied_for_each_sentence() -> None:
+    sizes: list[int] = []
+    for length in (500, 2000):
+        parts = tokens("She was born in 1950. He was not.\n\n" * length)
+        tracemalloc.start()
+        try:
+            before, _ = stream(parts)
+            alone = [s.passage.only([i]) for s in before for i in s.sentences]
+            found = [s.passage.unscored(s.start) for s in before]
+            sizes.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+        assert (len(alone), any(found)) == (2 * length, False)
+    # 16 times, if each held all of it.
+    assert sizes[1] < 6 * sizes[0]
 
 
 @given(text=texts(PROSE), sizes=st.lists(st.integers(1, 12)))

@@ -319,7 +319,7 @@ def unscored_in(
         kind: What those are called.
         start: Where to begin, in code points.
     """
-    sentences = (passage.sentences[i] for i in silent)
+    sentences = passage.only(silent).sentences
     found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
     found += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
     return tuple(sorted(found, key=lambda stretch: stretch.start))

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import islice, pairwise
+from typing import Any
 
-from resay.passage import Passage, Piece, Sentence, Splitter
+from resay.passage import Passage, Piece, Sentence, Splitter, outside
 from resay.segmentation import Layout, lay_out
 
 __all__ = ["GrowingPassage", "Settled"]
@@ -29,17 +32,20 @@ class Settled:
 
     Attributes:
         passage: The response up to here. All its sentences are final, and its offsets are those of
-            the whole response.
+            the whole response. Before the end, its text, sentences and pieces are put together
+            when somebody asks for them: `only` and `unscored` do not, for what is new.
         sentences: Which of them are to be judged now, ascending.
         text: What may be shown once they are judged. The texts in order are the response.
         changed: Those of `sentences` that begin in text given out before, where they were part of
             something else. Only the last one has any, and hardly ever.
+        start: Where `text` begins in the response, in code points.
     """
 
     passage: Passage
     sentences: tuple[int, ...]
     text: str
     changed: tuple[int, ...] = ()
+    start: int = 0
 
 
 class GrowingPassage:
@@ -60,13 +66,13 @@ class GrowingPassage:
     def __init__(self, splitter: Splitter = "builtin") -> None:
         Passage.of("", splitter=splitter)
         self._splitter: Splitter = splitter
-        self._text = ""
+        # What stands before the window is never looked at again.
+        self._base = 0
+        self._window = ""
         self._parts: list[str] = []
         self._length = 0
         self._settled = 0
         self._sentences: list[Sentence] = []
-        # What stands before this position is never looked at again.
-        self._base = 0
         self._pieces: list[Piece] = []
         self._cues = _Cues()
         self._due: int | None = None
@@ -75,10 +81,8 @@ class GrowingPassage:
     @property
     def text(self) -> str:
         """The response so far."""
-        if self._parts:
-            self._text = "".join([self._text, *self._parts])
-            self._parts.clear()
-        return self._text
+        before = (piece.text for piece in self._pieces)
+        return "".join([*before, self._window, *self._parts])
 
     @property
     def settled(self) -> int:
@@ -114,10 +118,11 @@ class GrowingPassage:
         bounds = [(sentence.start, sentence.end) for sentence in passage.sentences]
         new = tuple(i for i, span in enumerate(bounds) if span not in reported)
         changed = tuple(i for i in new if bounds[i][0] < self._settled)
-        return Settled(passage, new, passage.text[self._settled :], changed)
+        return Settled(passage, new, passage.text[self._settled :], changed, self._settled)
 
     def _look(self) -> Settled | None:
-        window = self.text[self._base :]
+        window = self._window = "".join([self._window, *self._parts])
+        self._parts.clear()
         layout = lay_out(window)
         line = _open_line(window)
         # What a line is cannot be told from its beginning, but from its first two words.
@@ -137,29 +142,112 @@ class GrowingPassage:
         before, count = self._settled, len(self._sentences)
         self._settled = self._base + end
         self._sentences += self._between(passage.sentences, before, self._settled)
-        pieces = (_clipped(piece, end) for piece in passage.pieces if piece.start < end)
-        settled = Passage(
-            self.text[: self._settled],
-            tuple(self._sentences),
-            (*self._pieces, *(_moved(piece, self._base) for piece in pieces)),
-        )
+        clipped = (_clipped(piece, end) for piece in passage.pieces if piece.start < end)
+        pieces = tuple(_moved(piece, self._base) for piece in clipped)
         new = tuple(range(count, len(self._sentences)))
-        return Settled(settled, new, settled.text[before:])
+        text = self._window[before - self._base : end]
+        known = len(self._pieces)
+
+        @cache
+        def whole() -> tuple[Piece, ...]:
+            return (*islice(self._pieces, known), *pieces)
+
+        passage = _SoFar.made(self._sentences, len(self._sentences), pieces, whole)
+        return Settled(passage, new, text, start=before)
 
     def _between(self, sentences: Sequence[Sentence], start: int, end: int) -> Iterator[Sentence]:
         """The sentences that end in a stretch; of one that begins before it, only the rest."""
+        base, window = self._base, self._window
         for sentence in sentences:
-            at = max(self._base + sentence.start, start)
-            stop = self._base + sentence.end
-            text = self.text[at:stop].strip() if at < stop <= end else ""
+            at = max(base + sentence.start, start)
+            stop = base + sentence.end
+            text = window[at - base : stop - base].strip() if at < stop <= end else ""
             if _ALNUM.search(text):
-                at = self.text.index(text, at)
+                at = base + window.index(text, at - base)
                 yield Sentence(text, at, at + len(text))
 
     def _move(self, passage: Passage, start: int) -> None:
         done = (piece for piece in passage.pieces if piece.end <= start)
         self._pieces += [_moved(piece, self._base) for piece in done]
+        self._window = self._window[start:]
         self._base += start
+
+
+class _SoFar(Passage):
+    """A passage that is put together when somebody wants more of it than its end.
+
+    Otherwise a stream would take work, and memory, by the square of its length.
+    """
+
+    __slots__ = ("_count", "_found", "_last", "_whole")
+    _found: Sequence[Sentence]
+    _count: int
+    _last: Sequence[Piece]
+    _whole: Callable[[], tuple[Piece, ...]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a plain passage: `dataclasses.replace` has put all of it together."""
+        return Passage(*args, **kwargs)
+
+    @classmethod
+    def made(
+        cls,
+        found: Sequence[Sentence],
+        count: int,
+        last: Sequence[Piece],
+        whole: Callable[[], tuple[Piece, ...]],
+    ) -> Passage:
+        """Return a passage.
+
+        Args:
+            found: Its sentences; more may come to stand behind them.
+            count: How many of them are its own.
+            last: Its last pieces.
+            whole: Puts all its pieces together.
+        """
+        passage = object.__new__(cls)
+        for name, value in zip(cls.__slots__, (count, found, last, whole), strict=True):
+            object.__setattr__(passage, name, value)
+        return passage
+
+    def __getattr__(self, name: str) -> Any:
+        """Put together what is not there yet."""
+        if name == "sentences":
+            value: object = tuple(islice(self._found, self._count))
+        elif name == "pieces":
+            value = self._whole()
+        elif name == "text":
+            value = "".join(piece.text for piece in self.pieces)
+        else:
+            raise AttributeError(name)
+        object.__setattr__(self, name, value)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return self._plain == (other._plain if isinstance(other, _SoFar) else other)
+
+    __hash__ = Passage.__hash__
+
+    def __reduce__(self) -> tuple[type[Passage], tuple[object, ...]]:
+        return Passage, (self.text, self.sentences, self.pieces)
+
+    @property
+    def _plain(self) -> Passage:
+        return Passage(self.text, self.sentences, self.pieces)
+
+    def only(self, indices: Iterable[int]) -> Passage:
+        chosen = sorted(set(indices))
+        if not all(0 <= i < self._count for i in chosen):
+            return super().only(chosen)
+        return self.made([self._found[i] for i in chosen], len(chosen), self._last, self._whole)
+
+    def unscored(self, start: int = 0) -> tuple[Piece, ...]:
+        if not self._last or start < self._last[0].start:
+            return super().unscored(start)
+        first = bisect_right(self._last, start, key=lambda piece: piece.end)
+        sentence = bisect_right(self._found, start, hi=self._count, key=lambda s: s.end)
+        sentences = self._found[sentence : self._count]
+        return tuple(outside(islice(self._last, first, None), sentences, start))
 
 
 def _clipped(piece: Piece, end: int) -> Piece:

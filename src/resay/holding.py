@@ -380,8 +380,7 @@ def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
         for place, sentence in zip(settled.sentences, sentences, strict=True)
         if sentence.score is None and sentence.why is None
     ]
-    start = len(settled.passage.text) - len(settled.text)
-    unscored = unscored_in(settled.passage, silent, start=start)
+    unscored = unscored_in(settled.passage, silent, start=settled.start)
     return Part(settled.text, tuple(sentences), unscored=unscored)
 
 

@@ -22,7 +22,7 @@ from resay.segmentation import (
     sentence_ends,
 )
 
-__all__ = ["Kind", "Passage", "Piece", "Sentence", "Splitter"]
+__all__ = ["Kind", "Passage", "Piece", "Sentence", "Splitter", "outside"]
 
 Splitter = Literal["builtin", "sentencex"]
 
@@ -170,22 +170,33 @@ class Passage:
         Returns:
             The stretches from there on in order, without the white space around them.
         """
-        sentences, found = self.sentences, list[Piece]()
-        index = bisect_right(sentences, start, key=lambda sentence: sentence.end)
         first = bisect_right(self.pieces, start, key=lambda piece: piece.end)
-        for piece in islice(self.pieces, first, None):
-            position = max(piece.start, start)
-            while index < len(sentences) and sentences[index].start < piece.end:
-                sentence = sentences[index]
-                if piece.kind == "prose":
-                    if not _is_label(self.text[position : sentence.start]):
-                        found += _stretch(self.text, position, sentence.start, piece.kind)
-                    position = max(position, sentence.end)
-                if sentence.end > piece.end:
-                    break
-                index += 1
-            found += _stretch(self.text, position, piece.end, piece.kind)
-        return tuple(found)
+        sentence = bisect_right(self.sentences, start, key=lambda sentence: sentence.end)
+        pieces, sentences = islice(self.pieces, first, None), self.sentences[sentence:]
+        return tuple(outside(pieces, sentences, start))
+
+
+def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) -> Iterator[Piece]:
+    """What of pieces stands in none of the sentences, as `Passage.unscored` says.
+
+    Args:
+        pieces: Pieces in order; the first ends behind `start`.
+        sentences: The sentences that end behind `start` and begin before the pieces end.
+        start: Where to begin, in code points.
+    """
+    index = 0
+    for piece in pieces:
+        position = max(piece.start, start)
+        while index < len(sentences) and sentences[index].start < piece.end:
+            sentence = sentences[index]
+            if piece.kind == "prose":
+                before = list(_stretch(piece, position, sentence.start))
+                yield from (stretch for stretch in before if not _is_label(stretch.text))
+                position = max(position, sentence.end)
+            if sentence.end > piece.end:
+                break
+            index += 1
+        yield from _stretch(piece, position, piece.end)
 
 
 def _is_label(text: str) -> bool:
@@ -196,12 +207,12 @@ def _is_label(text: str) -> bool:
     return _LABEL.fullmatch(text, first.start(), len(text) - last.start()) is not None
 
 
-def _stretch(text: str, start: int, end: int, kind: Kind) -> Iterator[Piece]:
+def _stretch(piece: Piece, start: int, end: int) -> Iterator[Piece]:
     """What of a stretch is not white space, unless it holds no letter and no digit."""
-    if start < end and _ALNUM.search(text, start, end):
-        inner = text[start:end]
+    inner = piece.text[start - piece.start : end - piece.start] if start < end else ""
+    if _ALNUM.search(inner):
         start += len(inner) - len(inner.lstrip())
-        yield _piece(text, start, start + len(inner.strip()), kind)
+        yield Piece(inner.strip(), start, start + len(inner.strip()), piece.kind)
 
 
 def _ends_in(splitter: str) -> Callable[[str], Iterator[int]]:
