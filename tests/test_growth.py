@@ -7,8 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Guard, Verdict
+from resay import Guard, Query, Verdict
+from resay.providers import Chunk, Completion, Completions
 from resay.tasks import stop_if_abandoned
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +42,7 @@ class Work:
         return next(self._lines)
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def counted(self) -> Generator[None]:
         before = sys.gettrace()
         threading.settrace(self._enter)
         sys.settrace(self._enter)
@@ -81,6 +82,51 @@ def checked(part: str, size: int) -> tuple[Guard, dict[str, Any]]:
         form = {"response_format": {"type": "json_object"}}
         asked |= {"question": "Which?", "model": "none", **form}
     return Guard(POLICY), asked
+
+
+class Written:
+    """Writes a response word by word, and samples at once."""
+
+    def __init__(self, response: str, samples: Sequence[str]) -> None:
+        self._response = response
+        self._samples = samples
+
+    async def takes_n(self, query: Query) -> bool:
+        return True
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions(tuple(map(Completion, self._samples[query.index : query.index + n])))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def words() -> AsyncGenerator[Chunk]:
+            for word in self._response.split(" "):
+                yield Chunk(f"{word} ")
+
+        yield words()
+
+
+def test_a_response_three_times_as_long_is_held_with_about_three_times_the_work() -> None:
+    lines: list[int] = []
+    for size in (50, 150):
+        # Of a paragraph all is read again while it is short.
+        response = sentences(size).replace(". ", ".\n\n")
+        writer = Written(response, [sentences(size, j) for j in range(1, 4)])
+        guard = Guard({**POLICY, "sampling": {"max": 3, "confidence": None}}, provider=writer)
+        work = Work()
+
+        async def hold(guard: Guard = guard) -> Verdict:
+            async with guard.astream("When?", mode="hold") as stream:
+                async for _ in stream:
+                    pass
+            return stream.answer.verdict
+
+        with work.counted():
+            verdict = anyio.run(hold)
+        assert len(verdict.flagged_sentences) == len(verdict.sentences) == size
+        lines.append(work.lines)
+    # Nearly five times, if the samples were counted for each sentence.
+    assert lines[1] < 4 * lines[0]
 
 
 # So large that nothing is done on the event loop, and more than an index looks at closely.

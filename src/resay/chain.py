@@ -16,7 +16,7 @@ import anyio.lowlevel
 
 from resay import __version__
 from resay.board import Board, Entry
-from resay.deciding import OVERDUE, Ahead, Deciding
+from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
 from resay.evidence import Evidence
 from resay.passage import Passage
 from resay.policy import Block, Policy
@@ -29,7 +29,15 @@ from resay.scorers.fields import Fields
 from resay.stopping import Aim, Outcome, Stopping
 from resay.tasks import compute
 from resay.telemetry import AttributeValue, span
-from resay.verdict import Contradiction, Scores, SentenceVerdict, StepRecord, Usage, Verdict
+from resay.verdict import (
+    Contradiction,
+    EvidenceKind,
+    Scores,
+    SentenceVerdict,
+    StepRecord,
+    Usage,
+    Verdict,
+)
 
 __all__ = ["Chain"]
 
@@ -197,10 +205,12 @@ class Chain:
         flagged = self._deciding.flagged(board, evidence)
         if not flagged:
             return {}
-        texts = (*evidence.samples.landed, *evidence.references.landed)
-        chars = sum(len(sample.text) for sample in texts)
-        chars += sum(len(board.passage.sentences[i].text) for i in flagged)
+        chars = sum(len(board.passage.sentences[i].text) for i in flagged)
+        sources: set[EvidenceKind] = {board.entries[i].source for i in flagged}
         with anyio.CancelScope(deadline=deadline):
+            for source in sources:
+                pool = evidence.samples if source == "sample" else evidence.references
+                await pool.derive(SEARCHES[source], chars=_SEARCHING * pool.chars)
             find = partial(self._deciding.contradictions, board, evidence)
             return await compute(find, chars=_SEARCHING * chars)
         return {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum
 
 from resay.board import Board, Entry
 from resay.contradiction import Contradictions
-from resay.evidence import Evidence
+from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.policy import Policy
 from resay.scorers import Step
@@ -17,6 +17,7 @@ from resay.unscored import Unscored, UnscoredKind, counted
 from resay.verdict import (
     Contradiction,
     Decision,
+    EvidenceKind,
     SentenceVerdict,
     StepRecord,
     Verdict,
@@ -24,12 +25,16 @@ from resay.verdict import (
     tally,
 )
 
-__all__ = ["OVERDUE", "Ahead", "Deciding", "skipped_as", "unscored_in"]
+__all__ = ["OVERDUE", "SEARCHES", "Ahead", "Deciding", "skipped_as", "unscored_in"]
 
 OVERDUE = "it did not finish in time"
 """The note of a step that was stopped by the deadline."""
 
-_SEARCHES = {"sample": Contradictions, "reference": partial(Contradictions, source="reference")}
+SEARCHES: Mapping[EvidenceKind, Callable[[Sequence[Sample]], Contradictions]] = {
+    "sample": Contradictions,
+    "reference": partial(Contradictions, source="reference"),
+}
+"""What is made of samples, and of references, to find what contradicts a sentence."""
 
 
 class Deciding:
@@ -123,7 +128,7 @@ class Deciding:
         """Return why nothing at all can be decided, or None."""
         if not board.entries:
             return f"there is no {self._unit} to score in the response"
-        if self._refers and not evidence.references.landed:
+        if self._refers and not len(evidence.references):
             return "no references were found to compare with"
         problem = self._samples_problem(evidence) if self._compares else None
         # Samples that are missing because time was up are reported as that.
@@ -166,7 +171,7 @@ class Deciding:
         for i in self.flagged(board, evidence):
             stop_if_abandoned()
             entry, text = board.entries[i], board.passage.sentences[i].text
-            search = pools[entry.source].derived(_SEARCHES[entry.source])
+            search = pools[entry.source].derived(SEARCHES[entry.source])
             contradiction = entry.contradiction or search.of(text, entry.against)
             if contradiction is not None:
                 found[i] = contradiction

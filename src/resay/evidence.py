@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -74,6 +74,7 @@ class Samples:
 
     Attributes:
         failures: The errors of requests for samples that failed for good.
+        chars: How many characters those are that are there.
     """
 
     def __init__(self, texts: Sequence[str] = (), *, splitter: Splitter = "builtin") -> None:
@@ -83,7 +84,9 @@ class Samples:
         self._source: _Source | None = None
         self.failures: list[Exception] = []
         self._derived: dict[object, tuple[int, object]] = {}
+        self._deriving = anyio.Lock()
         self._differ = False
+        self.chars = 0
         for text in texts:
             self._add(text)
 
@@ -92,6 +95,7 @@ class Samples:
         if text and not text.isspace():
             self._differ = self._differ or (bool(self._items) and text != self._items[0].text)
             self._items.append(Sample(len(self._items), text, self._splitter))
+            self.chars += len(text)
 
     def draw_from(
         self, tasks: TaskGroup, provider: Provider, query: Query, *, most: int, ahead: int = 0
@@ -196,16 +200,33 @@ class Samples:
         Args:
             make: What makes it.
         """
-        landed = self.landed
-        count, made = self._derived.get(make, (-1, None))
-        if count != len(landed):
-            made = make(landed)
-            self._derived[make] = len(landed), made
-        return cast("T", made)
+        if not self._has(make):
+            landed = self.landed
+            self._derived[make] = len(landed), make(landed)
+        return cast("T", self._derived[make][1])
+
+    async def derive(self, make: Callable[[Sequence[Sample]], T], *, chars: float) -> T:
+        """Return what `derived` does, made off the event loop where that takes time.
+
+        Args:
+            make: What makes it.
+            chars: As many characters take as long; see `compute`.
+        """
+        if not self._has(make):
+            # Those who want the same at the same time wait for it, in place of making it too.
+            async with self._deriving:
+                await compute(partial(self.derived, make), chars=0 if self._has(make) else chars)
+        return self.derived(make)
+
+    def _has(self, make: object) -> bool:
+        return self._derived.get(make, (-1,))[0] == len(self._items)
 
     async def all(self) -> tuple[Sample, ...]:
         """Draw all there can be and return them."""
-        return tuple([sample async for sample in self])
+        self.want(self.most)
+        while self._source is not None and self._source.coming:
+            await self._changed.wait()
+        return self.landed
 
     @property
     def identical(self) -> bool:

@@ -11,8 +11,8 @@ def test_each_part_is_doubled_and_nearly_everything_is_flagged() -> None:
     done = CliRunner().invoke(app, ["growth", "--doublings", "2", "--json"])
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)["rows"]
-    assert [row["count"] for row in rows] == [4, 8, 16] * 11
+    assert [row["count"] for row in rows] == [4, 8, 16] * 13
     checks = [row for row in rows if "flagged" in row]
-    assert len(checks) == 15
+    assert len(checks) == 21
     assert all(row["flagged"] and row["loop_ms"] > 0 for row in checks)
     assert all(row["ratio"] is None for row in rows if row["count"] == 4)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from resay.bench.table import Column, ResultTable, Row
 from resay.documents import Document
 from resay.guard import Guard
 from resay.passage import Passage
+from resay.providers.base import Chunk, Completion, Completions
+from resay.query import Query
 from resay.regenerating.fencing import disarmed
 from resay.regenerating.repairs import replacement_in
 from resay.sync import run_sync
@@ -77,6 +80,45 @@ class _Asked:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Streamed:
+    """One response that is held while it is written, and whoever writes it.
+
+    Attributes:
+        response: What is streamed, word by word.
+        others: The samples.
+    """
+
+    response: str
+    others: tuple[str, ...]
+
+    @property
+    def chars(self) -> int:
+        return len(self.response) + sum(map(len, self.others))
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions(tuple(map(Completion, self.others[query.index : query.index + n])))
+
+    async def takes_n(self, query: Query) -> bool:
+        return True
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def words() -> AsyncGenerator[Chunk]:
+            for word in self.response.split(" "):
+                yield Chunk(f"{word} ")
+
+        yield words()
+
+    async def check(self) -> Verdict:
+        sampling = {**_POLICY["sampling"], "max": len(self.others)}
+        policy = {**_POLICY, "chain": [{"method": "ngram"}], "sampling": sampling}
+        async with Guard(policy, provider=self).astream("Which?", mode="hold") as stream:
+            async for _ in stream:
+                pass
+        return stream.answer.verdict
+
+
 def run(doublings: int = 10) -> ResultTable:
     """Measure checks, each twice as large as the one before.
 
@@ -115,7 +157,7 @@ def run(doublings: int = 10) -> ResultTable:
     return ResultTable("growth", _COLUMNS, tuple(rows), _NOTES)
 
 
-async def _measured(asked: _Asked) -> Row:
+async def _measured(asked: _Asked | _Streamed) -> Row:
     await asked.check()
     started = time.process_time()
     longest_s, verdict = await _longest_turn(asked.check)
@@ -167,6 +209,15 @@ def _sentences(count: int) -> _Asked:
     return _Asked(_text(count), tuple(_text(count, j) for j in range(1, 4)))
 
 
+def _held(count: int) -> _Streamed:
+    return _Streamed(_text(count), tuple(_text(count, j) for j in range(1, 4)))
+
+
+def _paragraphs(count: int) -> _Streamed:
+    held = _held(count)
+    return replace(held, response=held.response.replace(". ", ".\n\n"))
+
+
 def _words(count: int) -> _Asked:
     return _Asked(_long(count), tuple(_long(count, j) for j in range(1, 4)))
 
@@ -188,8 +239,10 @@ def _items(count: int) -> _Asked:
     return _Asked(listed(0), others, question="Which?", params={"model": "none", **wanted})
 
 
-_PARTS: Mapping[str, Callable[[int], _Asked]] = {
+_PARTS: Mapping[str, Callable[[int], _Asked | _Streamed]] = {
     "sentences of the response and of 3 samples": _sentences,
+    "sentences of a response in `hold`": _held,
+    "paragraphs of a response in `hold`": _paragraphs,
     "words of the only sentence of each": _words,
     "samples": _samples,
     "documents": _documents,

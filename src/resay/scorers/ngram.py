@@ -53,18 +53,13 @@ _START = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """Counts of n-grams; an n-gram is its tokens joined by spaces."""
+class _Counting:
+    """Counts the n-grams of texts."""
 
     n: int
-    counts: Counter[str]
-    total: int
 
-    @classmethod
-    def over(cls, n: int, passage: Passage | None, samples: Sequence[Sample]) -> _Model:
-        """Count the samples, and the passage where there is one."""
-        texts = samples if passage is None else (passage, *samples)
-        if n == 1:
+    def __call__(self, texts: Sequence[Passage | Sample]) -> _Model:
+        if self.n == 1:
             # Only the padding of longer n-grams depends on where sentences begin.
             counts = Counter[str]()
             for text in texts:
@@ -76,9 +71,18 @@ class _Model:
                 gram
                 for p in passages
                 for piece in p.pieces
-                for gram in _grams(_tokens(piece.text), n)
+                for gram in _grams(_tokens(piece.text), self.n)
             )
-        return cls(n, counts, sum(counts.values()))
+        return _Model(self.n, counts, sum(counts.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """Counts of n-grams; an n-gram is its tokens joined by spaces."""
+
+    n: int
+    counts: Counter[str]
+    total: int
 
     def look_up(self, tokens: Sequence[str], *, adds: bool) -> _Found:
         """Look a sentence's n-grams up.
@@ -159,31 +163,36 @@ class Ngram:
         Returns:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
         """
-        samples = await evidence.samples.all()
-        chars = len(passage.text) + sum(len(sample.text) for sample in samples)
-        return await compute(partial(self._score, passage, samples), chars=chars)
+        samples, counting = await evidence.samples.all(), _Counting(self.config.n)
+        if self.by_sentence:
+            # Once for all sentences of a streamed response, each of which is scored by itself.
+            model = await evidence.samples.derive(counting, chars=evidence.samples.chars)
+        else:
+            chars = len(passage.text) + evidence.samples.chars
+            model = await compute(partial(counting, (passage, *samples)), chars=chars)
+        chars = sum(len(sentence.text) for sentence in passage.sentences)
+        return await compute(partial(self._score, passage, model, len(samples)), chars=chars)
 
-    def _score(self, passage: Passage, samples: Sequence[Sample]) -> Scores:
+    def _score(self, passage: Passage, model: _Model, samples: int) -> Scores:
         tokens = [_tokens(sentence.text) for sentence in passage.sentences]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
         averages, alone = self.config.pool == "average", self.by_sentence
-        model = _Model.over(self.config.n, None if alone else passage, samples)
         found = [model.look_up(t, adds=alone) for t in tokens]
         surprises = [f.surprises for f in found]
         pooled = fmean if averages else max
         raw = [pooled(s) if s else 0.0 for s in surprises]
-        counted = [self._place(r, f.total, len(samples)) for r, f in zip(raw, found, strict=True)]
+        counted = [self._place(r, f.total, samples) for r, f in zip(raw, found, strict=True)]
         raw_passage, passage_score = fmean(raw), fmean(counted)
         if averages and not alone:
             raw_passage = fmean(value for s in surprises for value in s)
-            passage_score = self._place(raw_passage, model.total, len(samples))
+            passage_score = self._place(raw_passage, model.total, samples)
         return Scores(
             sentences=tuple(counted),
             passage=passage_score,
             raw=tuple(raw),
             raw_passage=raw_passage,
-            why=tuple(_why(f, len(samples), alone=alone) for f in found),
+            why=tuple(_why(f, samples, alone=alone) for f in found),
         )
 
     def _place(self, raw: float, total: int, samples: int) -> float:
