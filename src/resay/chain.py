@@ -45,8 +45,10 @@ __all__ = ["Chain"]
 _SEARCHING = 10
 # As many take as long as a piece that is decided about.
 _DECIDING = 100
+# As many take as long as a sentence that may be flagged.
+_FLAGGING = 10
 # How many tasks begin before others on the event loop have a turn.
-_AT_ONCE = 64
+_AT_ONCE = 32
 
 
 class Chain:
@@ -140,7 +142,8 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
-        board = Board.of(passage, kept)
+        make = partial(Board.of, passage, kept)
+        board = await compute(make, chars=_DECIDING * len(passage.sentences))
         return await self._decide(self._steps, board, evidence, deadline, budget)
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
@@ -202,11 +205,15 @@ class Chain:
         self, board: Board, evidence: Evidence, deadline: float
     ) -> Mapping[int, Contradiction]:
         """Find what contradicts flagged sentences; nothing where there is no time for all."""
-        flagged = self._deciding.flagged(board, evidence)
-        if not flagged:
+
+        def to_find() -> tuple[int, set[EvidenceKind]]:
+            flagged = self._deciding.flagged(board, evidence)
+            chars = sum(len(board.passage.sentences[i].text) for i in flagged)
+            return chars, {board.entries[i].source for i in flagged}
+
+        chars, sources = await compute(to_find, chars=_FLAGGING * len(board.entries))
+        if not sources:
             return {}
-        chars = sum(len(board.passage.sentences[i].text) for i in flagged)
-        sources: set[EvidenceKind] = {board.entries[i].source for i in flagged}
         with anyio.CancelScope(deadline=deadline):
             for source in sources:
                 pool = evidence.samples if source == "sample" else evidence.references
@@ -273,9 +280,10 @@ class Chain:
                 for run in runs:
                     tasks.start_soon(self._run_step, run)
         finally:
-            for run in runs:
-                run.board.write(run.step, run.indices, run.scores)
-                run.board.record(run.step, run.indices, run.scores, run.record())
+            # What was found until then stands, whatever ended it.
+            with anyio.CancelScope(shield=True):
+                entries = sum(len(run.indices) for run in runs)
+                await compute(partial(_write, runs), chars=_DECIDING * entries)
 
     async def _run_step(self, run: _Run) -> None:
         with span(f"resay.score {run.step.name}", {"resay.method": run.step.name}) as around:
@@ -335,18 +343,28 @@ class Chain:
 
     async def _ask_for_contradictions(self, board: Board, evidence: Evidence) -> None:
         """Let the methods that flagged sentences say what contradicts them."""
+        if not any(step.contradicts for step in self._steps):
+            return
+        find_flagged = partial(self._deciding.flagged, board, evidence)
+        flagged = await compute(find_flagged, chars=_FLAGGING * len(board.entries))
 
         async def find(i: int, step: Step) -> None:
             entry, sentence = board.entries[i], board.passage.sentences[i]
             entry.contradiction = await step.contradiction(sentence.text, evidence, entry.columns)
 
         async with anyio.create_task_group() as tasks:
-            for count, i in enumerate(self._deciding.flagged(board, evidence), 1):
+            for count, i in enumerate(flagged, 1):
                 step = board.entries[i].step
                 if step is not None and step.contradicts:
                     tasks.start_soon(find, i, step)
                 if count % _AT_ONCE == 0:
                     await anyio.lowlevel.checkpoint()
+
+
+def _write(runs: Sequence[_Run]) -> None:
+    for run in runs:
+        run.board.write(run.step, run.indices, run.scores)
+        run.board.record(run.step, run.indices, run.scores, run.record())
 
 
 class _Run:

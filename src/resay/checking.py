@@ -96,7 +96,11 @@ class Check:
         self._sampled_by = source_of(sampler) if sampler else ""
         self._judged_by = source_of(judge) if judge else ""
         self._evidence = Evidence(
-            samples=Samples(_comparable(given.samples or (), query), splitter=policy.splitter),
+            # Objects are read with the response's own.
+            samples=Samples(
+                () if query and query.wants_object else given.samples or (),
+                splitter=policy.splitter,
+            ),
             references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
@@ -249,13 +253,15 @@ class Check:
         skipped = self.skip_early()
         if skipped:
             return Verdict("skipped", None, skipped)
-        texts = [completion.text, *(call.arguments for call in completion.calls)]
-        read = partial(_passage_in, completion, query)
-        passage = None
+        given = self._given.samples or ()
+        texts = [completion.text, *(call.arguments for call in completion.calls), *given]
+        read = partial(_objects_in, completion, given, query)
+        passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
-            passage = await compute(read, chars=READING * sum(map(len, texts)))
+            passage, samples = await compute(read, chars=READING * sum(map(len, texts)))
         if reading.cancelled_caught:
             return self._unsplit(completion.text)
+        self._evidence.samples.add(samples)
         if passage is None and completion.calls:
             return Verdict("skipped", None, "the answer calls tools")
         if passage is None:
@@ -324,10 +330,13 @@ class Check:
         return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)
 
 
-def _passage_in(completion: Completion, query: Query) -> Passage | None:
-    """Return the object that an answer holds as a passage; None where there is none."""
+def _objects_in(
+    completion: Completion, samples: Sequence[str], query: Query
+) -> tuple[Passage | None, list[str]]:
+    """Return the object that an answer holds, if it does, and those of samples a caller gave."""
     found = object_in(completion, query)
-    return None if found is None else passage_of(found)
+    passage = None if found is None else passage_of(found)
+    return passage, [compared(Completion(sample), query) for sample in samples]
 
 
 def skipped_early(policy: Policy, query: Query | None) -> str | None:
@@ -349,10 +358,3 @@ def _tokens(value: object) -> int:
     if isinstance(value, (list, tuple)):
         return sum(map(_tokens, cast("Sequence[object]", value)))
     return 0
-
-
-def _comparable(samples: Sequence[str], query: Query | None) -> Sequence[str]:
-    """Return samples that a caller supplied as those are that were drawn."""
-    if query is None:
-        return samples
-    return [compared(Completion(sample), query) for sample in samples]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
@@ -87,6 +87,10 @@ class Samples:
         self._deriving = anyio.Lock()
         self._differ = False
         self.chars = 0
+        self.add(texts)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add samples that are there already."""
         for text in texts:
             self._add(text)
 

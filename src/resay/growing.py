@@ -22,6 +22,7 @@ from typing import Any
 
 from resay.passage import Passage, Piece, Sentence, Splitter, outside
 from resay.segmentation import Layout, lay_out
+from resay.tasks import compute
 
 __all__ = ["GrowingPassage", "Settled"]
 
@@ -98,13 +99,25 @@ class GrowingPassage:
         Returns:
             What has become final by it, or None.
         """
+        return self._look() if self._take(text) else None
+
+    async def read(self, text: str) -> Settled | None:
+        """Do what `feed` does, off the event loop where that takes time."""
+        if not self._take(text):
+            return None
+        return await compute(self._look, chars=_LOOKING * (self._length - self._base))
+
+    async def read_all(self) -> Settled:
+        """Do what `finish` does, off the event loop where that takes time."""
+        return await compute(self.finish, chars=_LOOKING * self._length)
+
+    def _take(self, text: str) -> bool:
+        """Take the next part of the response; return whether something may be final by it."""
         self._parts.append(text)
         self._length += len(text)
         if self._cues.feed(text):
             self._due = min(self._due or sys.maxsize, max(self._length, self._pause))
-        if self._due is None or self._length < self._due:
-            return None
-        return self._look()
+        return self._due is not None and self._length >= self._due
 
     def finish(self) -> Settled:
         """Split the whole response, which is complete now.
@@ -260,6 +273,8 @@ def _moved(piece: Piece, by: int) -> Piece:
     return Piece(piece.text, piece.start + by, piece.end + by, piece.kind)
 
 
+# As many characters take as long as one of the response that is looked at.
+_LOOKING = 8
 # A block as long as this is looked at whenever a sentence may have ended.
 _LONG = 16_000
 # How many characters a piece costs as much as.

@@ -24,9 +24,15 @@ from resay.providers.base import Chunk, Completion, Gathered, Provider, open_str
 from resay.providers.layers import Metered
 from resay.query import Query
 from resay.regenerating import Regenerated, Regenerator
+from resay.tasks import compute
 from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
+
+# As many characters take as long as a sentence whose scores are put with those of the others.
+_JOINING = 50
+# How many sentences are looked at before others on the event loop have a turn.
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ class PassingOn:
                     await parts.send(Part(chunk.text, chunk=chunk))
         if reading.cancelled_caught:
             raise overdue(self._asked.query, self._policy)
-        completion = gathered.completion
+        completion = await gathered.whole()
         verdict = await self._check.run(completion)
         answer = self._asked.answered(self._policy, verdict, completion)
         if answer.blocked:
@@ -228,8 +234,9 @@ class Holding:
         if self._withheld is not None:
             return await self._withdraw(self._withheld, parts)
         if last is None:
-            verdict = await self._check.run(self._gathered.completion)
-            return self._end_with(Regenerated(self._gathered.completion.text, verdict), parts)
+            completion = await self._gathered.whole()
+            verdict = await self._check.run(completion)
+            return self._end_with(Regenerated(completion.text, verdict), parts)
         await last.scored.wait()
         return await self._conclude(last, parts)
 
@@ -239,18 +246,18 @@ class Holding:
             async with open_stream(self._asked.provider, self._asked.query) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
-                    settled = self._growing.feed(chunk.text)
+                    settled = await self._growing.read(chunk.text)
                     if settled is not None and await self._is_worth_checking(settled):
-                        self._hold(line)
+                        await self._hold(line)
                     # Pieces that are there already are read without waiting. Others must get their
                     # turn between them, those that release what came before above all.
                     await anyio.lowlevel.checkpoint()
-            settled = self._growing.finish()
+            settled = await self._growing.read_all()
             if not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
-            self._hold(line)
-            return self._score(last)
+            await self._hold(line)
+            return await self._score(last)
         if self._withheld is None:
             raise overdue(self._asked.query, self._policy)
         return None
@@ -262,21 +269,25 @@ class Holding:
             self._worth_checking = await self._check.skip(settled.passage) is None
         return self._worth_checking
 
-    def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
-        # Once something is withheld, nobody waits at the other end.
+    async def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
         for settled in self._waiting if self._withheld is None else ():
-            line.send_nowait(self._score(settled))
+            held = await self._score(settled)
+            # Once something is withheld, nobody waits at the other end.
+            if self._withheld is None:
+                line.send_nowait(held)
         self._waiting.clear()
 
-    def _score(self, settled: Settled) -> _Held:
+    async def _score(self, settled: Settled) -> _Held:
         boards = [Board.of(settled.passage.only([i])) for i in settled.sentences]
         held = _Held(settled, boards, len(boards))
         for board in boards:
             sentence = board.passage.sentences[0]
             self._boards[sentence.start, sentence.end] = board
         self._check.allow(len(self._boards))
-        for board in boards:
+        for count, board in enumerate(boards, 1):
             self._tasks.start_soon(self._score_one, board, held)
+            if count % _AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
         if not boards:
             held.scored.set()
         return held
@@ -294,9 +305,11 @@ class Holding:
             async for held in due:
                 await held.scored.wait()
                 check = self._check
-                views = [
-                    await self._chain.view(b, check.evidence, check.deadline) for b in held.boards
-                ]
+                views: list[tuple[SentenceVerdict, bool]] = []
+                for board in held.boards:
+                    views.append(await self._chain.view(board, check.evidence, check.deadline))
+                    if len(views) % _AT_ONCE == 0:
+                        await anyio.lowlevel.checkpoint()
                 part = _part(held.settled, [sentence for sentence, _ in views])
                 if self._withholds(part, [sure for _, sure in views]):
                     self._withheld = held
@@ -331,13 +344,13 @@ class Holding:
 
     async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Say what was found up to the sentence that is withheld."""
-        verdict = await self._check.conclude(self._joined(held.settled.passage))
+        verdict = await self._check.conclude(await self._joined(held.settled.passage))
         return self._end(verdict, parts)
 
     async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Decide about the passage, then release its end or withhold it."""
-        board = self._joined(last.settled.passage)
-        verdict = await self._check.finish(board, self._gathered.completion)
+        board = await self._joined(last.settled.passage)
+        verdict = await self._check.finish(board, await self._gathered.whole())
         found = Regenerated(last.settled.passage.text, verdict)
         if self._regenerator is not None and verdict.flagged:
             found = await self._regenerator.run(found.text, verdict, self._check, shown=self._shown)
@@ -360,8 +373,13 @@ class Holding:
             parts.send_nowait(Part(rest, sentences, unscored=unscored, rewritten=rewritten))
         return answer
 
-    def _joined(self, passage: Passage) -> Board:
-        return Board.joined(passage, [self._boards[s.start, s.end] for s in passage.sentences])
+    async def _joined(self, passage: Passage) -> Board:
+        def join() -> Board:
+            boards = [self._boards[s.start, s.end] for s in passage.sentences]
+            self._boards.clear()
+            return Board.joined(passage, boards)
+
+        return await compute(join, chars=_JOINING * len(self._boards))
 
     def _end(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Say what is said in place of what was withheld, if anything was."""

@@ -182,7 +182,7 @@ class OpenedProvider:
             async for chunk in chunks:
                 gathered.add(chunk)
         usage = gathered.usage or Usage(1, cost_usd=None)
-        return Completions((gathered.completion,), usage)
+        return Completions((await gathered.whole(),), usage)
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from resay.logprobs import TokenLogprob, TopLogprob
 from resay.query import Query
+from resay.tasks import compute
 from resay.verdict import Usage
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 
+# As many characters take as long as a chunk that is put with those before it.
+_GATHERING = 5
 _NEW_WORDS = "the end of the stream has words that did not come before"
 
 
@@ -132,10 +136,12 @@ class Gathered:
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
+        self._completion: Completion | None = None
 
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk."""
         self._chunks.append(chunk)
+        self._completion = None
 
     @property
     def text(self) -> str:
@@ -151,6 +157,16 @@ class Gathered:
     @property
     def completion(self) -> Completion:
         """The answer so far, with the provider's own objects of its chunks as a tuple in `raw`."""
+        if self._completion is None:
+            self._completion = self._complete()
+        return self._completion
+
+    async def whole(self) -> Completion:
+        """Return `completion`, put together off the event loop where that takes time."""
+        chars = _GATHERING * len(self._chunks)
+        return await compute(partial(getattr, self, "completion"), chars=chars)
+
+    def _complete(self) -> Completion:
         reasons = [chunk.finish_reason for chunk in self._chunks if chunk.finish_reason]
         return Completion(
             self.text,
@@ -181,14 +197,15 @@ def _squeezed(text: str) -> str:
 
 
 def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    calls: dict[int, ToolCall] = {}
+    parts: dict[int, list[ToolCall]] = {}
     for piece in pieces:
-        known = calls.get(piece.index, ToolCall("", index=piece.index))
-        calls[piece.index] = replace(
-            known, name=known.name + piece.name, arguments=known.arguments + piece.arguments
-        )
+        parts.setdefault(piece.index, []).append(piece)
+    calls = (
+        ToolCall("".join(p.name for p in of), "".join(p.arguments for p in of), index)
+        for index, of in sorted(parts.items())
+    )
     # Arguments that belong to no call are those of a tool that the provider runs itself.
-    return tuple(calls[index] for index in sorted(calls) if calls[index].name)
+    return tuple(call for call in calls if call.name)
 
 
 class Provider(Protocol):

@@ -12,7 +12,11 @@ import anyio
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need
+from resay.tasks import compute
 from resay.verdict import Scores, mean_score, tally
+
+# As many characters take as long as an entry of a column.
+_AVERAGING = 6
 
 __all__ = ["Column", "SampleScorer", "why_inconclusive"]
 
@@ -84,9 +88,10 @@ class SampleScorer(ABC):
         try:
             await comparison.run()
         except anyio.get_cancelled_exc_class():
-            evidence.unfinished.append(comparison.scores())
+            with anyio.CancelScope(shield=True):
+                evidence.unfinished.append(await comparison.scored())
             raise
-        return comparison.scores()
+        return await comparison.scored()
 
 
 @dataclass(slots=True)
@@ -133,6 +138,11 @@ class _Comparison:
         column = await self.scorer.compare(part, sample, self.evidence)
         self.asked[sample.index] = pending
         self.columns[sample.index] = column if everything else _widened(column, pending, count)
+
+    async def scored(self) -> Scores:
+        """Return what is known, averaged off the event loop where that takes time."""
+        entries = len(self.columns) * len(self.passage.sentences)
+        return await compute(self.scores, chars=_AVERAGING * entries)
 
     def scores(self) -> Scores:
         columns = [self.columns[i] for i in sorted(self.columns)]
