@@ -152,6 +152,11 @@ class Check:
         return self._evidence
 
     @property
+    def chars(self) -> int:
+        """How much text it had to go by, in characters."""
+        return self._evidence.samples.chars + self._evidence.references.chars
+
+    @property
     def usage(self) -> Usage:
         """What it has cost so far."""
         meters = [m for m in (self._sampler, self._judge) if m is not None]

@@ -30,7 +30,7 @@ from resay.verdict import SentenceVerdict, Unscored, Verdict
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
 
 # As many characters take as long as a sentence whose scores are put with those of the others.
-_JOINING = 50
+_JOINING = 100
 # How many sentences are looked at before others on the event loop have a turn.
 _AT_ONCE = 8
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -27,10 +28,15 @@ from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.tasks import in_task_group
+from resay.tasks import compute, in_task_group
 from resay.verdict import Verdict
 
 __all__ = ["Running"]
+
+# As many characters of text that is let go of take as long as one.
+_FREEING = 0.5
+# What a character of a held response is kept in takes as long as so many others.
+_PER_HELD = 4
 
 
 class Running:
@@ -107,6 +113,9 @@ class Running:
         completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion)
         found = await self._mended(completion.text, verdict, check)
+        held, chars = [check], check.chars
+        del check
+        await _free(held, chars)
         return asked.answered(self._policy, found.verdict, completion, text=found.text)
 
     async def _mended(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
@@ -165,7 +174,12 @@ class Running:
             if mode == "after":
                 return await PassingOn(self._policy, check, asked).run(parts)
             holding = Holding(self._policy, self._chain, check, asked, tasks, self._regenerator)
-            return await holding.run(parts)
+            answer = await holding.run(parts)
+            # Much of it is kept for each sentence.
+            held, chars = [check, holding], check.chars + _PER_HELD * len(answer.response)
+            del check, holding
+            await _free(held, chars)
+            return answer
 
         return await in_task_group(run)
 
@@ -216,7 +230,19 @@ class Running:
         check = self._check_for(query, sources, given)
         if given.samples is None and response.strip():
             check.prepare_sampling(tasks)
-        return await check.run(Completion(response))
+        verdict = await check.run(Completion(response))
+        held, chars = [check], check.chars
+        del check
+        await _free(held, chars)
+        return verdict
+
+
+async def _free(held: list[Any], chars: int) -> None:
+    """Let go of what a request held, of which the caller keeps nothing.
+
+    Python frees it at once, and where a long text was taken apart that takes a while.
+    """
+    await compute(held.clear, chars=_FREEING * chars)
 
 
 def _regenerator(

@@ -32,7 +32,7 @@ __all__ = [
 
 
 # As many characters take as long as a chunk that is put with those before it.
-_GATHERING = 5
+_GATHERING = 10
 _NEW_WORDS = "the end of the stream has words that did not come before"
 
 
