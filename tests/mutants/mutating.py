@@ -34,6 +34,13 @@ _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = {
 }
 _CALLS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _NOT_RUN = ("annotation", "returns", "decorator_list", "bases")
+# What says only how much work there is, so whether it is worth a thread or a turn for others.
+_HINTS = frozenset(
+    (
+        *("chars", "_AT_ONCE", "_AVERAGING", "_COMPARING", "_DECIDING"),
+        *("_FLAGGING", "_JOINING", "_SEARCHING"),
+    )
+)
 _NO_CODE = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Global, ast.Nonlocal)
 
 
@@ -145,7 +152,7 @@ def _nodes(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _inside(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(node, _NO_CODE) or _is_data(node) or _is_for_checkers(node):
+    if isinstance(node, _NO_CODE) or _is_data(node) or _is_no_behaviour(node):
         return
     named = node.target if isinstance(node, ast.AnnAssign) else None
     if isinstance(node, ast.Assign):
@@ -173,12 +180,15 @@ def _is_data(node: ast.AST) -> bool:
     return len(values) > 3 and all(isinstance(value, ast.Constant) for value in values)
 
 
-def _is_for_checkers(node: ast.AST) -> bool:
+def _is_no_behaviour(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
         # Where `zip(strict=True)` would raise, something else is wrong already.
-        return node.arg == "strict"
+        return node.arg in ("strict", "chars")
     if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING"
+        return ast.unparse(node.test).endswith(("TYPE_CHECKING", "% _AT_ONCE == 0"))
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return isinstance(target, ast.Name) and target.id in _HINTS
     return isinstance(node, ast.Call) and ast.unparse(node.func) in ("cast", "TypeVar")
 
 

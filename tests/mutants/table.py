@@ -74,24 +74,14 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "resay.scorers.nli": (("Nli._contradicted", "max(of_parts)", "of_parts[0]"),),
 }
 
-_WORK = "It says only whether work is worth a thread, or when others have a turn."
-
+_TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
 _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
-    "resay.chain:_AT_ONCE: 64  ->  65": _WORK,
-    "resay.chain:_AT_ONCE: 64  ->  63": _WORK,
-    "resay.chain:_DECIDING: 100  ->  101": _WORK,
-    "resay.chain:_DECIDING: 100  ->  99": _WORK,
-    "resay.chain:_SEARCHING: 10  ->  11": _WORK,
-    "resay.chain:_SEARCHING: 10  ->  9": _WORK,
-    "resay.chain:Chain._contradictions: chars += sum((len(board.passage.sentences[i].text) for i in"
-    " flagged))  ->  chars -= sum((len(board.passage.sentences[i].text) for i in flagged))": _WORK,
-    "resay.chain:Chain._contradictions: _SEARCHING * chars  ->  _SEARCHING / chars": _WORK,
-    "resay.chain:Chain._ask_for_contradictions: 1  ->  0": _WORK,
-    "resay.chain:Chain._contradictions: not flagged  ->  False": "Then nothing is found.",
+    "resay.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
+    "resay.holding:Holding._score: 1  ->  2": _TURNS,
     "resay.chain:Chain._score: judge is not None and self._cache is not None  ->  self._cache is"
     " not None": _NO_JUDGE,
     "resay.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider else"
@@ -105,20 +95,11 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
-    "resay.scorers.fields:_COMPARING: 10  ->  11": _WORK,
-    "resay.scorers.fields:_COMPARING: 10  ->  9": _WORK,
-    "resay.scorers.fields:Fields.compare: _COMPARING * (len(passage.text) + len(sample.text))  ->  "
-    "_COMPARING / (len(passage.text) + len(sample.text))": _WORK,
-    "resay.scorers.fields:Fields.compare: len(passage.text) + len(sample.text)  ->  "
-    "len(passage.text) - len(sample.text)": _WORK,
     "resay.scorers.fields:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[max(place - 1, 0):]": "A longer way to the same.",
     "resay.scorers.fields:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
     "resay.scorers.fields:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
     "resay.scorers.fields:_counted: 1  ->  2": _APART,
-    "resay.scorers.ngram:Ngram.score: len(passage.text) + sum((len(sample.text) for sample in"
-    " samples))  ->  len(passage.text) - sum((len(sample.text) for sample in samples))": _WORK,
-    "resay.scorers.ngram:_Model.over: n == 1  ->  False": "A shorter way to the same counts.",
     "resay.scorers.ngram:_grams: n == 1  ->  False": "A shorter way to the same tokens.",
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (
         "What has just room is one part, cut or not."
