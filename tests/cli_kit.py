@@ -11,9 +11,9 @@ from typing import TextIO
 
 import pytest
 
+from resay._internal.sync import run_sync
 from resay.cli import main
 from resay.providers.caching import close_caches
-from resay.sync import run_sync
 
 __all__ = ["resay_cli", "resay_here"]
 

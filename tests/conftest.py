@@ -11,10 +11,10 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
+from resay._internal.sync import run_sync
 from resay.adapting import litellm_provider
 from resay.prices import _litellm_rates
 from resay.providers.caching import close_caches
-from resay.sync import run_sync
 from resay.testing import SimulatedProvider
 from tiny_models import tiny
 

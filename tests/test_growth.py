@@ -17,8 +17,8 @@ import anyio
 import pytest
 
 from resay import Guard, Query, Verdict
+from resay._internal.tasks import stop_if_abandoned
 from resay.providers import Chunk, Completion, Completions
-from resay.tasks import stop_if_abandoned
 
 pytestmark = pytest.mark.anyio
 
@@ -176,7 +176,7 @@ import threading
 import time
 import resay.contradiction
 from resay import Guard
-from resay.tasks import stop_if_abandoned
+from resay._internal.tasks import stop_if_abandoned
 
 begun = threading.Event()
 

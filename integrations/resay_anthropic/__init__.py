@@ -16,8 +16,8 @@ verdict_of(message).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
+from resay._internal.optional import require_optional
 from resay.adapting import VERDICT_KEY
-from resay.optional import require_optional
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
 

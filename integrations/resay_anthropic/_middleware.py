@@ -9,6 +9,7 @@ from typing import Any
 
 from anthropic import APIRequest, APIResponse, APIStatusError, AsyncAPIResponse, Middleware
 
+from resay._internal.sync import run_sync
 from resay.adapting import (
     OnVerdict,
     PolicyLike,
@@ -26,7 +27,6 @@ from resay.adapting.http import aevents_in, events_in, is_event_stream
 from resay.apis import MESSAGES, Body, Request
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.sync import run_sync
 from resay_anthropic._calls import Call, Calls
 from resay_anthropic._requests import beside, body_to_check
 from resay_anthropic._responses import answered, astreaming, body_of, raw_of, streaming

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from resay._internal.optional import require_optional
 from resay.adapting import VERDICT_KEY
-from resay.optional import require_optional
 
 require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"

@@ -17,11 +17,11 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from resay._internal.sync import run_sync
 from resay.adapting import VERDICT_KEY, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay.sync import run_sync
 from resay.verdict import Verdict
 from resay_langchain._outcome import completion_of
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT

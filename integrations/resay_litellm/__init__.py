@@ -13,9 +13,9 @@ guardrails:
 
 from __future__ import annotations
 
+from resay._internal.optional import require_optional
 from resay.adapting import VERDICT_KEY
 from resay.adapting import verdict_in as verdict_of
-from resay.optional import require_optional
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 

@@ -13,6 +13,7 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
+from resay._internal.importing import import_named
 from resay.adapting import (
     VERDICT_KEY,
     OnVerdict,
@@ -27,7 +28,6 @@ from resay.adapting import (
 from resay.apis import Body, Event, Request
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
-from resay.importing import import_named
 from resay.verdict import Verdict
 from resay_litellm._asking import upstream_of
 from resay_litellm._formats import FORMATS, Format

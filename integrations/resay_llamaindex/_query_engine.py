@@ -21,6 +21,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from resay._internal.sync import run_sync
 from resay.actions import Answer
 from resay.adapting import (
     VERDICT_KEY,
@@ -36,7 +37,6 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.query import Query
 from resay.sources import Sources
-from resay.sync import run_sync
 from resay.verdict import Verdict
 from resay_llamaindex._engines import (
     can_retrieve,

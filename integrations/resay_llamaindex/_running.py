@@ -14,11 +14,11 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.instrumentation.span import active_span_id
 
+from resay._internal.telemetry import here, inside
 from resay.actions import Answer
 from resay.adapting import verdict_data
 from resay.errors import HallucinationBlocked
 from resay.holding import Part
-from resay.telemetry import here, inside
 from resay_llamaindex._outcome import announce, in_place_of, with_verdict
 
 __all__ = ["Recorder", "Showing", "last_raw", "outcome"]

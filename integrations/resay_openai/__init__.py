@@ -14,9 +14,9 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
+from resay._internal.optional import require_optional
 from resay.adapting import VERDICT_KEY
 from resay.adapting import verdict_in as verdict_of
-from resay.optional import require_optional
 
 require_optional("openai", package="openai", extra="openai", purpose="resay_openai")
 

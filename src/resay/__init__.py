@@ -7,7 +7,7 @@ probably made up.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from resay._version import __version__
+from resay._internal._version import __version__
 
 if TYPE_CHECKING:
     from resay.actions import Answer

@@ -15,6 +15,8 @@ import anyio
 import anyio.lowlevel
 
 from resay import __version__
+from resay._internal.tasks import compute
+from resay._internal.telemetry import AttributeValue, span
 from resay.board import Board, Entry
 from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
 from resay.evidence import Evidence
@@ -27,8 +29,6 @@ from resay.providers.limits import Budget
 from resay.scorers import Need, Scorer, Step
 from resay.scorers.fields import Fields
 from resay.stopping import Aim, Outcome, Stopping
-from resay.tasks import compute
-from resay.telemetry import AttributeValue, span
 from resay.verdict import (
     Contradiction,
     EvidenceKind,

@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay import __version__
+from resay._internal.tasks import compute
 from resay.board import Board
 from resay.chain import Chain
 from resay.deciding import skipped_as
@@ -27,7 +28,6 @@ from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.pricing import Priced
 from resay.query import Query
 from resay.sources import Sources
-from resay.tasks import compute
 from resay.verdict import Unscored, Usage, Verdict
 
 __all__ = ["Check", "Given", "skipped_early"]

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from math import fsum, log
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.evidence import Sample
 from resay.nearness import Shared
-from resay.tasks import stop_if_abandoned
 from resay.tokens import tokenize
 from resay.verdict import Contradiction, EvidenceKind
 

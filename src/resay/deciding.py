@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.board import Board, Entry
 from resay.contradiction import Contradictions
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.policy import Policy
 from resay.scorers import Step
-from resay.tasks import stop_if_abandoned
 from resay.unscored import Unscored, UnscoredKind, counted
 from resay.verdict import (
     Contradiction,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import anyio
 from anyio.abc import TaskGroup
 
+from resay._internal.tasks import compute
 from resay.errors import ProviderError
 from resay.logprobs import TokenLogprob
 from resay.passage import Passage, Splitter
@@ -17,7 +18,6 @@ from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
 from resay.query import Message, Query
 from resay.stopping import Stopping
-from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]

@@ -20,9 +20,9 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Any
 
+from resay._internal.tasks import compute
 from resay.passage import Passage, Piece, Sentence, Splitter, outside
 from resay.segmentation import Layout, lay_out
-from resay.tasks import compute
 
 __all__ = ["GrowingPassage", "Settled"]
 

@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+from resay._internal.sync import run_sync
 from resay.actions import Answer, act
 from resay.chain import Chain
 from resay.checking import Given, skipped_early
@@ -23,7 +24,6 @@ from resay.running import Running
 from resay.scorers import Need
 from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
-from resay.sync import run_sync
 from resay.telling import OnVerdict
 from resay.verdict import Verdict
 

@@ -11,6 +11,7 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from resay._internal.tasks import compute
 from resay.actions import Answer, act
 from resay.board import Board
 from resay.chain import Chain
@@ -24,7 +25,6 @@ from resay.providers.base import Chunk, Completion, Gathered, Provider, open_str
 from resay.providers.layers import Metered
 from resay.query import Query
 from resay.regenerating import Regenerated, Regenerator
-from resay.tasks import compute
 from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]

@@ -6,9 +6,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from resay._internal.sync import wait_for
 from resay.actions import Answer
 from resay.errors import HallucinationBlocked
-from resay.sync import wait_for
 from resay.telling import OnVerdict, atell, tell
 from resay.verdict import Verdict
 

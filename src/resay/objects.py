@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+from resay._internal.tasks import compute
 from resay.passage import Passage
 from resay.providers.base import Completion, Completions, Layer
 from resay.query import Query
-from resay.tasks import compute
 
 __all__ = ["Comparable", "compared", "fields_in", "object_in", "passage_of", "rendered"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar, cast
 
+from resay._internal.telemetry import Outcome, checking
 from resay.actions import Answer
 from resay.errors import HallucinationBlocked
 from resay.policy import Policy
 from resay.providers.base import Completion
-from resay.telemetry import Outcome, checking
 from resay.verdict import Verdict
 
 __all__ = ["observed"]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from resay.strict import Strict
+from resay._internal.strict import Strict
 from resay.usage import Usage
 
 __all__ = ["Price", "Prices"]

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
+from resay._internal.tasks import compute, in_task_group
 from resay.actions import Answer
 from resay.chain import Chain
 from resay.checking import Check, Given
@@ -28,7 +29,6 @@ from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.tasks import compute, in_task_group
 from resay.verdict import Verdict
 
 __all__ = ["Running"]

@@ -11,10 +11,10 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from resay._internal.sync import enter_sync, run_sync
 from resay.actions import Answer
 from resay.errors import ConfigurationError, StreamUnfinishedError
 from resay.holding import Part
-from resay.sync import enter_sync, run_sync
 from resay.telling import Carrier
 
 __all__ = ["AnswerStream", "SyncAnswerStream"]

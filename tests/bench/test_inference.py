@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from resay._internal.sync import run_sync
 from resay.bench import inference, memory, shapes
 from resay.bench.cli import app
 from resay.bench.inference import Effort
@@ -19,7 +20,6 @@ from resay.bench.released_nli import PlainClassifier
 from resay.bench.stalls import longest_stalls
 from resay.bench.workshop import Workshop
 from resay.passage import Passage
-from resay.sync import run_sync
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

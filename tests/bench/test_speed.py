@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from resay import Passage
+from resay._internal.sync import run_sync
 from resay.bench.cli import app
 from resay.bench.released_ngram import score_plainly, tokenize_plainly
 from resay.bench.speed import measure_import, measure_latency, measure_ngram
 from resay.evidence import Evidence, Samples
 from resay.scorers import Ngram
-from resay.sync import run_sync
 from resay.tokens import tokenize
 
 KEYS = {"part", "what", "unit", "target", "value", "met", "remark", "details", "skipped"}

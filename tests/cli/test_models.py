@@ -81,7 +81,8 @@ def test_what_is_not_installed_is_named(
     missing: str, words: tuple[str, ...], extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "resay.optional.find_spec", lambda name: None if name == missing else find_spec(name)
+        "resay._internal.optional.find_spec",
+        lambda name: None if name == missing else find_spec(name),
     )
     with pytest.raises(MissingDependencyError, match=rf"needs '{missing}'.*resay\[{extra}\]"):
         resay(*words)

@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 from chromium_kit import BROWSER, Chromium, Tab, chromium
 from dashboard_kit import make, recent, write
 from resay import Contradiction, SentenceVerdict, Verdict
+from resay._internal.sync import run_sync
 from resay.dashboard import routes
 from resay.journal import Entry, Journal, JournalConfig, open_journal
-from resay.sync import run_sync
 from resay.usage import Usage
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")

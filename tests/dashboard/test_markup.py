@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dashboard_kit import asking, shown
 from html_kit import Element
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
+from resay._internal.sync import run_sync
 from resay.journal import Entry, JournalConfig, open_journal
-from resay.sync import run_sync
 from resay.verdict import Attempt, Edit, Regeneration
 
 PIECES = (

@@ -19,7 +19,7 @@ import pytest
 
 from gateway_kit import Gateways
 from resay import Verdict
-from resay.tasks import stop_if_abandoned
+from resay._internal.tasks import stop_if_abandoned
 
 POLICY = "chain: [{method: ngram}]\nsampling: {confidence: null}\nthreshold: {sentence: 0.1}\n"
 LONGEST_S = 30.0
@@ -94,7 +94,7 @@ import sys
 import time
 import resay.contradiction
 from resay.gateway import Gateway, GatewayConfig, listener, serve
-from resay.tasks import stop_if_abandoned
+from resay._internal.tasks import stop_if_abandoned
 
 def endless(text):
     print("begun", flush=True)

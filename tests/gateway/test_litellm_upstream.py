@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from resay._internal.nesting import inside_guard
 from resay.apis import Event, EventReader
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
@@ -14,7 +15,6 @@ from resay.gateway.litellm_upstream import LiteLLMUpstream
 from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
-from resay.nesting import inside_guard
 from resay.testing import (
     CutConnection,
     Fault,

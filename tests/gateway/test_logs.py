@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from journal_kit import SECRETS, found, mended
 from resay import Guard
+from resay._internal.telemetry import request_id
 from resay.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.gateway import Observation
@@ -30,7 +31,6 @@ from resay.gateway.logs import (
     log_request,
     one_line,
 )
-from resay.telemetry import request_id
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 SECRET = "zqcontentzq"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from journal_kit import NOW, entry, found
 from resay import Usage
+from resay._internal.sync import run_sync
 from resay.errors import ConfigurationError
 from resay.journal import Journal, JournalConfig, open_journal
-from resay.sync import run_sync
 
 pytestmark = pytest.mark.anyio
 

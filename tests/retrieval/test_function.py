@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Retriever
+from resay._internal.nesting import inside_guard
+from resay._internal.sync import run_sync
 from resay.errors import ConfigurationError
-from resay.nesting import inside_guard
 from resay.retrieval import FunctionConfig, PreparesRetrieval, as_retriever, open_retriever
-from resay.sync import run_sync
 
 pytestmark = pytest.mark.anyio
 

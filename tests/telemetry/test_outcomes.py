@@ -11,8 +11,8 @@ import pytest
 from otel_kit import Seen
 from regenerating_kit import DRAFT, MADE_UP, QUESTION, Model
 from resay import Guard, HallucinationBlocked, ProviderError, Query
+from resay._internal.telemetry import request_id
 from resay.providers import Completion, Completions
-from resay.telemetry import request_id
 from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio

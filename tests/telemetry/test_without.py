@@ -8,7 +8,7 @@ import sys
 CHECK = """
 import logging, sys
 from resay import Guard
-from resay.telemetry import here, span
+from resay._internal.telemetry import here, span
 
 guard = Guard({"chain": [{"method": "ngram"}], "threshold": {"passage": 0.5}})
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(decision)s")

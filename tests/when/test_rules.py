@@ -253,7 +253,7 @@ async def test_a_function_is_imported_when_it_is_first_needed_and_once(
         ("not_there_at_all:check", "ModuleNotFoundError in 'not_there_at_all'"),
         ("resay.when:nothing", "no 'nothing' in 'resay.when'"),
         ("resay.when:When.nothing", "no 'When.nothing' in 'resay.when'"),
-        ("resay._version:__version__", "is no function"),
+        ("resay._internal._version:__version__", "is no function"),
         ("math:sqrt", "must take two arguments"),
     ],
 )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
+from resay._internal.optional import require_optional
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.optional import require_optional
 from resay.policy import Policy, Regenerate
 from resay.regenerating.rechecking import comparing_with_references
 from resay.retrieval import Retriever, as_retriever

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from resay._internal.sync import run_sync
+from resay._internal.telemetry import here, inside
 from resay.actions import Answer, withheld_stops
 from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
@@ -46,8 +48,6 @@ from resay.providers.base import Completion, Provider
 from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.sync import run_sync
-from resay.telemetry import here, inside
 from resay.telling import acarried, acarrying
 from resay.usage import Usage
 

@@ -9,16 +9,16 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from resay._internal.nesting import marked
+from resay._internal.telemetry import Place
 from resay.adapting.mapping import litellm_provider
 from resay.adapting.verdicts import NO_ANSWER
 from resay.apis import Api, Body, Event, Request
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
-from resay.nesting import marked
 from resay.objects import object_in
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
 from resay.providers.unreachable import unreachable_by
 from resay.query import CONNECTION_PARAMS, Query
-from resay.telemetry import Place
 from resay.verdict import Usage, Via
 
 __all__ = [

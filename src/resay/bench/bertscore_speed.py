@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from resay._internal.sync import run_sync
 from resay.bench.measuring import Item
 from resay.bench.readings import Part, Reading, row_of
 from resay.bench.released_bertscore import score_plainly
@@ -17,7 +18,6 @@ from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
 from resay.passage import Passage
 from resay.scorers.bertscore import Bertscore
-from resay.sync import run_sync
 from resay.tokens import tokenize
 
 __all__ = ["measure_bertscore"]

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.bench import chaos as chaos_bench
 from resay.bench.options import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.bench.table import Column, ResultTable
-from resay.sync import run_sync
 
 __all__ = ["chaos"]
 

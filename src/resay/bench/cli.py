@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.bench import growth as growth_bench
 from resay.bench import phd as phd_bench
 from resay.bench import phd_entries
@@ -50,7 +51,6 @@ from resay.bench.stopping_cli import adaptive, cascade
 from resay.bench.turns_cli import latency, regenerate
 from resay.bench.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
-from resay.sync import run_sync
 
 __all__ = ["app"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError
-from resay.optional import load_optional
 from resay.scorers.nearest_first import Estimate
 
 __all__ = ["fit_estimate"]

@@ -106,8 +106,8 @@ def _speed(pairs: int, seconds: float) -> dict[str, Any]:
 def _ours(
     model: Path, device: str, precision: str, batch_tokens: int
 ) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+    from resay._internal.sync import run_sync
     from resay.models import ModelConfig, pair_classifier
-    from resay.sync import run_sync
 
     settings: dict[str, Any] = {"device": device, "precision": precision}
     classifier = pair_classifier(

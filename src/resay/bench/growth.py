@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from resay._internal.sync import run_sync
 from resay.bench.table import Column, ResultTable, Row
 from resay.documents import Document
 from resay.guard import Guard
@@ -20,7 +21,6 @@ from resay.providers.base import Chunk, Completion, Completions
 from resay.query import Query
 from resay.regenerating.fencing import disarmed
 from resay.regenerating.repairs import replacement_in
-from resay.sync import run_sync
 from resay.verdict import Verdict
 
 __all__ = ["run"]

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
+from resay._internal.optional import load_optional
 from resay.bench import wikibio
 from resay.bench.bertscore_speed import measure_bertscore
 from resay.bench.measuring import Item
@@ -25,7 +26,6 @@ from resay.bench.table import ResultTable, Row
 from resay.bench.workshop import Workshop
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.models import Pair
-from resay.optional import load_optional
 from resay.passage import Passage
 
 __all__ = ["PARTS", "SHAPES", "Effort", "PartName", "run"]

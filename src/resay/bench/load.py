@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from resay._internal.sync import run_sync
 from resay.bench.load_asking import COUNT, Sent, Subject, body_of, client, require_client, send
 from resay.bench.load_files import SAMPLES, write_gateway
 from resay.bench.load_process import cpu_s, raise_file_limit
@@ -25,7 +26,6 @@ from resay.bench.readings import SkippedError
 from resay.bench.table import ResultTable
 from resay.bench.turns import Setting as Turn
 from resay.bench.turns import in_turns
-from resay.sync import run_sync
 
 __all__ = ["SUBJECTS", "Setting", "run", "total"]
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from resay._internal.optional import load_optional, require_optional
 from resay.bench.load_servers import MODEL
-from resay.optional import load_optional, require_optional
 
 __all__ = [
     "CHAT",

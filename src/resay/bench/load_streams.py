@@ -16,13 +16,13 @@ from typing import Any
 
 import anyio
 
+from resay._internal.sync import run_sync
 from resay.bench.load_asking import Sent, Subject, body_of, client, require_client, send
 from resay.bench.load_files import SAMPLES, write_gateway
 from resay.bench.load_process import memory_mb, peak_mb, raise_file_limit
 from resay.bench.load_servers import Server, gateway, upstream
 from resay.bench.readings import COLUMNS, Part, Reading, SkippedError, row_of
 from resay.bench.table import ResultTable, Row
-from resay.sync import run_sync
 
 __all__ = ["Held", "rows", "run"]
 

@@ -8,13 +8,13 @@ from functools import partial
 from math import inf
 from typing import Literal, TypeAlias
 
+from resay._internal.sync import run_sync
 from resay.bench.readings import Part, Reading, SkippedError, row_of
 from resay.bench.released_nli import PlainClassifier
 from resay.bench.table import Row
 from resay.bench.workshop import Workshop
 from resay.errors import ResayError
 from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
-from resay.sync import run_sync
 
 __all__ = ["measure_nli"]
 

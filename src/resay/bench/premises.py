@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from resay._internal.sync import run_sync
 from resay.bench.measuring import Item
 from resay.bench.readings import Part, Reading, row_of
 from resay.bench.shapes import LABELS, MAX_TOKENS
@@ -19,7 +20,6 @@ from resay.models.encoding import Batch, TextEncoder
 from resay.models.local import LocalPairModel
 from resay.models.network import Loaded, Traits
 from resay.scorers.nli import Nli
-from resay.sync import run_sync
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.bench import retrieval as retrieval_bench
 from resay.bench import wikibio as wikibio_bench
 from resay.bench.entries import choose
@@ -26,7 +27,6 @@ from resay.bench.options import (
     slice_of,
     wikibio_judge,
 )
-from resay.sync import run_sync
 
 __all__ = ["retrieval"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resay.optional import load_optional
+from resay._internal.optional import load_optional
 
 __all__ = [
     "DEBERTA",

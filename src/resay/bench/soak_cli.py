@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.bench import soak as soak_bench
 from resay.bench.options import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.bench.readings import SkippedError
@@ -13,7 +14,6 @@ from resay.bench.soak import Life, Report, Setting
 from resay.bench.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
 from resay.bench.table import Column, ResultTable
 from resay.errors import MissingDependencyError
-from resay.sync import run_sync
 
 __all__ = ["soak"]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import correlation, fmean, median
 from typing import Any
 
+from resay._internal.sync import run_sync
 from resay.bench import wikibio
 from resay.bench.measuring import Item
 from resay.bench.readings import (
@@ -37,7 +38,6 @@ from resay.evidence import Evidence, Samples
 from resay.guard import Guard
 from resay.passage import Passage
 from resay.scorers import Ngram, build
-from resay.sync import run_sync
 from resay.tokens import tokenize
 from resay.verdict import Scores
 

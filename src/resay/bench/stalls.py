@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
+from resay._internal.sync import run_sync
 from resay.bench.measuring import Item
 from resay.bench.readings import Part, Reading, row_of
 from resay.bench.table import Row
 from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
 from resay.scorers.nli import Nli
-from resay.sync import run_sync
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.bench import adaptive as adaptive_bench
 from resay.bench import cascade as cascade_bench
 from resay.bench import wikibio as wikibio_bench
@@ -25,7 +26,6 @@ from resay.bench.options import (
     slice_of,
 )
 from resay.errors import ConfigurationError
-from resay.sync import run_sync
 
 __all__ = ["adaptive", "cascade"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from resay._internal.sync import run_sync
 from resay.bench import latency as latency_bench
 from resay.bench import regenerate as regenerate_bench
 from resay.bench.options import (
@@ -22,7 +23,6 @@ from resay.bench.options import (
     print_measured,
 )
 from resay.bench.turns import Setting
-from resay.sync import run_sync
 
 __all__ = ["latency", "regenerate"]
 

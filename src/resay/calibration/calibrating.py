@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import anyio.to_thread
 
+from resay._internal.sync import run_sync
 from resay.calibration.figures import Figures, measure_figures
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
 from resay.calibration.guarantees import Guarantee
@@ -26,7 +27,6 @@ from resay.calibration.thresholds import fit_thresholds
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
-from resay.sync import run_sync
 from resay.verdict import Verdict
 
 __all__ = ["acalibrate", "calibrate", "default_targets"]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.calibration.outcomes import Outcome
-from resay.optional import load_optional
 from resay.policy import Threshold
 
 __all__ = ["Figure", "Figures", "measure_figures"]

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from resay._internal.sync import run_sync
 from resay.documents import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
-from resay.sync import run_sync
 
 __all__ = ["index"]
 

@@ -10,12 +10,12 @@ from typing import Annotated, cast
 import typer
 from pydantic import ValidationError
 
+from resay._internal.optional import require_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.described import kind_of
 from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
-from resay.optional import require_optional
 
 __all__ = ["app"]
 

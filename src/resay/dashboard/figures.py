@@ -7,10 +7,10 @@ import math
 import time
 from dataclasses import dataclass, field
 
+from resay._internal.loops import PerLoop
 from resay.dashboard.asking import Span
 from resay.dashboard.texts import share
 from resay.journal import By, Journal, Slice
-from resay.loops import PerLoop
 
 __all__ = ["Figures", "FiguresDesk", "checked", "flag_rate"]
 

@@ -16,6 +16,8 @@ from pydantic import (
     model_validator,
 )
 
+from resay._internal.strict import Strict
+from resay._internal.tasks import compute
 from resay.actions import Answer
 from resay.adapting import OPENAI_PARAMS, verdict_data
 from resay.adapting.verdicts import failed_check
@@ -29,8 +31,6 @@ from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.logprobs import TokenLogprob, tokens_of
 from resay.regenerating.fencing import disarmed, quoted
-from resay.strict import Strict
-from resay.tasks import compute
 from resay.verdict import Verdict
 
 __all__ = ["CheckDocument", "CheckRequest", "CheckResponse", "check", "withheld"]

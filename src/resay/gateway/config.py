@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
+from resay._internal.strict import Strict
 from resay.errors import PolicyError
 from resay.gateway.models import ModelConfig, ModelName
 from resay.journal.config import SQLITE, JournalConfig
 from resay.policy.document import Document, copy_mapping
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_text, read_yaml
-from resay.strict import Strict
 
 __all__ = ["DEFAULT_POLICY", "ClientKey", "GatewayConfig", "GatewayLimits", "UpstreamConfig"]
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from resay._internal.telemetry import inside, request_id, sent_from
 from resay.adapting.http import is_event_stream
 from resay.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, EventReader, encoded, json_bytes
 from resay.apis.reading import number
@@ -42,7 +43,6 @@ from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, is_stored
 from resay.gateway.upstream import UpstreamError, given_headers
 from resay.gateway.watching import Watch
-from resay.telemetry import inside, request_id, sent_from
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

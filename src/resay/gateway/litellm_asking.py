@@ -9,13 +9,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.adapting import litellm_provider, marked
 from resay.apis import Body, Event, encoded
 from resay.apis.reading import mapping, number
 from resay.errors import ConfigurationError
 from resay.gateway.litellm_errors import refusal_of
 from resay.gateway.models import ModelConfig
-from resay.optional import load_optional
 from resay.query import Query
 
 __all__ = ["LiteLLM", "close_pieces", "written"]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from resay._internal.strict import Strict
 from resay.actions import Answer
 from resay.adapting import Relay, verdict_data
 from resay.adapting.upstream import KnownProvider
@@ -27,7 +28,6 @@ from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.providers.base import Completion
 from resay.sources import Sources
-from resay.strict import Strict
 from resay.usage import Usage
 from resay.verdict import Verdict
 

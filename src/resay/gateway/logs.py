@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Literal, cast
 
+from resay._internal.telemetry import request_id as current_request_id
 from resay.errors import ConfigurationError
 from resay.gateway.observing import Observation
-from resay.telemetry import request_id as current_request_id
 
 __all__ = [
     "Format",

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import httpx
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from resay._internal.strict import Strict
 from resay.gateway.refusing import RefusedError
-from resay.strict import Strict
 
 __all__ = ["ModelConfig", "ModelName", "named_model", "unknown_model"]
 

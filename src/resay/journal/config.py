@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from resay.strict import Strict
+from resay._internal.strict import Strict
 
 __all__ = ["SQLITE", "Content", "JournalConfig"]
 

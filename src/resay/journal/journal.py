@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from resay._internal.loops import PerLoop
 from resay.decision import Decision
 from resay.journal.config import Content, JournalConfig
 from resay.journal.entry import Entry
@@ -13,7 +14,6 @@ from resay.journal.session import Row, Session, Store
 from resay.journal.statements import GET, PRUNE_OLD, PRUNE_SURPLUS, recent
 from resay.journal.summary import By, Slice, check_span, query, slice_of
 from resay.journal.writer import Losses, Writer
-from resay.loops import PerLoop
 
 __all__ = ["Journal", "open_journal"]
 

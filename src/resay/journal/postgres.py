@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError
 from resay.journal.session import JournalError, RefusedError, Row
 from resay.journal.statements import (
@@ -21,7 +22,6 @@ from resay.journal.statements import (
     insert,
     newer,
 )
-from resay.optional import load_optional
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

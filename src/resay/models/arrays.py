@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from resay.optional import load_optional
+from resay._internal.optional import load_optional
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resay._version import __version__
+from resay._internal._version import __version__
 from resay.errors import ConfigurationError
 from resay.models import onnx_network
 from resay.models.config import ModelConfig, config_of

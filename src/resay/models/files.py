@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.optional import load_optional
 
 __all__ = ["find", "folder_of"]
 

@@ -8,10 +8,10 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
+from resay._internal.optional import require_optional
 from resay.errors import ConfigurationError
 from resay.models.config import Backend, ModelConfig, config_of
 from resay.models.files import folder_of
-from resay.optional import require_optional
 
 if TYPE_CHECKING:
     from resay.models.base import (

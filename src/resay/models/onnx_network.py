@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.described import json_of, most_tokens
@@ -20,7 +21,6 @@ from resay.models.labels import labels_of
 from resay.models.network import Kind, Loaded, Traits
 from resay.models.onnx_files import KIND, LAYER, is_quantised_by_batch, model_file, precision_of
 from resay.models.pooling import pooling_of
-from resay.optional import load_optional
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
+from resay._internal.loops import PerLoop
 from resay.errors import ResayError
-from resay.loops import PerLoop
 from resay.models.remote_http import TooLargeError
 
 __all__ = ["Kept", "Once", "Outcomes", "Together", "by_size"]

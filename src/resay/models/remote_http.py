@@ -23,8 +23,8 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from resay._internal.loops import PerLoop
 from resay.errors import ConfigurationError, ResayError, ScorerError
-from resay.loops import PerLoop
 
 if TYPE_CHECKING:
     import ssl

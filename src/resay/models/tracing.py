@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError
 from resay.models.network import Kind
 from resay.models.onnx_files import WEIGHTS_ENDING, size_of
-from resay.optional import load_optional
 
 __all__ = ["quantise", "require", "trace"]
 

@@ -16,8 +16,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
+from resay._internal.strict import Strict
+from resay._internal.tagged_union import OneOf
 from resay.errors import PolicyError
-from resay.one_of import OneOf
 from resay.passage import Splitter
 from resay.policy.document import Document, copy_mapping, shortened
 from resay.policy.problems import problems_of
@@ -40,7 +41,6 @@ from resay.policy.steps import Step
 from resay.prices import Price, Prices
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.scorers import ScorerConfig, registry
-from resay.strict import Strict
 from resay.when import When
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from resay.one_of import MISSING_TAG, UNKNOWN_TAG
+from resay._internal.tagged_union import MISSING_TAG, UNKNOWN_TAG
 from resay.policy.document import Document, Path, Problem, shortened
 from resay.scorers import ScorerConfig, registry
 

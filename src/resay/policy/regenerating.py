@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from resay.one_of import OneOf
+from resay._internal.strict import Strict
+from resay._internal.tagged_union import OneOf
 from resay.policy.sections import Annotate, Block, Seconds
 from resay.policy.steps import Step
 from resay.retrieval import RetrieverConfig, retriever_configs
-from resay.strict import Strict
 
 __all__ = ["Regenerate"]
 

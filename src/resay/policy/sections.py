@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from resay.strict import Strict
+from resay._internal.strict import Strict
 
 __all__ = [
     "Annotate",

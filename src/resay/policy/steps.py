@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel
 
-from resay.one_of import OneOf
+from resay._internal.tagged_union import OneOf
 from resay.scorers import ScorerConfig, registry
 
 __all__ = ["Step"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from resay._internal.tasks import compute
 from resay.logprobs import TokenLogprob, TopLogprob
 from resay.query import Query
-from resay.tasks import compute
 from resay.verdict import Usage
 
 __all__ = [

@@ -22,6 +22,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from resay._internal.telemetry import here, span
 from resay.errors import ProviderError, ProviderTimeoutError
 from resay.providers.base import (
     Chunk,
@@ -32,7 +33,6 @@ from resay.providers.base import (
     open_stream,
 )
 from resay.query import Query
-from resay.telemetry import here, span
 from resay.verdict import Usage
 
 __all__ = ["Limited", "Metered", "Retrying", "TimeLimited", "Traced"]

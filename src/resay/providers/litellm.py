@@ -16,6 +16,8 @@ from typing import Any
 import anyio.lowlevel
 import anyio.to_thread
 
+from resay._internal.loops import PerLoop
+from resay._internal.nesting import marked
 from resay.errors import (
     MissingDependencyError,
     ProviderError,
@@ -23,8 +25,6 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.logprobs import read_logprobs
-from resay.loops import PerLoop
-from resay.nesting import marked
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.providers.unreachable import unreachable_by
 from resay.query import Query

@@ -13,6 +13,7 @@ from typing import cast
 
 from anyio.abc import TaskGroup
 
+from resay._internal.tasks import in_task_group
 from resay.chain import Chain
 from resay.checking import Check
 from resay.documents import Document
@@ -24,7 +25,6 @@ from resay.query import Query
 from resay.regenerating.fencing import quoted
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.parts import CompositeConfig, Part
-from resay.tasks import in_task_group
 from resay.verdict import SentenceVerdict, Verdict
 
 __all__ = ["Rechecking", "comparing_with_references"]

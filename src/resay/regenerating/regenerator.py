@@ -9,6 +9,8 @@ from typing import Any
 
 import anyio
 
+from resay._internal.tasks import compute
+from resay._internal.telemetry import AttributeValue, span
 from resay.checking import Check
 from resay.documents import Document
 from resay.errors import ConfigurationError, ScorerError
@@ -24,8 +26,6 @@ from resay.regenerating.rechecking import Rechecking
 from resay.regenerating.repairs import Repaired, without_repeats
 from resay.regenerating.writers import Writer
 from resay.retrieval import AdaptedRetriever
-from resay.tasks import compute
-from resay.telemetry import AttributeValue, span
 from resay.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
 
 __all__ = ["Regenerated", "Regenerator"]

@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from resay._internal.optional import require_optional
+from resay._internal.strict import Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
-from resay.optional import require_optional
 from resay.retrieval.base import Retriever
-from resay.strict import Strict
 
 __all__ = [
     "FolderConfig",

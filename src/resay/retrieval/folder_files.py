@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.optional import load_optional
 from resay.retrieval.chunks import Chunk, split_markdown, split_text
 
 __all__ = [

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import anyio.to_thread
 
+from resay._internal.importing import import_named, is_async, name_of
+from resay._internal.nesting import marked
 from resay.documents import Document
 from resay.errors import ConfigurationError
-from resay.importing import import_named, is_async, name_of
-from resay.nesting import marked
 from resay.retrieval.base import PreparesRetrieval
 from resay.retrieval.ids import id_of
 

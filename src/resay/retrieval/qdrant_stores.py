@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import httpx
 
+from resay._internal.loops import PerLoop
+from resay._internal.optional import load_optional
 from resay.errors import ConfigurationError, ResayError
-from resay.loops import PerLoop
-from resay.optional import load_optional
 
 __all__ = ["Store", "store_at"]
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import anyio
 
+from resay._internal.tasks import compute
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need
-from resay.tasks import compute
 from resay.verdict import Scores, mean_score, tally
 
 # As many characters take as long as an entry of a column.

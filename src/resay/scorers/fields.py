@@ -23,13 +23,13 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
+from resay._internal.tasks import compute, stop_if_abandoned
 from resay.evidence import Evidence, Sample
 from resay.nearness import Shared
 from resay.objects import fields_in
 from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
-from resay.tasks import compute, stop_if_abandoned
 from resay.tokens import tokenize
 from resay.verdict import Contradiction
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 from math import fsum, log, sqrt
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.nearness import Shared
-from resay.tasks import stop_if_abandoned
 from resay.tokens import tokenize
 
 __all__ = ["Nearest"]

@@ -35,8 +35,8 @@ from statistics import NormalDist, fmean
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.stopping import Stopping
-from resay.tasks import stop_if_abandoned
 from resay.tokens import tokenize
 
 __all__ = ["Estimate", "NearestFirst", "overlaps"]

@@ -40,10 +40,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.tasks import compute, stop_if_abandoned
 from resay.evidence import Evidence, Sample
 from resay.passage import Passage
 from resay.scorers.base import Need, SampleConfig
-from resay.tasks import compute, stop_if_abandoned
 from resay.tokens import count_tokens, tokenize
 from resay.verdict import Scores
 

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
+from resay._internal.tasks import compute
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Sample
 from resay.models import ModelField, Pair, config_of, pair_classifier
@@ -40,7 +41,6 @@ from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
 from resay.scorers.nearest import Nearest
-from resay.tasks import compute
 from resay.verdict import Contradiction
 
 if TYPE_CHECKING:

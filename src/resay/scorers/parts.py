@@ -9,8 +9,8 @@ from typing import Annotated, Generic, TypeVar
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from resay._internal.tagged_union import OneOf
 from resay.evidence import Evidence
-from resay.one_of import OneOf
 from resay.passage import Passage
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.lookup import registry

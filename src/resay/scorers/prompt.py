@@ -30,6 +30,7 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field, model_validator
 
+from resay._internal.tasks import compute
 from resay.evidence import Evidence, Judge, Sample
 from resay.passage import Passage
 from resay.scorers import task_prompt
@@ -39,7 +40,6 @@ from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.support import RESTATED, ask_support, read_support
-from resay.tasks import compute
 from resay.verdict import Scores
 
 __all__ = ["Prompt", "render"]

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.segmentation.abbreviations import ORDINAL_MONTHS
 from resay.segmentation.lines import (
     Fence,
@@ -22,7 +23,6 @@ from resay.segmentation.lines import (
     is_tags,
     parse_fence,
 )
-from resay.tasks import stop_if_abandoned
 
 __all__ = ["Block", "Kind", "Layout", "lay_out"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypedDict
 
-from resay.optional import load_optional
+from resay._internal.optional import load_optional
 from resay.segmentation.sentences import sentence_ends
 
 __all__ = ["load_sentencex"]

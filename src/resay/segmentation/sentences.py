@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from resay._internal.tasks import stop_if_abandoned
 from resay.segmentation.abbreviations import (
     ATTRIBUTIONS,
     BEFORE_CLOCK,
@@ -29,7 +30,6 @@ from resay.segmentation.abbreviations import (
     ROLES,
     TITLES,
 )
-from resay.tasks import stop_if_abandoned
 
 __all__ = ["sentence_ends"]
 

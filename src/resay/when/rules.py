@@ -15,10 +15,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from resay.importing import name_of
+from resay._internal.importing import name_of
+from resay._internal.strict import Strict
 from resay.passage import Passage
 from resay.query import Query
-from resay.strict import Strict
 from resay.when.calling import Decide, asks, resolve
 from resay.when.gate import nothing_to_check
 

@@ -21,10 +21,10 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pydantic import Field
 
 import resay
+from resay._internal.sync import run_sync
 from resay.adapting import inside_guard
 from resay.errors import ConfigurationError
 from resay.retrieval import as_retriever as of_function
-from resay.sync import run_sync
 from resay_langchain import as_retriever
 
 pytestmark = pytest.mark.anyio

@@ -34,7 +34,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 
 from langchain_kit import since
 from resay import Policy
-from resay.sync import run_sync
+from resay._internal.sync import run_sync
 from resay.testing import SimulatedProvider
 from resay_langchain import GuardedChatModel
 

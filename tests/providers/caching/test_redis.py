@@ -163,7 +163,7 @@ async def test_what_others_put_there_is_a_miss(server: Server) -> None:
 def test_a_process_ends_although_its_loop_does_not(server: Server) -> None:
     code = (
         "import sys\n"
-        "from resay.sync import run_sync\n"
+        "from resay._internal.sync import run_sync\n"
         "from resay.providers.caching.redis import RedisStore\n"
         "store = RedisStore(sys.argv[1])\n"
         "run_sync(store.set_many, {'a': b'1'})\n"

@@ -16,7 +16,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from resay._version import __version__
+from resay._internal._version import __version__
 from resay.bench.fetching.errors import FetchError
 from resay.bench.fetching.homes import Homes
 

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, field_validator
 
-from resay.optional import require_optional
+from resay._internal.optional import require_optional
+from resay._internal.strict import Strict
 from resay.providers.caching.cache import Cache
 from resay.providers.caching.memory import MemoryStore
 from resay.providers.caching.store import Store
-from resay.strict import Strict
 
 __all__ = [
     "CacheConfig",

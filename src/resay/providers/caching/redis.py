@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from resay.loops import PerLoop
-from resay.optional import load_optional
+from resay._internal.loops import PerLoop
+from resay._internal.optional import load_optional
 
 __all__ = ["RedisStore"]
 

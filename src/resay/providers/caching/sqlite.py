@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from resay.optional import load_optional
+from resay._internal.optional import load_optional
 from resay.providers.caching.store import StoreError
 
 if TYPE_CHECKING:

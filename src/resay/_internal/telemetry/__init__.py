@@ -2,13 +2,13 @@
 
 Everything of OpenTelemetry is left out where the application does not use it. No words of a
 query, a response, a sample or a document are in any of it, unless the application asks for them;
-see `resay.telemetry.otel`.
+see `resay._internal.telemetry.otel`.
 """
 
-from resay.telemetry.checking import Checking, checking
-from resay.telemetry.outcome import Outcome
-from resay.telemetry.records import request_id
-from resay.telemetry.spans import (
+from resay._internal.telemetry.checking import Checking, checking
+from resay._internal.telemetry.outcome import Outcome
+from resay._internal.telemetry.records import request_id
+from resay._internal.telemetry.spans import (
     AttributeValue,
     Place,
     Span,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NewType, Protocol
 
 if TYPE_CHECKING:
-    from resay.telemetry.otel import OpenTelemetry
+    from resay._internal.telemetry.otel import OpenTelemetry
 
 __all__ = [
     "AttributeValue",
@@ -57,7 +57,7 @@ def in_use() -> OpenTelemetry | None:
 @cache
 def _loaded() -> OpenTelemetry | None:
     try:
-        from resay.telemetry.otel import OpenTelemetry
+        from resay._internal.telemetry.otel import OpenTelemetry
     # Also where its version is too old: who has it for other reasons must not be disturbed.
     except ImportError:
         return None

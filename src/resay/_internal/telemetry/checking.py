@@ -6,9 +6,9 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from resay.telemetry.outcome import Outcome
-from resay.telemetry.records import log_outcome
-from resay.telemetry.spans import Span, in_use, span
+from resay._internal.telemetry.outcome import Outcome
+from resay._internal.telemetry.records import log_outcome
+from resay._internal.telemetry.spans import Span, in_use, span
 
 __all__ = ["Checking", "checking"]
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from contextvars import ContextVar
 
-from resay.telemetry.outcome import Outcome
+from resay._internal.telemetry.outcome import Outcome
 
 __all__ = ["log_outcome", "request_id"]
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry's API. Only `resay.telemetry.spans` imports this, and only where it is in use.
+"""OpenTelemetry's API. Only `resay._internal.telemetry.spans` imports this, and only where it is in use.
 
 The names that begin with `gen_ai.` are those of OpenTelemetry's semantic conventions for generative
 AI. What they are called today is written out here: there is no stable package with them.
@@ -18,9 +18,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay import __version__
+from resay._internal.telemetry.outcome import Outcome
+from resay._internal.telemetry.spans import AttributeValue, Place
 from resay.errors import HallucinationBlocked
-from resay.telemetry.outcome import Outcome
-from resay.telemetry.spans import AttributeValue, Place
 
 __all__ = ["CAPTURE", "OpenTelemetry"]
 
@@ -50,14 +50,14 @@ class OpenTelemetry:
         return Place(trace.set_span_in_context(found))
 
     def sent_from(self, headers: Mapping[str, str]) -> Place | None:
-        """Return the place that headers name; see `resay.telemetry.sent_from`."""
+        """Return the place that headers name; see `resay._internal.telemetry.sent_from`."""
         if trace.get_current_span().get_span_context().is_valid:
             return None
         return Place(propagate.extract(headers))
 
     @contextmanager
     def inside(self, place: Place) -> Generator[None, None, None]:
-        """Let spans belong to a place; see `resay.telemetry.inside`."""
+        """Let spans belong to a place; see `resay._internal.telemetry.inside`."""
         token = context.attach(cast("Context", place))
         try:
             yield
@@ -68,7 +68,7 @@ class OpenTelemetry:
     def span(
         self, name: str, attributes: Mapping[str, AttributeValue], parent: Place | None
     ) -> Generator[_Open, None, None]:
-        """Open a span; see `resay.telemetry.span`."""
+        """Open a span; see `resay._internal.telemetry.span`."""
         with _tracer(trace.get_tracer_provider()).start_as_current_span(
             name,
             context=cast("Context | None", parent),

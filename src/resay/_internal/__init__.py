@@ -1,0 +1,1 @@
+"""What the rest is built on, and no user reads."""
