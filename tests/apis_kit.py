@@ -21,9 +21,9 @@ from resay.apis import (
     Outcome,
     encoded,
 )
+from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.holding import Part
 from resay.providers.base import Completion, Gathered
-from resay.verdict import Attempt, Regeneration, Verdict
 
 PASSED = Outcome({"decision": "consistent"})
 BLOCKED = Outcome({"decision": "flagged"}, "Withheld.")

@@ -11,9 +11,9 @@ from starlette.applications import Starlette
 
 from html_kit import Element, parsed
 from journal_kit import entry, found
+from resay.core.usage import Usage
 from resay.dashboard import routes
 from resay.journal import Entry, Journal
-from resay.usage import Usage
 
 __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from resay import Verdict
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.usage import Usage
+from resay.core.verdict import (
+    Attempt,
+    Contradiction,
+    Edit,
+    Regeneration,
+    SentenceVerdict,
+    StepRecord,
+)
 from resay.journal import Entry
-from resay.usage import Usage
-from resay.verdict import Attempt, Contradiction, Edit, Regeneration, SentenceVerdict, StepRecord
 
 __all__ = ["NOW", "SECRETS", "entry", "found", "mended"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import anyio.lowlevel
 
 from resay import Document, Guard, ProviderError, Query
+from resay.core.verdict import Usage
 from resay.providers import Chunk, Completion, Completions
-from resay.verdict import Usage
 
 __all__ = [
     "CROSSES",

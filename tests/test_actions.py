@@ -15,8 +15,8 @@ from resay import (
     Verdict,
 )
 from resay.actions import act, withheld_stops
+from resay.core.verdict import Attempt, Regeneration
 from resay.providers import Completion
-from resay.verdict import Attempt, Regeneration
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
 LANES = SentenceVerdict("It has six lanes.", 19, 36, 0.9, flagged=True)

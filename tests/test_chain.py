@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from resay import Passage, Policy, Query
 from resay.chain import Chain
+from resay.core.verdict import Scores, Verdict
 from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry, zero_shot
 from resay.scorers.prompt import render
-from resay.verdict import Scores, Verdict
 
 pytestmark = pytest.mark.anyio
 

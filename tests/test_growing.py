@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resay.core.passage import Passage, Splitter
+from resay.core.streaming_passage import GrowingPassage, Settled
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.growing import GrowingPassage, Settled
-from resay.passage import Passage, Splitter
 
 PROSE = [
     *("The cat sat", "on the mat", "Dr. ", "U.S. ", "e.g. ", "J. ", "Mr. Smith ", "3.14 ", "p. 5 "),

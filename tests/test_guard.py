@@ -17,9 +17,9 @@ from resay import (
     Query,
     Sources,
 )
+from resay.core.verdict import Usage
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from resay.testing import SimulatedProvider
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from resay.adapting.mapping import check_chat_completions
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.tokens import tokenize
 from resay.objects import object_in
-from resay.passage import Passage
 from resay.providers.base import Completion
-from resay.query import Query
 from resay.regenerating.citing import claims_more
 from resay.regenerating.plain import plain
 from resay.regenerating.repairs import replacement_in
@@ -19,7 +20,6 @@ from resay.regenerating.writing import unmarked
 from resay.retrieval.headings import front_matter, heading_of
 from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.entity_match import names_entity
-from resay.tokens import tokenize
 
 SPACES = ("\n", " ", "\t\n", " \u2029")
 MARKS = ('"', ".", "`", "[", "(", "_*", "<a>", "> ", "- ", "|")

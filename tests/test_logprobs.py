@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError
-from resay.logprobs import TokenLogprob, TopLogprob, read_logprobs, tokens_of
+from resay.core.logprobs import TokenLogprob, TopLogprob, read_logprobs, tokens_of
 
 ENTRY: dict[str, Any] = {
     "token": " é",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resay.core.passage import Passage, Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.passage import Passage, Splitter
 
 FRAGMENTS = [
     *"aB1 .!?\n\r\t|`>-#*_=~$\\[]()\"'“”«»。！？「」，。।؟😀",
@@ -230,7 +230,7 @@ def test_a_missing_splitter_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_importing_the_passage_does_not_load_the_optional_splitter() -> None:
-    code = "import sys, resay.passage; sys.exit('sentencex' in sys.modules)"
+    code = "import sys, resay.core.passage; sys.exit('sentencex' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -9,9 +9,9 @@ import anyio.lowlevel
 import pytest
 
 from resay import Guard, Query
+from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
 from resay.testing import SimulatedProvider
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.tokens import count_tokens, tokenize
+from resay.core.tokens import count_tokens, tokenize
 
 
 @pytest.mark.parametrize(

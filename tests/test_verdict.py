@@ -17,7 +17,7 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.verdict import Regeneration, Scores, over, tally
+from resay.core.verdict import Regeneration, Scores, over, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)

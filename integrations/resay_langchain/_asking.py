@@ -18,10 +18,10 @@ from langchain_core.messages import (
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay.adapting import litellm_provider
+from resay.core.query import Message, Query
 from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.caching import source_of
-from resay.query import Message, Query
 from resay.sources import Sources
 from resay_langchain._inside import for_judging, for_sampling, sampling_kwargs
 from resay_langchain._litellm import UnmappedError, request_of

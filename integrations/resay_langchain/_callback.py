@@ -19,10 +19,10 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from resay._internal.sync import run_sync
 from resay.adapting import VERDICT_KEY, PolicyLike, guard_of
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay.verdict import Verdict
 from resay_langchain._outcome import completion_of
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 

@@ -10,8 +10,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import convert_to_openai_messages
 from langchain_core.prompt_values import PromptValue
 
+from resay.core.query import Message
 from resay.errors import ConfigurationError
-from resay.query import Message
 from resay_langchain._asking import Reads
 
 __all__ = ["asked_for", "question_in", "with_standard"]

@@ -22,9 +22,9 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
 
+from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.policy import Sampling
-from resay.query import Query
 from resay_langchain._wrapper import Wrapper
 
 __all__ = [

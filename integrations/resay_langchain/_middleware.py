@@ -29,10 +29,10 @@ from typing_extensions import NotRequired
 
 from resay.actions import act
 from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Policy
-from resay.verdict import Verdict
 from resay_langchain._exiting import ExitBehavior, exiting
 from resay_langchain._fitness import check_runnable
 from resay_langchain._grafting import grafted

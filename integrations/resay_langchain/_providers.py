@@ -28,11 +28,11 @@ from langsmith.run_helpers import (
 
 from resay.adapting import cancelled_once, read_in_threads
 from resay.adapting import in_thread as run_in_thread
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completions, Provider, prepare
 from resay.providers.caching import source_of
-from resay.query import Query
-from resay.verdict import Usage
 from resay_langchain._inside import Judges
 from resay_langchain._outcome import chunk_of, completion_of, usage_of
 

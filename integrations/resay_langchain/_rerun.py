@@ -14,10 +14,10 @@ from pydantic import model_validator
 
 from resay._internal.sync import run_sync
 from resay.adapting import litellm_provider, verdict_data
+from resay.core.query import Query
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Regenerate
-from resay.query import Query
 from resay.sources import Sources
 from resay_langchain._given import question_in
 from resay_langchain._inside import (

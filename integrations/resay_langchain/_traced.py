@@ -10,8 +10,8 @@ from langchain_core.callbacks import AsyncCallbackManager, CallbackManager
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from resay.core.query import Query
 from resay.providers.base import Completion, Completions, Layer, Provider
-from resay.query import Query
 from resay_langchain._runs import Manager
 
 __all__ = ["Traced"]

@@ -10,11 +10,11 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay.adapting import UnmappedError, litellm_provider
+from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Regenerate
 from resay.providers.base import Provider
-from resay.query import Query
 from resay.sources import Sources
 from resay_llamaindex._fresh import for_judging, for_sampling, sampling_kwargs
 from resay_llamaindex._litellm import check_mapped, is_openai, mapped_query

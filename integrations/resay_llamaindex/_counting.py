@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
-from resay.verdict import Usage
+from resay.core.verdict import Usage
 from resay_llamaindex._reading import usage_in
 
 __all__ = ["Spent", "counted"]

@@ -11,8 +11,8 @@ from llama_index.core.constants import DEFAULT_TEMPERATURE
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
+from resay.core.query import CONNECTION_PARAMS, Query
 from resay.policy import Sampling
-from resay.query import CONNECTION_PARAMS, Query
 from resay_llamaindex._counting import counted
 
 __all__ = ["Judges", "for_judging", "for_sampling", "sampling_kwargs", "too_cold"]

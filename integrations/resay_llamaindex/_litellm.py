@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from resay.adapting import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
-from resay.query import Query
+from resay.core.query import Query
 from resay_llamaindex._fresh import too_cold
 from resay_llamaindex._messages import openai_messages
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request

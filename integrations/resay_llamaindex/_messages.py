@@ -16,7 +16,7 @@ from llama_index.core.base.llms.types import (
 from pydantic import AnyUrl
 
 from resay.adapting import UnmappedError
-from resay.query import Message
+from resay.core.query import Message
 from resay_llamaindex._reading import as_json
 
 __all__ = ["asked_messages", "chat_messages", "openai_messages", "readable_messages"]

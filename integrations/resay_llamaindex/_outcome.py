@@ -15,7 +15,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index_instrumentation import get_dispatcher
 
 from resay.adapting import VERDICT_KEY
-from resay.verdict import Verdict
+from resay.core.verdict import Verdict
 
 __all__ = [
     "HallucinationVerdictEvent",

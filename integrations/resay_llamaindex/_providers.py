@@ -9,10 +9,10 @@ from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
 
 from resay.adapting import litellm_provider
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import Chunk, Completions
-from resay.query import Query
-from resay.verdict import Usage
 from resay_llamaindex._counting import Spent
 from resay_llamaindex._fresh import Judges
 from resay_llamaindex._messages import chat_messages

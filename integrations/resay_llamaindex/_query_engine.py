@@ -33,11 +33,11 @@ from resay.adapting import (
     inside_guard,
     parts_of,
 )
+from resay.core.query import Query
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.query import Query
 from resay.sources import Sources
-from resay.verdict import Verdict
 from resay_llamaindex._engines import (
     can_retrieve,
     copy_for_samples,

@@ -9,9 +9,9 @@ from typing import Any, cast
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse, ToolCallBlock
 from pydantic import BaseModel
 
-from resay.logprobs import TokenLogprob, read_logprobs
+from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.verdict import Usage
 from resay.providers.base import Completion, ToolCall
-from resay.verdict import Usage
 
 __all__ = ["as_json", "calls_in", "completion_of", "finish_reason_in", "logprobs_in", "usage_in"]
 

@@ -17,9 +17,9 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.providers.base import Chunk, Completion, Completions
-from resay.query import Query
-from resay.verdict import Usage
 from resay_llamaindex._counting import Spent
 from resay_llamaindex._nesting import Role, playing
 from resay_llamaindex._ways import Way

@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING
 from resay._internal._version import __version__
 
 if TYPE_CHECKING:
+    from resay._internal.telling import last_verdict, verdicts
     from resay.actions import Answer
-    from resay.documents import Document
+    from resay.core.documents import Document
+    from resay.core.logprobs import TokenLogprob
+    from resay.core.passage import Passage, Sentence
+    from resay.core.query import Query
+    from resay.core.verdict import (
+        Contradiction,
+        SentenceVerdict,
+        StepRecord,
+        Unscored,
+        Usage,
+        Verdict,
+    )
     from resay.errors import (
         BudgetExceededError,
         ConfigurationError,
@@ -28,22 +40,10 @@ if TYPE_CHECKING:
     )
     from resay.guard import Guard
     from resay.holding import Part
-    from resay.logprobs import TokenLogprob
-    from resay.passage import Passage, Sentence
     from resay.policy import Policy
-    from resay.query import Query
     from resay.retrieval import Retriever
     from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
-    from resay.telling import last_verdict, verdicts
-    from resay.verdict import (
-        Contradiction,
-        SentenceVerdict,
-        StepRecord,
-        Unscored,
-        Usage,
-        Verdict,
-    )
 
 __all__ = [
     "Answer",
@@ -85,25 +85,25 @@ __all__ = [
 _HOMES = {
     "Answer": "actions",
     "AnswerStream": "streaming",
-    "Contradiction": "verdict",
-    "Document": "documents",
+    "Contradiction": "core.verdict",
+    "Document": "core.documents",
     "Guard": "guard",
     "Part": "holding",
-    "Passage": "passage",
+    "Passage": "core.passage",
     "Policy": "policy",
-    "Query": "query",
+    "Query": "core.query",
     "Retriever": "retrieval",
-    "Sentence": "passage",
-    "SentenceVerdict": "verdict",
+    "Sentence": "core.passage",
+    "SentenceVerdict": "core.verdict",
     "Sources": "sources",
-    "StepRecord": "verdict",
+    "StepRecord": "core.verdict",
     "SyncAnswerStream": "streaming",
-    "TokenLogprob": "logprobs",
-    "Unscored": "verdict",
-    "Usage": "verdict",
-    "Verdict": "verdict",
-    "last_verdict": "telling",
-    "verdicts": "telling",
+    "TokenLogprob": "core.logprobs",
+    "Unscored": "core.verdict",
+    "Usage": "core.verdict",
+    "Verdict": "core.verdict",
+    "last_verdict": "_internal.telling",
+    "verdicts": "_internal.telling",
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.verdict import Usage, Verdict
 from resay.errors import HallucinationBlocked
 from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
-from resay.verdict import Usage, Verdict
 
 __all__ = ["Action", "Answer", "act", "withheld_stops"]
 

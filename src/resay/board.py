@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from resay.passage import Passage
-from resay.scorers import Step
-from resay.verdict import (
+from resay.core.passage import Passage
+from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
     Scores,
@@ -17,6 +16,7 @@ from resay.verdict import (
     StepRecord,
     mean_score,
 )
+from resay.scorers import Step
 
 __all__ = ["Board", "Entry"]
 

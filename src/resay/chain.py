@@ -14,22 +14,12 @@ from typing import cast
 import anyio
 import anyio.lowlevel
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
 from resay.board import Board, Entry
-from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
-from resay.evidence import Evidence
-from resay.passage import Passage
-from resay.policy import Block, Policy
-from resay.providers.base import Provider
-from resay.providers.caching import Cache, Caching
-from resay.providers.layers import Metered
-from resay.providers.limits import Budget
-from resay.scorers import Need, Scorer, Step
-from resay.scorers.fields import Fields
-from resay.stopping import Aim, Outcome, Stopping
-from resay.verdict import (
+from resay.core.passage import Passage
+from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
     Scores,
@@ -38,6 +28,16 @@ from resay.verdict import (
     Usage,
     Verdict,
 )
+from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
+from resay.evidence import Evidence
+from resay.policy import Block, Policy
+from resay.providers.base import Provider
+from resay.providers.caching import Cache, Caching
+from resay.providers.layers import Metered
+from resay.providers.limits import Budget
+from resay.scorers import Need, Scorer, Step
+from resay.scorers.fields import Fields
+from resay.stopping import Aim, Outcome, Stopping
 
 __all__ = ["Chain"]
 

@@ -11,24 +11,24 @@ from typing import cast
 import anyio
 from anyio.abc import TaskGroup
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay._internal.tasks import compute
 from resay.board import Board
 from resay.chain import Chain
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Unscored, Usage, Verdict
 from resay.deciding import skipped_as
 from resay.evidence import SPLITTING, Evidence, Samples
-from resay.logprobs import TokenLogprob
 from resay.objects import READING, Comparable, compared, object_in, passage_of
-from resay.passage import Passage
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.pricing import Priced
-from resay.query import Query
 from resay.sources import Sources
-from resay.verdict import Unscored, Usage, Verdict
 
 __all__ = ["Check", "Given", "skipped_early"]
 

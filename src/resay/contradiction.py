@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from math import fsum, log
 
 from resay._internal.tasks import stop_if_abandoned
+from resay.core.nearness import Shared
+from resay.core.tokens import tokenize
+from resay.core.verdict import Contradiction, EvidenceKind
 from resay.evidence import Sample
-from resay.nearness import Shared
-from resay.tokens import tokenize
-from resay.verdict import Contradiction, EvidenceKind
 
 __all__ = ["Contradictions"]
 

@@ -9,12 +9,9 @@ from math import fsum
 from resay._internal.tasks import stop_if_abandoned
 from resay.board import Board, Entry
 from resay.contradiction import Contradictions
-from resay.evidence import Evidence, Sample
-from resay.passage import Passage
-from resay.policy import Policy
-from resay.scorers import Step
-from resay.unscored import Unscored, UnscoredKind, counted
-from resay.verdict import (
+from resay.core.passage import Passage
+from resay.core.unscored import Unscored, UnscoredKind, counted
+from resay.core.verdict import (
     Contradiction,
     Decision,
     EvidenceKind,
@@ -24,6 +21,9 @@ from resay.verdict import (
     over,
     tally,
 )
+from resay.evidence import Evidence, Sample
+from resay.policy import Policy
+from resay.scorers import Step
 
 __all__ = ["OVERDUE", "SEARCHES", "Ahead", "Deciding", "skipped_as", "unscored_in"]
 

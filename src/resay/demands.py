@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from resay.chain import Chain
+from resay.core.logprobs import TokenLogprob, tokens_of
+from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.logprobs import TokenLogprob, tokens_of
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import Query
 from resay.sources import Sources
 
 __all__ = ["Demands", "mode_of"]

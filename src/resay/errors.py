@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from resay.usage import Usage
-    from resay.verdict import Verdict
+    from resay.core.usage import Usage
+    from resay.core.verdict import Verdict
 
 __all__ = [
     "BudgetExceededError",

@@ -11,14 +11,14 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal.tasks import compute
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage, Splitter
+from resay.core.query import Message, Query
+from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.logprobs import TokenLogprob
-from resay.passage import Passage, Splitter
 from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
-from resay.query import Message, Query
 from resay.stopping import Stopping
-from resay.verdict import Scores
 
 __all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]
 

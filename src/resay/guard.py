@@ -9,9 +9,12 @@ from os import PathLike
 from typing import Any
 
 from resay._internal.sync import run_sync
+from resay._internal.telling import OnVerdict
 from resay.actions import Answer, act
 from resay.chain import Chain
 from resay.checking import Given, skipped_early
+from resay.core.query import Message, Query
+from resay.core.verdict import Verdict
 from resay.demands import Demands, mode_of
 from resay.errors import ConfigurationError
 from resay.listening import Listeners
@@ -19,13 +22,10 @@ from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import Message, Query
 from resay.running import Running
 from resay.scorers import Need
 from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
-from resay.telling import OnVerdict
-from resay.verdict import Verdict
 
 __all__ = ["Guard", "Sources"]
 

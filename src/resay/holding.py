@@ -16,16 +16,16 @@ from resay.actions import Answer, act
 from resay.board import Board
 from resay.chain import Chain
 from resay.checking import Check
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.streaming_passage import GrowingPassage, Settled
+from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.deciding import unscored_in
 from resay.errors import DeadlineExceededError
-from resay.growing import GrowingPassage, Settled
-from resay.passage import Passage
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
-from resay.query import Query
 from resay.regenerating import Regenerated, Regenerator
-from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from resay._internal.sync import wait_for
+from resay._internal.telling import OnVerdict, atell, tell
 from resay.actions import Answer
+from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
-from resay.telling import OnVerdict, atell, tell
-from resay.verdict import Verdict
 
 __all__ = ["Listeners"]
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, cast
 
 from resay._internal.tasks import compute
-from resay.passage import Passage
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.providers.base import Completion, Completions, Layer
-from resay.query import Query
 
 __all__ = ["Comparable", "compared", "fields_in", "object_in", "passage_of", "rendered"]
 

@@ -7,10 +7,10 @@ from typing import TypeVar, cast
 
 from resay._internal.telemetry import Outcome, checking
 from resay.actions import Answer
+from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
 from resay.policy import Policy
 from resay.providers.base import Completion
-from resay.verdict import Verdict
 
 __all__ = ["observed"]
 

@@ -15,6 +15,8 @@ from resay._internal.tasks import compute, in_task_group
 from resay.actions import Answer
 from resay.chain import Chain
 from resay.checking import Check, Given
+from resay.core.query import Query
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.holding import Asked, Holding, Part, PassingOn, overdue
 from resay.observing import observed
@@ -24,12 +26,10 @@ from resay.providers.caching import Cache
 from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
 from resay.providers.pricing import Priced
-from resay.query import Query
 from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.verdict import Verdict
 
 __all__ = ["Running"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from resay.core.verdict import Via
 from resay.providers.base import Provider
-from resay.verdict import Via
 
 __all__ = ["Sources"]
 

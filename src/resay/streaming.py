@@ -12,10 +12,10 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.sync import enter_sync, run_sync
+from resay._internal.telling import Carrier
 from resay.actions import Answer
 from resay.errors import ConfigurationError, StreamUnfinishedError
 from resay.holding import Part
-from resay.telling import Carrier
 
 __all__ = ["AnswerStream", "SyncAnswerStream"]
 

@@ -25,8 +25,8 @@ from resay.adapting import (
 )
 from resay.adapting.upstream import JudgeProvider
 from resay.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
+from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 from resay.errors import MissingDependencyError
-from resay.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 
 NGRAM = {"chain": [{"method": "ngram"}]}
 

@@ -7,7 +7,7 @@ import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, chat_stream, in_words
 from resay.apis import CHAT_COMPLETIONS, Event, Outcome
-from resay.query import Query
+from resay.core.query import Query
 
 QUESTION = {"role": "user", "content": "Who?"}
 LOOK_UP = {"type": "function", "function": {"name": "look_up"}}

@@ -27,8 +27,8 @@ from apis_kit import (
     without_verdicts,
 )
 from resay.apis import COMPLETIONS, Event, Outcome
-from resay.logprobs import TokenLogprob, TopLogprob
-from resay.query import Query
+from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.query import Query
 
 PROMPT = "Canberra was"
 LISTED = {

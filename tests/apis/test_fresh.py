@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apis_kit import ALL, MESSAGE, Spoken
-from resay.query import Query
+from resay.core.query import Query
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
 

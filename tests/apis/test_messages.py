@@ -6,8 +6,8 @@ import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, after, messages_stream, read
 from resay.apis import MESSAGES, Event
+from resay.core.query import Query
 from resay.providers.base import Gathered
-from resay.query import Query
 
 QUESTION = {"role": "user", "content": "Who?"}
 SCHEMA = {"type": "object", "properties": {}}

@@ -7,7 +7,7 @@ import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
 from resay.apis import RESPONSES, Event
-from resay.query import Query
+from resay.core.query import Query
 
 QUESTION = {"role": "user", "content": "Who?"}
 LOOK_UP = {"type": "function", "name": "look_up", "parameters": {"type": "object"}, "strict": True}

@@ -27,12 +27,12 @@ from resay.bench.chaos_watch import (
     unmatched,
 )
 from resay.bench.cli import app
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
 from resay.providers.caching.flights import Flight
-from resay.query import Query
 from resay.testing import RequestRecord
-from resay.verdict import Usage
 
 PLAN = Plan(3, 0, None, "Why?")
 

@@ -12,9 +12,9 @@ from resay.bench.cli import app
 from resay.bench.corrections import UNCORRECTED, correct
 from resay.bench.entries import choose
 from resay.bench.measuring import Item, Measured
-from resay.passage import Passage
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, Usage
 from resay.scorers import snowballing
-from resay.verdict import Scores, Usage
 
 FORMS = [UNCORRECTED, "published", "normalised"]
 

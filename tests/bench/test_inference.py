@@ -19,7 +19,7 @@ from resay.bench.released_bertscore import score_plainly
 from resay.bench.released_nli import PlainClassifier
 from resay.bench.stalls import longest_stalls
 from resay.bench.workshop import Workshop
-from resay.passage import Passage
+from resay.core.passage import Passage
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

@@ -12,8 +12,8 @@ from resay import Guard
 from resay.bench.cli import app
 from resay.bench.latency import WAYS, Taken, by_hand, percentile, row_of
 from resay.bench.latency_hold import Moments, first_release
+from resay.core.query import Query
 from resay.providers import Chunk, Completion, Completions
-from resay.query import Query
 
 QUERY = Query.of("Why?", model="m")
 TINY = [

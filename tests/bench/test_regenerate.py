@@ -11,9 +11,9 @@ from resay import Guard
 from resay.bench.cli import app
 from resay.bench.regenerate import WAYS, Way
 from resay.bench.regenerate_rows import Taken, row_of
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.usage import Usage
 from resay.testing import SimulatedProvider
-from resay.usage import Usage
 
 TINY = [
     *("--requests", "3", "--concurrency", "2", "--turns", "2", "--latency-s", "0.005"),

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from resay import ConfigurationError, ProviderRefusedError
 from resay.bench import shroom
 from resay.bench.cli import app
+from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
 from resay.testing import EmptyAnswer, Refused
-from resay.verdict import Usage
 from tiny_models import make_bert
 
 KEYS = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from resay import ConfigurationError
 from resay.calibration import LabelledRow, LabelledSentence, read_labels
-from resay.passage import Passage, Sentence
+from resay.core.passage import Passage, Sentence
 
 TEXT = "The bridge opened in 1932. It has 31 lamps. It is grey."
 SENTENCES = Passage.of(TEXT).sentences

@@ -19,8 +19,8 @@ from resay.calibration.learning import (
     learn_sum,
     learn_unweighted,
 )
+from resay.core.passage import Passage
 from resay.evidence import Evidence, Samples
-from resay.passage import Passage
 from resay.scorers import Step
 from resay.scorers.combination import log_odds
 

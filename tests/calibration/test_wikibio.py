@@ -14,9 +14,9 @@ from resay.bench import wikibio
 from resay.bench.measuring import measure
 from resay.bench.wikibio_figures import is_wrong
 from resay.calibration import Guarantee, Outcome, Target, calibrate, fit_thresholds
+from resay.core.verdict import SentenceVerdict, Verdict
 from resay.policy import Policy, Threshold
 from resay.scorers import registry
-from resay.verdict import SentenceVerdict, Verdict
 
 DRAWS = 200
 JUDGE = "gemma4-31b"

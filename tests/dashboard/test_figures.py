@@ -9,8 +9,8 @@ import pytest
 
 from dashboard_kit import make, shown, tiles, write
 from html_kit import Element
+from resay.core.usage import Usage
 from resay.journal import Journal
-from resay.usage import Usage
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from dashboard_kit import asking, shown
 from html_kit import Element
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
 from resay._internal.sync import run_sync
+from resay.core.verdict import Attempt, Edit, Regeneration
 from resay.journal import Entry, JournalConfig, open_journal
-from resay.verdict import Attempt, Edit, Regeneration
 
 PIECES = (
     *("<script>x()</script>", "<img src=x onerror=x()>", "</td></tr></table>", "<!--", "-->"),

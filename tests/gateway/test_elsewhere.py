@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from resay import Policy
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderRefusedError
 from resay.gateway.elsewhere import Elsewhere
 from resay.providers.base import Completion, Completions
-from resay.query import Query
-from resay.verdict import Usage
 
 POLICY = Policy.of(
     {

@@ -36,7 +36,11 @@ JSON = {"content-type": "application/json"}
 
 @pytest.mark.parametrize(
     "place",
-    ["resay.passage.lay_out", "resay.scorers.ngram.count_tokens", "resay.contradiction.tokenize"],
+    [
+        "resay.core.passage.lay_out",
+        "resay.scorers.ngram.count_tokens",
+        "resay.contradiction.tokenize",
+    ],
 )
 def test_others_are_answered_while_a_large_check_is_under_way(
     gateways: Gateways, monkeypatch: pytest.MonkeyPatch, place: str

@@ -19,11 +19,11 @@ from prometheus_client.parser import text_string_to_metric_families as text_fami
 from journal_kit import SECRETS, found, mended
 from resay import MissingDependencyError, __version__
 from resay.actions import Answer
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.gateway import GatewayConfig, Observation
 from resay.gateway.logs import one_line
 from resay.gateway.metrics import Metrics, Readings
-from resay.usage import Usage
-from resay.verdict import Verdict
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 OPEN = "application/openmetrics-text; version=1.0.0"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from journal_kit import NOW, SECRETS, entry, found, mended
 from resay import Usage
-from resay.decision import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
 

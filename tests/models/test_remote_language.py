@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from resay.core.logprobs import TokenLogprob
 from resay.errors import ConfigurationError, ScorerError
-from resay.logprobs import TokenLogprob
 from resay.models import ModelConfig
 from resay.models.remote_language import CompletionsApi, RemoteLanguageModel
 from resay.testing import (

@@ -22,7 +22,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
     ),
     "resay.holding": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
-    "resay.logprobs": ("test_logprobs.py",),
+    "resay.core.logprobs": ("test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),
@@ -42,7 +42,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.uncertainty": ("scorers/test_logprobs.py",),
     "resay.stopping": ("test_stopping.py",),
-    "resay.verdict": ("test_verdict.py",),
+    "resay.core.verdict": ("test_verdict.py",),
 }
 
 # Faults that once went unnoticed: where, what is replaced, and by what.
@@ -107,7 +107,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.prompt:Prompt._nearest_first.ask_about: reading.slots[0]  ->  "
     "reading.slots[-1]": "There is one slot.",
     "resay.scorers.prompt:_scores: 0.0  ->  0.5": "Only whether there is an entry is counted.",
-    "resay.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
+    "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Query
+from resay.core.verdict import Usage
 from resay.providers import (
     Chunk,
     Completion,
@@ -21,7 +22,6 @@ from resay.providers import (
     begin_stream,
     open_stream,
 )
-from resay.verdict import Usage
 
 # The values
 

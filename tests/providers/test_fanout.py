@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, Query
+from resay.core.verdict import Usage
 from resay.providers import Completion, Completions, FanOut
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
+from resay.core.verdict import Usage
 from resay.providers import (
     Chunk,
     Completion,
@@ -20,7 +21,6 @@ from resay.providers import (
     WithLogprobs,
     open_stream,
 )
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import BudgetExceededError, ConfigurationError, ProviderError, Query
+from resay.core.verdict import Usage
 from resay.providers import (
     Budget,
     Budgeted,
@@ -32,7 +33,6 @@ from resay.providers import (
     process_limiter,
 )
 from resay.testing import ServerError, SimulatedProvider
-from resay.verdict import Usage
 
 QUERY = Query.of("Who?", model="openai/m")
 CHEAP = Usage(1, 10, 5, 0.25)

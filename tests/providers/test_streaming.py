@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
+from resay.core.verdict import Usage
 from resay.providers import (
     Chunk,
     Completion,
@@ -33,7 +34,6 @@ from resay.testing import (
     SimulatedProvider,
     Stall,
 )
-from resay.verdict import Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
 

@@ -12,11 +12,11 @@ import torch
 import transformers
 
 from resay import Passage
+from resay.core.tokens import tokenize
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Samples
 from resay.scorers.bertscore import Bertscore
-from resay.tokens import tokenize
-from resay.verdict import Scores
 from tiny_models import make_roberta, sentences
 
 pytestmark = pytest.mark.anyio

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Passage, ProviderError, ProviderTimeoutError, Query, ScorerError
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.providers.layers import Metered
@@ -23,7 +24,6 @@ from resay.scorers.fibe_prompts import (
     restate_create,
     restate_score,
 )
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from resay import Contradiction
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Samples
 from resay.objects import passage_of, rendered
 from resay.scorers.fields import Fields
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from resay import Query, ScorerError
+from resay.core.query import Message
 from resay.evidence import Evidence, Judge
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
-from resay.query import Message
 from resay.scorers.judging import JudgeConfig, Reading, ask, ask_together, judge_for
 
 pytestmark = pytest.mark.anyio

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Contradiction, Passage
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Samples
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.nli import Nli
 from resay.scorers.similarity import Similarity
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Samples
 from resay.scorers import Ngram
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

@@ -15,11 +15,11 @@ import transformers
 
 from known_models import make_denier
 from resay import Guard, Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
 from resay.scorers.nearest import Nearest
 from resay.scorers.nli import Nli
-from resay.verdict import Scores
 from tiny_models import make_bert, make_deberta, sentences
 
 pytestmark = pytest.mark.anyio

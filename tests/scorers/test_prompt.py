@@ -5,11 +5,11 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Passage, ProviderTimeoutError, Query, ScorerError
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.prompt import render
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

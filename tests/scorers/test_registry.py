@@ -12,7 +12,7 @@ from resay.scorers import Ngram, ScorerConfig, build, registry
 PLUGIN = '''
 from typing import Literal
 from resay.scorers import ScorerConfig
-from resay.verdict import Scores
+from resay.core.verdict import Scores
 
 class Coin:
     name = "coin"

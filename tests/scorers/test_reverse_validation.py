@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage, Query, ScorerError
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
 from resay.providers import Completions, Metered, ScriptedProvider
 from resay.scorers.reverse_validation import (
@@ -14,7 +15,6 @@ from resay.scorers.reverse_validation import (
     render_search,
     without,
 )
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

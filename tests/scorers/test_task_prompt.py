@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Passage, Query, ScorerError
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Samples
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.task_prompt import Context, render
-from resay.verdict import Scores
 
 pytestmark = pytest.mark.anyio
 

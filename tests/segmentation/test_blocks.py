@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.passage import Passage
-from resay.segmentation import lay_out
+from resay.core.passage import Passage
+from resay.core.segmentation import lay_out
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.passage import Passage, Splitter
+from resay.core.passage import Passage, Splitter
 
 # A bar stands where a sentence ends. The rules were written with the first list in view, and the
 # second list was written after the rules.

@@ -12,8 +12,8 @@ from otel_kit import Seen
 from regenerating_kit import DRAFT, MADE_UP, QUESTION, Model
 from resay import Guard, HallucinationBlocked, ProviderError, Query
 from resay._internal.telemetry import request_id
+from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 

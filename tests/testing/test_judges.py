@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.scorers import direct_question, fibe_prompts, prompt, task_prompt, zero_shot
 from resay.scorers.answers import read_named_scores
 from resay.scorers.exam import build_exam, read_exam_answers, read_listings

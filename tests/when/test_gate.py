@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.when import nothing_to_check
 
 CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"

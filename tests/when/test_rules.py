@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.passage import Passage
-from resay.query import Query
 from resay.when import When
 
 pytestmark = pytest.mark.anyio

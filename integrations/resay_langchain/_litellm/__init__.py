@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
 from resay.adapting import UnmappedError
-from resay.query import Query
+from resay.core.query import Query
 from resay_langchain._litellm import anthropic, bedrock, gemini, ollama, openai, passed
 from resay_langchain._litellm.settings import check_settings
 

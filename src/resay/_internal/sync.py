@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from resay.telling import Carrier
+from resay._internal.telling import Carrier
 
 __all__ = ["carried", "carrying", "enter_sync", "run_sync", "wait_for"]
 
@@ -133,7 +133,7 @@ def wait_for(waited: Awaitable[T]) -> T:
 
 @contextmanager
 def carried() -> Generator[None, None, None]:
-    """Do what `resay.telling.acarried` does, for callers that are not async."""
+    """Do what `resay._internal.telling.acarried` does, for callers that are not async."""
     carrier = Carrier()
     try:
         with carrier.around():
@@ -143,7 +143,7 @@ def carried() -> Generator[None, None, None]:
 
 
 def carrying(pieces: Iterator[T]) -> Generator[T, None, None]:
-    """Do what `resay.telling.acarrying` does, for callers that are not async."""
+    """Do what `resay._internal.telling.acarrying` does, for callers that are not async."""
     carrier = Carrier()
     try:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.sync import carried, carrying
+from resay._internal.telling import OnVerdict, acarried, acarrying
 from resay.adapting.mapping import (
     LEFT_OUT,
     OPENAI_PARAMS,
@@ -22,7 +23,6 @@ from resay.adapting.relaying import Relay
 from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
 from resay.adapting.upstream import StreamedError, Upstream, is_about_parameters
 from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
-from resay.telling import OnVerdict, acarried, acarrying
 
 __all__ = [
     "LEFT_OUT",

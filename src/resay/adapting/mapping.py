@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from resay.core.query import MAIN_CALL_ONLY
 from resay.errors import ResayError
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import MAIN_CALL_ONLY
 
 __all__ = [
     "LEFT_OUT",

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
+from resay._internal.telling import Carrier
 from resay.actions import Answer
 from resay.holding import Part
 from resay.streaming import AnswerStream, SyncAnswerStream
-from resay.telling import Carrier
 
 __all__ = ["aparts_of", "parts_of"]
 

@@ -7,12 +7,12 @@ from os import PathLike
 from typing import Any
 
 from resay._internal.optional import require_optional
+from resay._internal.telling import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
 from resay.regenerating.rechecking import comparing_with_references
 from resay.retrieval import Retriever, as_retriever
-from resay.telling import OnVerdict
 
 __all__ = ["PolicyLike", "asking_writer", "check_client_policy", "guard_of"]
 

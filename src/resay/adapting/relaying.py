@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from resay._internal.sync import run_sync
 from resay._internal.telemetry import here, inside
+from resay._internal.telling import acarried, acarrying
 from resay.actions import Answer, withheld_stops
 from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
@@ -40,16 +41,15 @@ from resay.adapting.upstream import (
 )
 from resay.adapting.verdicts import failed_check
 from resay.apis import Api, Body, Event, Outcome, Request
+from resay.core.query import Query
+from resay.core.usage import Usage
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
 from resay.policy import StreamMode
 from resay.providers.base import Completion, Provider
-from resay.query import Query
 from resay.scorers.logprobs import alternatives_wanted
 from resay.sources import Sources
-from resay.telling import acarried, acarrying
-from resay.usage import Usage
 
 __all__ = ["Relay"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, DeadlineExceededError
-from resay.verdict import Verdict
 
 __all__ = ["NO_ANSWER", "VERDICT_KEY", "failed_check", "verdict_data", "verdict_in"]
 

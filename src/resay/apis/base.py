@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.providers.base import Chunk, Completion
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["Api", "Body", "Event", "Outcome", "Request"]
 

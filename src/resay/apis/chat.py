@@ -9,9 +9,9 @@ from resay.apis.base import Api, Body, Event, Request
 from resay.apis.reading import is_yes, listed, mapping, mappings, named, number, text
 from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
 from resay.apis.tools import object_tools, tools_of_old
-from resay.logprobs import read_logprobs
+from resay.core.logprobs import read_logprobs
+from resay.core.query import Query
 from resay.providers.base import Chunk, Completion, ToolCall
-from resay.query import Query
 
 __all__ = ["CHAT_COMPLETIONS"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from resay.apis.base import Api, Body, Event, Request
 from resay.apis.reading import is_yes, listed, mappings, named, number, text
 from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
-from resay.logprobs import read_logprobs
+from resay.core.logprobs import read_logprobs
+from resay.core.query import Message, Query
 from resay.providers.base import Chunk, Completion
-from resay.query import Message, Query
 
 __all__ = ["COMPLETIONS"]
 

@@ -11,9 +11,9 @@ from resay.apis.messages_request import fresh_request, read_request, sample_requ
 from resay.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
 from resay.apis.one_answer import OneAnswerApi
 from resay.apis.reading import as_json, listed, mapping, mappings, number, text
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.providers.base import Completion, ToolCall
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["MESSAGES"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from resay.apis.base import Body
 from resay.apis.reading import as_json, listed, mapping, mappings, text
-from resay.query import Message
+from resay.core.query import Message
 
 __all__ = ["nested_messages", "own_messages"]
 

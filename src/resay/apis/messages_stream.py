@@ -12,8 +12,8 @@ from typing import Any
 
 from resay.apis.base import Event, Outcome
 from resay.apis.reading import mapping, named, number, text
+from resay.core.verdict import Usage
 from resay.providers.base import Chunk, ToolCall
-from resay.verdict import Usage
 
 __all__ = [
     "KEY",

@@ -28,9 +28,9 @@ from resay.apis.responses_request import (
     sample_request,
 )
 from resay.apis.responses_stream import event_without_logprobs, placed_event
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.providers.base import Completion
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["RESPONSES"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from resay.apis.base import Body, Outcome
 from resay.apis.reading import listed, mapping, mappings, named, number, text
-from resay.logprobs import TokenLogprob, read_logprobs
+from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.verdict import Usage
 from resay.providers.base import ToolCall
-from resay.verdict import Usage
 
 __all__ = [
     "KEY",

@@ -10,7 +10,7 @@ from resay.apis.params import Names, changes
 from resay.apis.reading import is_yes, listed, mapping, mappings, number, text
 from resay.apis.responses_input import nested_messages, own_items
 from resay.apis.tools import object_tools, tools_of_old
-from resay.query import Query
+from resay.core.query import Query
 
 __all__ = ["asking_logprobs", "fresh_request", "read_request", "sample_request"]
 

@@ -27,7 +27,7 @@ from resay.apis.responses_output import (
     unread_parts,
     usage_in,
 )
-from resay.logprobs import read_logprobs
+from resay.core.logprobs import read_logprobs
 from resay.providers.base import Chunk, ToolCall
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import Any
 
 from resay.apis.base import Body, Event, Outcome
 from resay.apis.reading import count, listed, mapping, mappings, named, number
+from resay.core.verdict import Usage
 from resay.providers.base import Chunk, Completion
-from resay.verdict import Usage
 
 __all__ = ["Choice", "SeveralAnswersApi", "answers_wanted"]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from resay.apis.base import Body
-from resay.query import Query
+from resay.core.query import Query
 
 __all__ = ["object_tools", "tools_of_old"]
 

@@ -19,7 +19,7 @@ from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio import Corpus
-from resay.verdict import over
+from resay.core.verdict import over
 
 __all__ = ["COLUMNS", "halfway", "run", "runs"]
 

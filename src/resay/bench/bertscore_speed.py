@@ -14,11 +14,11 @@ from resay.bench.readings import Part, Reading, row_of
 from resay.bench.released_bertscore import score_plainly
 from resay.bench.table import Row
 from resay.bench.workshop import Workshop
+from resay.core.passage import Passage
+from resay.core.tokens import tokenize
 from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
-from resay.passage import Passage
 from resay.scorers.bertscore import Bertscore
-from resay.tokens import tokenize
 
 __all__ = ["measure_bertscore"]
 

@@ -28,10 +28,10 @@ from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio import Corpus
 from resay.bench.wikibio_figures import is_wrong
 from resay.calibration import fit_bands
+from resay.core.verdict import over
 from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.nearest_first import overlaps
-from resay.verdict import over
 
 __all__ = ["COLUMNS", "ERRORS", "FIRST", "run", "runs"]
 

@@ -34,12 +34,12 @@ from resay.bench.chaos_watch import (
     tasks_left,
     unmatched,
 )
+from resay.core.verdict import Usage
 from resay.errors import HallucinationBlocked, ResayError
 from resay.guard import Guard
 from resay.providers.limits import process_limiter
 from resay.providers.litellm import LiteLLMProvider
 from resay.testing import SimulatedProvider
-from resay.verdict import Usage
 
 __all__ = ["GRACE_S", "Chaos", "Ended", "Report", "mismatches", "run"]
 

@@ -16,8 +16,8 @@ import anyio
 import anyio.to_thread
 
 from resay.bench.chaos_plan import CACHED
+from resay.core.query import Query
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.query import Query
 from resay.testing import RequestRecord
 
 __all__ = [

@@ -12,12 +12,12 @@ import anyio
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item
 from resay.chain import Chain
+from resay.core.query import Query
+from resay.core.verdict import Verdict
 from resay.evidence import Evidence, Samples
 from resay.policy import Policy
 from resay.providers.layers import Metered
 from resay.providers.replay import ReplayProvider
-from resay.query import Query
-from resay.verdict import Verdict
 
 __all__ = ["Checked", "check", "judging"]
 

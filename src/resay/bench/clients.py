@@ -20,8 +20,8 @@ from resay.bench.latency import percentile
 from resay.bench.readings import SkippedError
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import Column, ResultTable, Row
+from resay.core.verdict import Verdict
 from resay.errors import MissingDependencyError
-from resay.verdict import Verdict
 
 __all__ = ["KINDS", "Kind", "Pair", "Setting", "added_ms", "row_of", "run", "total"]
 

@@ -35,10 +35,10 @@ from resay.bench.wikibio_figures import (
 )
 from resay.bench.wikibio_recorded import Recorded
 from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_unweighted
+from resay.core.verdict import Scores, Usage
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.parts import PartScores
-from resay.verdict import Scores, Usage
 
 __all__ = ["COLUMNS", "MEMBERS", "check_folds", "run"]
 

@@ -14,14 +14,14 @@ from typing import Any
 
 from resay._internal.sync import run_sync
 from resay.bench.table import Column, ResultTable, Row
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Verdict
 from resay.guard import Guard
-from resay.passage import Passage
 from resay.providers.base import Chunk, Completion, Completions
-from resay.query import Query
 from resay.regenerating.fencing import disarmed
 from resay.regenerating.repairs import replacement_in
-from resay.verdict import Verdict
 
 __all__ = ["run"]
 

@@ -24,9 +24,9 @@ from resay.bench.shapes import DEBERTA
 from resay.bench.stalls import measure_concurrency
 from resay.bench.table import ResultTable, Row
 from resay.bench.workshop import Workshop
+from resay.core.passage import Passage
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.models import Pair
-from resay.passage import Passage
 
 __all__ = ["PARTS", "SHAPES", "Effort", "PartName", "run"]
 

@@ -21,15 +21,15 @@ from resay.bench.readings import SkippedError
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import Column, ResultTable, Row
 from resay.bench.turns import Ask, Setting, in_turns
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.evidence import Evidence, Sample
 from resay.guard import Guard
-from resay.passage import Passage
 from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.fanout import FanOut
 from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import Query
 from resay.scorers import Prompt
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]

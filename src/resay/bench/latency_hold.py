@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
+from resay.core.query import Query
+from resay.core.verdict import SentenceVerdict
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.query import Query
 from resay.sources import Sources
-from resay.verdict import SentenceVerdict
 
 __all__ = ["Moments", "Released", "first_release"]
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import anyio
 
 from resay.bench.judges import BenchJudge
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores, Usage
 from resay.evidence import Evidence, Samples
-from resay.passage import Passage
 from resay.providers.layers import Metered
-from resay.query import Query
 from resay.scorers import ScorerConfig, Step
-from resay.verdict import Scores, Usage
 
 __all__ = ["Item", "Measured", "measure"]
 

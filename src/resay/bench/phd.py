@@ -24,11 +24,11 @@ from resay.bench.phd_entries import DOMAINS, Baseline, Domain, published
 from resay.bench.phd_recorded import Recordings, Threshold
 from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores, tally
 from resay.errors import ConfigurationError
-from resay.passage import Passage
-from resay.query import Query
 from resay.scorers.reverse_validation import ReverseValidation
-from resay.verdict import Scores, tally
 
 __all__ = ["COLUMNS", "Corpus", "Ids", "Match", "load", "run"]
 

@@ -20,11 +20,11 @@ from resay.bench.regenerate_rows import COLUMNS, Taken, row_of
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import ResultTable
 from resay.bench.turns import Ask, Setting, in_turns
+from resay.core.query import Query
+from resay.core.regeneration import Mode
 from resay.guard import Guard
 from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import Query
-from resay.regeneration import Mode
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
 from resay.testing import World

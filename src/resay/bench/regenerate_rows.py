@@ -10,7 +10,7 @@ from statistics import fmean
 from resay.actions import Answer
 from resay.bench.latency import percentile
 from resay.bench.table import Column, Row
-from resay.usage import Usage
+from resay.core.usage import Usage
 
 __all__ = ["COLUMNS", "Taken", "row_of"]
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Measured
 from resay.bench.table import Column
-from resay.verdict import tally
+from resay.core.verdict import tally
 
 __all__ = ["COST_COLUMNS", "cost_of", "failures_of"]
 

@@ -26,12 +26,12 @@ from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio import Corpus
 from resay.bench.wikibio_entries import ENTRIES
 from resay.bench.wikibio_recorded import Recorded
+from resay.core.verdict import over
 from resay.regenerating.gathering import fused
 from resay.regenerating.queries import search_queries
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
 from resay.retrieval.ids import id_of
-from resay.verdict import over
 
 __all__ = ["COLUMNS", "DETECTORS", "WAYS", "load_references", "run"]
 

@@ -27,11 +27,11 @@ from resay.bench.loading import Lenient, choose_rows, parse_row, read_lines
 from resay.bench.measuring import Item, Measured, measure
 from resay.bench.reporting import COST_COLUMNS, cost_of, failures_of
 from resay.bench.table import Column, ResultTable, Row
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.models import config_of
-from resay.passage import Passage
-from resay.query import Query
-from resay.verdict import Scores
 
 __all__ = ["COLUMNS", "ENTRIES", "TRACKS", "Output", "Task", "Track", "load", "run"]
 

@@ -33,13 +33,13 @@ from resay.bench.readings import (
 from resay.bench.released_ngram import build_pipeline, score_plainly, tokenize_plainly
 from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import ResultTable, Row
+from resay.core.passage import Passage
+from resay.core.tokens import tokenize
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
 from resay.evidence import Evidence, Samples
 from resay.guard import Guard
-from resay.passage import Passage
 from resay.scorers import Ngram, build
-from resay.tokens import tokenize
-from resay.verdict import Scores
 
 __all__ = ["measure_import", "measure_latency", "measure_ngram", "run"]
 

@@ -26,9 +26,9 @@ from resay.bench.table import Column, ResultTable, Row
 from resay.bench.wikibio_entries import ENTRIES
 from resay.bench.wikibio_figures import FIGURE_COLUMNS, Label, explain, figures
 from resay.bench.wikibio_recorded import Recorded
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.passage import Passage
-from resay.query import Query
 from resay.scorers.prompt import render
 
 __all__ = ["COLUMNS", "ENTRIES", "Corpus", "load", "notes_on", "recorded_judge", "run"]

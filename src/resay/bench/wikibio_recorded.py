@@ -11,8 +11,8 @@ from pydantic import Field
 from resay.bench.entries import Entry
 from resay.bench.loading import Lenient, parse_row, read_lines
 from resay.bench.measuring import Item, Measured
+from resay.core.verdict import Scores, Usage
 from resay.errors import ConfigurationError
-from resay.verdict import Scores, Usage
 
 __all__ = ["Recorded", "recorded_scores"]
 

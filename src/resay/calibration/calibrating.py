@@ -24,10 +24,10 @@ from resay.calibration.result import Calibration, Counts
 from resay.calibration.running import Runner, outcome_of
 from resay.calibration.targets import Target
 from resay.calibration.thresholds import fit_thresholds
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
-from resay.verdict import Verdict
 
 __all__ = ["acalibrate", "calibrate", "default_targets"]
 

@@ -17,13 +17,13 @@ from resay.calibration.outcomes import Outcome
 from resay.calibration.running import Runner, Scored
 from resay.calibration.targets import Target
 from resay.calibration.thresholds import fit_thresholds
+from resay.core.verdict import Scores, mean_score, over
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import ScorerConfig, Settle, Step
 from resay.scorers.combination import Combination, log_odds
 from resay.scorers.ensemble import Ensemble
 from resay.scorers.parts import PartScores
-from resay.verdict import Scores, mean_score, over
 
 __all__ = ["Fitted", "fit_chain", "has_bands", "has_weights"]
 

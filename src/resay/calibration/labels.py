@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from resay.core.passage import Passage
 from resay.errors import ConfigurationError
-from resay.passage import Passage
 
 __all__ = ["LabelledRow", "LabelledSentence", "Span", "read_labels", "read_objects"]
 

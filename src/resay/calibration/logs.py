@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from resay.calibration.labels import LabelledRow, read_objects
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy
-from resay.verdict import Verdict
 
 __all__ = ["Matched", "match_log"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from resay.core.verdict import over
 from resay.policy import Threshold
-from resay.verdict import over
 
 __all__ = ["Outcome"]
 

@@ -12,19 +12,19 @@ import anyio.to_thread
 
 from resay.calibration.labels import LabelledRow
 from resay.calibration.outcomes import Outcome
+from resay.core.logprobs import tokens_of
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores, Verdict
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Samples
 from resay.guard import Guard
-from resay.logprobs import tokens_of
-from resay.passage import Passage
 from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.fanout import draw
 from resay.providers.layers import Limited, Retrying, TimeLimited
 from resay.providers.litellm import LiteLLMProvider
-from resay.query import Query
 from resay.scorers import ScorerConfig, Step
-from resay.verdict import Scores, Verdict
 
 __all__ = ["Runner", "Scored", "outcome_of"]
 

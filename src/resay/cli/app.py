@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay.bench.cli import app as bench_app
 from resay.cli.calibrate import calibrate
 from resay.cli.demo import run_demo
@@ -37,6 +37,7 @@ from resay.cli.output import (
 )
 from resay.cli.report import report
 from resay.cli.serve import serve
+from resay.core.verdict import Verdict
 from resay.errors import (
     ConfigurationError,
     DeadlineExceededError,
@@ -50,7 +51,6 @@ from resay.policy import Policy, policy_schema
 from resay.report import print_answer, print_part, print_verdict
 from resay.scorers import SampleConfig
 from resay.streaming import SyncAnswerStream
-from resay.verdict import Verdict
 
 __all__ = ["app", "run"]
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from resay.actions import Answer
+from resay.core.verdict import Regeneration
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.report import print_answer
 from resay.testing import SimulatedProvider
-from resay.verdict import Regeneration
 
 __all__ = ["DOCUMENTS", "run_regenerating_demo"]
 

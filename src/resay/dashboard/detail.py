@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from resay.core.verdict import Verdict
 from resay.dashboard.asking import Wanted
 from resay.dashboard.layout import Place, page
 from resay.dashboard.listing import DONE, row_name
@@ -14,7 +15,6 @@ from resay.report.html import Html, Reported, tag, verdict_section
 from resay.report.html.answer import kept
 from resay.report.html.figures import badge, definition, score_text
 from resay.report.texts import cost
-from resay.verdict import Verdict
 
 __all__ = ["verdict_page"]
 

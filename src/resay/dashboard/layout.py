@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay.dashboard.asking import Wanted
 from resay.dashboard.assets import Assets
 from resay.report.html import Html, tag

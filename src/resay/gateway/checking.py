@@ -22,16 +22,16 @@ from resay.actions import Answer
 from resay.adapting import OPENAI_PARAMS, verdict_data
 from resay.adapting.verdicts import failed_check
 from resay.apis import CHAT_COMPLETIONS, Body, Request
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.logprobs import TokenLogprob, tokens_of
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Reply, Shared, read_as, sources_of
 from resay.gateway.routing import Routing
 from resay.guard import Guard
-from resay.logprobs import TokenLogprob, tokens_of
 from resay.regenerating.fencing import disarmed, quoted
-from resay.verdict import Verdict
 
 __all__ = ["CheckDocument", "CheckRequest", "CheckResponse", "check", "withheld"]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import cast
 
 from resay.adapting import OPENAI_PARAMS
+from resay.core.query import Query
 from resay.errors import ProviderRefusedError
 from resay.policy import Policy
 from resay.providers.base import Completions, Layer, Provider
-from resay.query import Query
 
 __all__ = ["Elsewhere"]
 

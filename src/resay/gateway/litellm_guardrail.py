@@ -20,6 +20,8 @@ from resay.adapting import Relay, verdict_data
 from resay.adapting.upstream import KnownProvider
 from resay.adapting.verdicts import failed_check
 from resay.apis import CHAT_COMPLETIONS, Body, Request
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
@@ -28,8 +30,6 @@ from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.providers.base import Completion
 from resay.sources import Sources
-from resay.usage import Usage
-from resay.verdict import Verdict
 
 __all__ = ["GuardrailParams", "GuardrailRequest", "GuardrailResponse", "check_for_litellm"]
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay.actions import Answer
+from resay.core.usage import Usage
 from resay.errors import MissingDependencyError
 from resay.gateway.logs import one_line
 from resay.gateway.observing import Observation
-from resay.usage import Usage
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Histogram

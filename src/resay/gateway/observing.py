@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from resay.actions import Answer
 from resay.apis import Body
-from resay.usage import Usage
-from resay.verdict import Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 
 __all__ = ["Observation", "Observer", "gravest", "notify"]
 

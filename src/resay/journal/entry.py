@@ -11,9 +11,9 @@ from math import isfinite
 from typing import Any, Literal
 from uuid import UUID
 
-from resay.decision import Decision
-from resay.usage import Usage
-from resay.verdict import Verdict
+from resay.core.decision import Decision
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 
 __all__ = ["Action", "Api", "Entry", "new_id"]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from resay._internal.loops import PerLoop
-from resay.decision import Decision
+from resay.core.decision import Decision
 from resay.journal.config import Content, JournalConfig
 from resay.journal.entry import Entry
 from resay.journal.rows import entry_of, named, row_of

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.journal.config import Content
 from resay.journal.entry import Entry
 from resay.journal.session import Row
-from resay.usage import Usage
-from resay.verdict import Verdict
 
 __all__ = ["COLUMNS", "entry_of", "named", "row_of", "size_of"]
 

@@ -8,7 +8,7 @@ from math import isnan
 
 import anyio.to_thread
 
-from resay.logprobs import TokenLogprob
+from resay.core.logprobs import TokenLogprob
 from resay.models.config import ModelConfig
 from resay.models.encoding import Encoded, Spans
 from resay.models.loading import text_model

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from resay.core.logprobs import TokenLogprob, TopLogprob, read_logprobs
 from resay.errors import ConfigurationError, ScorerError
-from resay.logprobs import TokenLogprob, TopLogprob, read_logprobs
 from resay.models.remote_http import Reply, Server
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from resay.core.passage import Passage
 from resay.models.base import Measure
-from resay.passage import Passage
 
 __all__ = ["cut", "windows"]
 

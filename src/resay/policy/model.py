@@ -18,8 +18,8 @@ from pydantic_core import PydanticKnownError
 
 from resay._internal.strict import Strict
 from resay._internal.tagged_union import OneOf
+from resay.core.passage import Splitter
 from resay.errors import PolicyError
-from resay.passage import Splitter
 from resay.policy.document import Document, copy_mapping, shortened
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_text, read_yaml

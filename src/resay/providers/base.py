@@ -9,9 +9,9 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from resay._internal.tasks import compute
-from resay.logprobs import TokenLogprob, TopLogprob
-from resay.query import Query
-from resay.verdict import Usage
+from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.query import Query
+from resay.core.verdict import Usage
 
 __all__ = [
     "Chunk",

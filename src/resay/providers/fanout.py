@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import anyio
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderRefusedError
 from resay.providers.base import Completion, Completions, Layer, Provider
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["FanOut", "draw", "refuses_n"]
 

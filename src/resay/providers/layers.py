@@ -23,6 +23,8 @@ from tenacity import (
 )
 
 from resay._internal.telemetry import here, span
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderError, ProviderTimeoutError
 from resay.providers.base import (
     Chunk,
@@ -32,8 +34,6 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["Limited", "Metered", "Retrying", "TimeLimited", "Traced"]
 

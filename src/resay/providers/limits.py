@@ -20,10 +20,10 @@ from types import TracebackType
 
 import anyio
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import BudgetExceededError, ConfigurationError
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["Budget", "Budgeted", "ProcessLimits", "process_limiter"]
 

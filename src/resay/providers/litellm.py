@@ -18,17 +18,17 @@ import anyio.to_thread
 
 from resay._internal.loops import PerLoop
 from resay._internal.nesting import marked
+from resay.core.logprobs import read_logprobs
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import (
     MissingDependencyError,
     ProviderError,
     ProviderRefusedError,
     ProviderTimeoutError,
 )
-from resay.logprobs import read_logprobs
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.providers.unreachable import unreachable_by
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["LiteLLMProvider"]
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
+from resay.core.query import Query
 from resay.errors import ProviderRefusedError
 from resay.providers.base import (
     Chunk,
@@ -15,7 +16,6 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
-from resay.query import Query
 
 __all__ = ["WithLogprobs"]
 

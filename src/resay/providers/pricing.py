@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
+from resay.core.query import Query
+from resay.core.usage import Usage
 from resay.prices import Prices
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.query import Query
-from resay.usage import Usage
 
 __all__ = ["Priced"]
 

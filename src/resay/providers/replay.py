@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 
 import anyio.lowlevel
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completion, Completions, Provider
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["ReplayProvider", "ScriptedProvider"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from resay.passage import Passage
+from resay.core.passage import Passage
+from resay.core.verdict import SentenceVerdict, Verdict, over
 from resay.policy import Threshold
 from resay.regenerating.repairs import Replacement
-from resay.verdict import SentenceVerdict, Verdict, over
 
 __all__ = ["Candidate", "in_doubt", "kept_in"]
 

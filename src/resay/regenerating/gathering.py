@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import anyio
 
 from resay._internal.telemetry import span
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.verdict import tally
 from resay.policy import Regenerate
 from resay.regenerating.fencing import disarmed
 from resay.retrieval import AdaptedRetriever
-from resay.verdict import tally
 
 __all__ = ["Found", "Gathering", "fused"]
 

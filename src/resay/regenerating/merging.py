@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.verdict import Edit, Regeneration, SentenceVerdict, Verdict
 from resay.regenerating.candidates import Candidate
 from resay.regenerating.citing import sources_of
-from resay.verdict import Edit, Regeneration, SentenceVerdict, Verdict
 
 __all__ = ["combined", "finished"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from resay.segmentation.abbreviations import ORDINAL_MONTHS
+from resay.core.segmentation.abbreviations import ORDINAL_MONTHS
 
 __all__ = ["has_words", "plain"]
 

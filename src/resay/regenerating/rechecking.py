@@ -16,16 +16,16 @@ from anyio.abc import TaskGroup
 from resay._internal.tasks import in_task_group
 from resay.chain import Chain
 from resay.checking import Check
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import SentenceVerdict, Verdict
 from resay.evidence import Evidence, Samples
-from resay.passage import Passage
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
-from resay.query import Query
 from resay.regenerating.fencing import quoted
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.parts import CompositeConfig, Part
-from resay.verdict import SentenceVerdict, Verdict
 
 __all__ = ["Rechecking", "comparing_with_references"]
 

@@ -12,10 +12,11 @@ import anyio
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
 from resay.checking import Check
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.passage import Passage, Sentence
+from resay.core.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
 from resay.errors import ConfigurationError, ScorerError
 from resay.evidence import SPLITTING
-from resay.passage import Passage, Sentence
 from resay.policy import Policy, Regenerate
 from resay.regenerating.candidates import Candidate, in_doubt, kept_in
 from resay.regenerating.citing import claims_more
@@ -26,7 +27,6 @@ from resay.regenerating.rechecking import Rechecking
 from resay.regenerating.repairs import Repaired, without_repeats
 from resay.regenerating.writers import Writer
 from resay.retrieval import AdaptedRetriever
-from resay.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
 
 __all__ = ["Regenerated", "Regenerator"]
 

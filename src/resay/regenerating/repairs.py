@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from resay.documents import Document
-from resay.passage import Passage
+from resay.core.documents import Document
+from resay.core.passage import Passage
 from resay.regenerating.writing import REMOVE, unmarked
 
 __all__ = ["Repaired", "Replacement", "replacement_in"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.regenerating.asking import COMPARING, LABEL, LEAD_INS, ORDERS, STOP_WORDS, TAIL
 from resay.regenerating.plain import has_words, plain
 from resay.scorers.entity_words import Word, join, read_words

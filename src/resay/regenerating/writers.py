@@ -9,15 +9,15 @@ from typing import Any
 import anyio
 
 from resay.checking import Check
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.passage import Passage
+from resay.core.query import MAIN_CALL_ONLY, Query
+from resay.core.verdict import tally
 from resay.errors import ProviderError
-from resay.passage import Passage
-from resay.query import MAIN_CALL_ONLY, Query
 from resay.regenerating.citing import nearest
 from resay.regenerating.repairs import Replacement, replacement_in
 from resay.regenerating.writing import Written, repairing, rewriting, unmarked
 from resay.scorers.judging import judge_for
-from resay.verdict import tally
 
 __all__ = ["Writer"]
 

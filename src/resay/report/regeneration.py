@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from resay.core.verdict import Attempt, Edit, Regeneration
 from resay.report.texts import clean, cost
-from resay.verdict import Attempt, Edit, Regeneration
 
 __all__ = ["print_regeneration"]
 

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from resay.actions import Answer
+from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.holding import Part
 from resay.report.regeneration import print_regeneration
 from resay.report.texts import clean, cost
-from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["print_answer", "print_part", "print_verdict"]
 

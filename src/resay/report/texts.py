@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resay.verdict import Usage
+from resay.core.verdict import Usage
 
 __all__ = ["clean", "cost"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from resay.documents import Document
+from resay.core.documents import Document
 
 __all__ = ["PreparesRetrieval", "Retriever"]
 

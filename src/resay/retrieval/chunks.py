@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from resay.core.segmentation import Block, Kind, lay_out, sentence_ends
 from resay.retrieval.headings import Heading, front_matter, heading_of
-from resay.segmentation import Block, Kind, lay_out, sentence_ends
 
 __all__ = ["MAX_CHARS", "Chunk", "split_markdown", "split_text"]
 

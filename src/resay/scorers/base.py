@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkabl
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
-from resay.verdict import Scores
 from resay.when import When
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from resay.verdict import Contradiction
+    from resay.core.verdict import Contradiction
 
 __all__ = [
     "Contradicts",

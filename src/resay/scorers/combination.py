@@ -36,11 +36,11 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, mean_score
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.base import Need
 from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
-from resay.verdict import Scores, mean_score
 
 __all__ = [
     "Combination",

@@ -22,14 +22,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.passage import Passage
+from resay.core.query import Message
+from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.evidence import Evidence, Judge
-from resay.passage import Passage
-from resay.query import Message
 from resay.scorers.answers import first_choice, read_yes_no, strip_decoration
 from resay.scorers.base import Need
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for, scores_of, turn_of_judge
-from resay.verdict import Scores
 
 __all__ = ["CrossExamination", "read_conclusion"]
 

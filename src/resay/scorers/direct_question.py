@@ -24,13 +24,13 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, tally
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.providers.base import Completion
 from resay.scorers.answers import read_yes_no
 from resay.scorers.base import Need
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
-from resay.verdict import Scores, tally
 
 __all__ = ["DirectQuestion", "render"]
 

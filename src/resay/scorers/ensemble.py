@@ -24,11 +24,11 @@ from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.base import Need
 from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
-from resay.verdict import Scores
 
 __all__ = ["Ensemble", "clipped_sum"]
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from resay.core.segmentation import sentence_ends
 from resay.scorers.entity_names import ARTICLES, Mention, adjoin, mentions, name_of, written_as
 from resay.scorers.entity_words import (
     CLASSES,
@@ -23,7 +24,6 @@ from resay.scorers.entity_words import (
     Word,
     read_words,
 )
-from resay.segmentation import sentence_ends
 
 __all__ = [
     "find_mentions",

@@ -32,8 +32,9 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, tally
 from resay.evidence import Evidence, Judge
-from resay.passage import Passage
 from resay.scorers.answers import read_named_scores
 from resay.scorers.base import Need
 from resay.scorers.exam import Exam, Listing, build_exam, read_exam_answers, read_listings
@@ -47,7 +48,6 @@ from resay.scorers.fibe_prompts import (
     restate_score,
 )
 from resay.scorers.judging import JudgedConfig, Reading, ask, ask_together, judge_for
-from resay.verdict import Scores, tally
 
 __all__ = ["Fibe"]
 

@@ -24,14 +24,14 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from resay._internal.tasks import compute, stop_if_abandoned
+from resay.core.nearness import Shared
+from resay.core.passage import Passage
+from resay.core.tokens import tokenize
+from resay.core.verdict import Contradiction
 from resay.evidence import Evidence, Sample
-from resay.nearness import Shared
 from resay.objects import fields_in
-from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
-from resay.tokens import tokenize
-from resay.verdict import Contradiction
 
 __all__ = ["Fields"]
 

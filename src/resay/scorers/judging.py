@@ -15,12 +15,12 @@ from typing import Any, Generic, TypeVar
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
+from resay.core.query import Message, Query
+from resay.core.verdict import Scores
 from resay.errors import ProviderError, ScorerError
 from resay.evidence import Evidence, Judge, as_messages
 from resay.providers.base import Completion
-from resay.query import Message, Query
 from resay.scorers.base import ScorerConfig
-from resay.verdict import Scores
 
 __all__ = [
     "JudgeConfig",

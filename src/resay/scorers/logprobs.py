@@ -18,12 +18,12 @@ from functools import partial
 from typing import ClassVar, Literal, cast
 
 from resay._internal.tasks import compute
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.parts import CompositeConfig, Part
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
-from resay.verdict import Scores
 
 __all__ = ["Logprobs", "alternatives_wanted"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 from resay.models import Measure, PairScorer, TextScorer
 from resay.models.windows import windows
-from resay.passage import Passage
 from resay.scorers.mqag_questions import Question, cleaned
 from resay.scorers.mqag_scoring import Answer
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from resay.core.passage import Passage
 from resay.models.windows import windows
-from resay.passage import Passage
 
 if TYPE_CHECKING:
     from resay.models.generation import TextGenerator

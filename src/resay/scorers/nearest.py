@@ -8,8 +8,8 @@ from itertools import islice
 from math import fsum, log, sqrt
 
 from resay._internal.tasks import stop_if_abandoned
-from resay.nearness import Shared
-from resay.tokens import tokenize
+from resay.core.nearness import Shared
+from resay.core.tokens import tokenize
 
 __all__ = ["Nearest"]
 

@@ -36,8 +36,8 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.tasks import stop_if_abandoned
+from resay.core.tokens import tokenize
 from resay.stopping import Stopping
-from resay.tokens import tokenize
 
 __all__ = ["Estimate", "NearestFirst", "overlaps"]
 

@@ -41,11 +41,11 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.tasks import compute, stop_if_abandoned
+from resay.core.passage import Passage
+from resay.core.tokens import count_tokens, tokenize
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Sample
-from resay.passage import Passage
 from resay.scorers.base import Need, SampleConfig
-from resay.tokens import count_tokens, tokenize
-from resay.verdict import Scores
 
 __all__ = ["Ngram"]
 

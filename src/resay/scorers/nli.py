@@ -33,15 +33,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from resay._internal.tasks import compute
+from resay.core.passage import Passage
+from resay.core.verdict import Contradiction
 from resay.errors import ConfigurationError
 from resay.evidence import Evidence, Sample
 from resay.models import ModelField, Pair, config_of, pair_classifier
 from resay.models.windows import cut, windows
-from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
 from resay.scorers.nearest import Nearest
-from resay.verdict import Contradiction
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

@@ -10,12 +10,12 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from resay._internal.tagged_union import OneOf
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.lookup import registry
 from resay.scorers.step import Step
-from resay.verdict import Scores
 
 __all__ = ["CompositeConfig", "Part", "PartScores", "Parts", "joined", "only_passages"]
 

@@ -31,8 +31,9 @@ import anyio
 from pydantic import Field, model_validator
 
 from resay._internal.tasks import compute
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence, Judge, Sample
-from resay.passage import Passage
 from resay.scorers import task_prompt
 from resay.scorers.answers import read_numbered_answers
 from resay.scorers.base import Need, SampleConfig
@@ -40,7 +41,6 @@ from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.support import RESTATED, ask_support, read_support
-from resay.verdict import Scores
 
 __all__ = ["Prompt", "render"]
 

@@ -24,13 +24,13 @@ from typing import ClassVar, Literal, Protocol
 from pydantic import Field, field_validator
 
 from resay._internal.tasks import compute
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.logprobs import TokenLogprob
 from resay.models import ModelField, config_of, text_model
-from resay.passage import Passage
 from resay.scorers.base import Need, Prepares
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
-from resay.verdict import Scores
 
 __all__ = ["LanguageModel", "ProxyLogprobs"]
 

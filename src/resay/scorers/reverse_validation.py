@@ -40,14 +40,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.evidence import Evidence, Judge
-from resay.passage import Passage
 from resay.scorers.answers import strip_decoration
 from resay.scorers.base import Need
 from resay.scorers.entity_aliases import stated_aliases
 from resay.scorers.judging import JudgedConfig, ask, judge_for
-from resay.verdict import Scores
 
 __all__ = ["Entity", "ReverseValidation", "Variant", "render_construct", "render_search", "without"]
 

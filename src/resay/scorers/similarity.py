@@ -31,9 +31,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.passage import Passage
 from resay.evidence import Evidence, Sample
 from resay.models import ModelField, sentence_embedder
-from resay.passage import Passage
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
 

@@ -34,10 +34,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.base import Need, ScorerConfig
-from resay.verdict import Scores
 
 __all__ = ["Snowballing", "correct"]
 

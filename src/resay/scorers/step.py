@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Contradiction, EvidenceKind, Scores
 from resay.errors import ConfigurationError, ScorerError
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.providers.base import Provider
-from resay.query import Query
 from resay.scorers.base import (
     Contradicts,
     Corrects,
@@ -20,7 +21,6 @@ from resay.scorers.base import (
     ScorerConfig,
 )
 from resay.scorers.lookup import build
-from resay.verdict import Contradiction, EvidenceKind, Scores
 
 __all__ = ["Step"]
 

@@ -25,13 +25,13 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.errors import ScorerError
 from resay.evidence import Evidence, Judge
-from resay.passage import Passage
 from resay.scorers.base import Need
 from resay.scorers.judging import ask_together
 from resay.scorers.support import RESTATED, ask_support, read_support
-from resay.verdict import Scores
 
 __all__ = ["Context", "Task", "context_of", "needs", "render", "vote"]
 

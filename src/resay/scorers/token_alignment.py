@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from resay.logprobs import TokenLogprob
-from resay.passage import Passage
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage
 
 __all__ = ["Alignment", "align", "bytes_of"]
 

@@ -35,11 +35,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from resay.logprobs import TokenLogprob
-from resay.passage import Passage
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.scorers.base import ScorerConfig
 from resay.scorers.token_alignment import Alignment, align
-from resay.verdict import Scores
 
 __all__ = ["UncertaintyConfig", "perplexity", "score_tokens", "surprise"]
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
 from resay.evidence import Evidence
-from resay.passage import Passage
 from resay.scorers.answers import first_choice
 from resay.scorers.base import Need
 from resay.scorers.judging import JudgedConfig, ask, judge_for, scores_of
-from resay.verdict import Scores
 
 __all__ = ["ZeroShot", "render"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 
 __all__ = ["Shown", "outside", "shown_in"]
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
 from resay.testing.judges import Question
 from resay.testing.judges.knowledge import knows

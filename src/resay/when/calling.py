@@ -9,8 +9,8 @@ from typing import Any, cast
 import anyio.to_thread
 
 from resay._internal.importing import import_named, is_async, name_of
+from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.query import Query
 
 __all__ = ["Decide", "asks", "resolve"]
 

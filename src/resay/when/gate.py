@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.when.phrases import CONTRACTIONS, Language, languages
 
 __all__ = ["Nothing", "nothing_to_check"]

@@ -17,8 +17,8 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from resay._internal.importing import name_of
 from resay._internal.strict import Strict
-from resay.passage import Passage
-from resay.query import Query
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.when.calling import Decide, asks, resolve
 from resay.when.gate import nothing_to_check
 

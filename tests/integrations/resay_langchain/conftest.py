@@ -11,8 +11,8 @@ from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 
 from langchain_kit import WORLD
+from resay.core.verdict import Verdict
 from resay.testing import SimulatedProvider
-from resay.verdict import Verdict
 
 
 @pytest.fixture

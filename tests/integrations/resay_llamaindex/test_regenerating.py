@@ -29,8 +29,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import BaseModel
 
 from resay import ConfigurationError, Guard, HallucinationBlocked
+from resay.core.verdict import Verdict
 from resay.testing import Invention, SimulatedProvider, Subject, World
-from resay.verdict import Verdict
 from resay_llamaindex import (
     VERDICT_KEY,
     GuardedChatEngine,

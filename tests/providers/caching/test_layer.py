@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, Query
+from resay.core.logprobs import TokenLogprob
+from resay.core.verdict import Usage
 from resay.errors import BudgetExceededError
-from resay.logprobs import TokenLogprob
 from resay.providers import Completion, Completions, FanOut
 from resay.providers.caching import Cache, Caching, MemoryStore
-from resay.verdict import Usage
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m", temperature=0.7)

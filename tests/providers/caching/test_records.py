@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.logprobs import TokenLogprob, TopLogprob
+from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.providers import Completion
 from resay.providers.caching.records import read_record, record_of
 

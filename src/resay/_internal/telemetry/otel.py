@@ -17,7 +17,7 @@ from opentelemetry import _logs, context, metrics, propagate, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay._internal.telemetry.outcome import Outcome
 from resay._internal.telemetry.spans import AttributeValue, Place
 from resay.errors import HallucinationBlocked

@@ -7,15 +7,15 @@ from typing import Any, cast, get_args
 
 import yaml
 
-from resay import __version__
+from resay._internal._version import __version__
 from resay.actions import Action
 from resay.adapting import VERDICT_KEY
-from resay.decision import Decision
+from resay.core.decision import Decision
+from resay.core.verdict import Verdict
 from resay.gateway.checking import CheckRequest, CheckResponse
 from resay.gateway.config import GatewayConfig
 from resay.gateway.litellm_guardrail import GuardrailRequest, GuardrailResponse
 from resay.gateway.openapi.schemas import schemas_of, schemas_of_models
-from resay.verdict import Verdict
 
 __all__ = ["document"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 from weakref import ReferenceType, ref
 
-from resay.query import Query
+from resay.core.query import Query
 
 __all__ = ["keys_of", "source_of"]
 

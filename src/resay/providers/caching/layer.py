@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from resay.core.query import Query
+from resay.core.verdict import Usage
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.providers.caching.cache import Cache
 from resay.providers.caching.flights import Outcome
 from resay.providers.caching.keys import keys_of
 from resay.providers.fanout import refuses_n
-from resay.query import Query
-from resay.verdict import Usage
 
 __all__ = ["Caching"]
 

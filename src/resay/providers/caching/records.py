@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from resay.logprobs import TokenLogprob, TopLogprob
+from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.providers.base import Completion
 
 __all__ = ["is_whole", "read_record", "record_of"]

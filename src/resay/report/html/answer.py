@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.report.html.figures import LEVELS, chip, hidden, level, score_text
 from resay.report.html.markup import Html, joined, tag
-from resay.verdict import SentenceVerdict, Unscored, Verdict
 
 __all__ = ["answer", "citation_marks", "kept", "legend", "summary_of"]
 

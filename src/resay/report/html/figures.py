@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from resay.decision import Decision
+from resay.core.decision import Decision
 from resay.report.html.markup import Html, joined, tag
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resay.documents import Document
+from resay.core.documents import Document
+from resay.core.verdict import Attempt, Edit, Regeneration, Verdict
 from resay.report.html.answer import citation_marks
 from resay.report.html.figures import badge, chip, definition, hidden, seconds
 from resay.report.html.markup import Html, joined, link, tag
 from resay.report.texts import cost
-from resay.verdict import Attempt, Edit, Regeneration, Verdict
 
 __all__ = ["headline", "regeneration_parts"]
 

@@ -7,12 +7,12 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
-from resay import __version__
+from resay._internal._version import __version__
+from resay.core.verdict import Verdict
 from resay.report.html.figures import badge, chip, scrolling
 from resay.report.html.markup import Html, tag
 from resay.report.html.reported import Reported
 from resay.report.html.section import verdict_section
-from resay.verdict import Verdict
 
 __all__ = ["page", "policy_of", "stylesheet"]
 

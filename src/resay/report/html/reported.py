@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
 from resay.actions import Action
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
-from resay.usage import Usage
-from resay.verdict import Verdict
 
 __all__ = ["Reported"]
 

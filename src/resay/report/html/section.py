@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from resay.core.verdict import Verdict
 from resay.report.html.answer import answer, kept, legend
 from resay.report.html.figures import badge, definition, meter, score_text, seconds
 from resay.report.html.markup import Html, tag
@@ -12,7 +13,6 @@ from resay.report.html.reported import Reported
 from resay.report.html.sentences import flagged_cards, sentence_table, unscored_table
 from resay.report.html.steps import step_table
 from resay.report.texts import cost
-from resay.verdict import Verdict
 
 __all__ = ["verdict_section"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from resay.core.verdict import SentenceVerdict, Verdict
 from resay.report.html.answer import citation_marks, kept
 from resay.report.html.figures import chip, definition, meter, score_text, scrolling
 from resay.report.html.markup import Html, tag
-from resay.verdict import SentenceVerdict, Verdict
 
 __all__ = ["flagged_cards", "sentence_table", "unscored_table"]
 

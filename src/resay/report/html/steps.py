@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from resay.core.verdict import StepRecord
 from resay.report.html.figures import chip, scrolling, seconds
 from resay.report.html.markup import Html, tag
 from resay.report.texts import cost
-from resay.verdict import StepRecord
 
 __all__ = ["step_table"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from resay.passage import Passage
+from resay.core.passage import Passage
 from resay.testing.judges.form import Asked, Form, at_last
 from resay.testing.words import SUPPORT, WORD, stems, supports
 

@@ -9,11 +9,11 @@ from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from resay.decision import Decision
+from resay.core.decision import Decision
+from resay.core.regeneration import Attempt, Edit, Regeneration
+from resay.core.unscored import Unscored
+from resay.core.usage import Usage
 from resay.errors import ConfigurationError
-from resay.regeneration import Attempt, Edit, Regeneration
-from resay.unscored import Unscored
-from resay.usage import Usage
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from resay.decision import Decision
-from resay.documents import Document
-from resay.usage import Usage
+from resay.core.decision import Decision
+from resay.core.documents import Document
+from resay.core.usage import Usage
 
 __all__ = ["Attempt", "Edit", "Mode", "Regeneration"]
 

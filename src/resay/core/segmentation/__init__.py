@@ -4,10 +4,10 @@ Everything here works on code-point offsets and takes time linear in the length 
 whatever the text is.
 """
 
-from resay.segmentation.alignment import Span, UnalignedError, align
-from resay.segmentation.blocks import Block, Kind, Layout, lay_out
-from resay.segmentation.external import load_sentencex
-from resay.segmentation.sentences import sentence_ends
+from resay.core.segmentation.alignment import Span, UnalignedError, align
+from resay.core.segmentation.blocks import Block, Kind, Layout, lay_out
+from resay.core.segmentation.external import load_sentencex
+from resay.core.segmentation.sentences import sentence_ends
 
 __all__ = [
     "Block",

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from resay.segmentation.blocks import Layout, lay_out
+from resay.core.segmentation.blocks import Layout, lay_out
 
 __all__ = ["Span", "UnalignedError", "align"]
 

@@ -21,8 +21,8 @@ from itertools import islice, pairwise
 from typing import Any
 
 from resay._internal.tasks import compute
-from resay.passage import Passage, Piece, Sentence, Splitter, outside
-from resay.segmentation import Layout, lay_out
+from resay.core.passage import Passage, Piece, Sentence, Splitter, outside
+from resay.core.segmentation import Layout, lay_out
 
 __all__ = ["GrowingPassage", "Settled"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.tasks import stop_if_abandoned
-from resay.segmentation.abbreviations import (
+from resay.core.segmentation.abbreviations import (
     ATTRIBUTIONS,
     BEFORE_CLOCK,
     BEFORE_LABEL,

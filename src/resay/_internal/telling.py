@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from resay.verdict import Verdict
+    from resay.core.verdict import Verdict
 
 __all__ = [
     "Carrier",

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice, pairwise
 from typing import Literal
 
-from resay.errors import ConfigurationError
-from resay.segmentation import (
+from resay.core.segmentation import (
     Block,
     Kind,
     Layout,
@@ -21,6 +20,7 @@ from resay.segmentation import (
     load_sentencex,
     sentence_ends,
 )
+from resay.errors import ConfigurationError
 
 __all__ = ["Kind", "Passage", "Piece", "Sentence", "Splitter", "outside"]
 

@@ -1,7 +1,7 @@
 """The words the sentence rules know by name: abbreviations, sentence openers, month names.
 
 All are lower-case and without the final stop. They are words, not rules: what a list means is said
-where it is defined, what follows from it is decided in `resay.segmentation.sentences`.
+where it is defined, what follows from it is decided in `resay.core.segmentation.sentences`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypedDict
 
 from resay._internal.optional import load_optional
-from resay.segmentation.sentences import sentence_ends
+from resay.core.segmentation.sentences import sentence_ends
 
 __all__ = ["load_sentencex"]
 
@@ -28,7 +28,7 @@ def load_sentencex() -> Callable[[str], Iterator[int]]:
     """Load sentencex.
 
     Returns:
-        A function like `resay.segmentation.sentence_ends`. It gives long blocks to sentencex in
+        A function like `resay.core.segmentation.sentence_ends`. It gives long blocks to sentencex in
         parts that end where the built-in rules end a sentence, and leaves what sentencex cannot
         read, such as lone surrogates, to the built-in rules.
 

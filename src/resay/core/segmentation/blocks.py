@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.tasks import stop_if_abandoned
-from resay.segmentation.abbreviations import ORDINAL_MONTHS
-from resay.segmentation.lines import (
+from resay.core.segmentation.abbreviations import ORDINAL_MONTHS
+from resay.core.segmentation.lines import (
     Fence,
     is_definition,
     is_delimiter_row,

@@ -1,0 +1,1 @@
+"""The values that everything else is about: queries, passages, verdicts, and splitting text."""
