@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from resay.actions import Answer
 from resay.adapting.shaping import Shaping
-from resay.apis import (
+from resay.core.verdict import Attempt, Regeneration, Verdict
+from resay.holding import Part
+from resay.providers.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
@@ -21,8 +23,6 @@ from resay.apis import (
     Outcome,
     encoded,
 )
-from resay.core.verdict import Attempt, Regeneration, Verdict
-from resay.holding import Part
 from resay.providers.base import Completion, Gathered
 
 PASSED = Outcome({"decision": "consistent"})

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from resay._internal.sync import run_sync
 from resay.adapting import litellm_provider
-from resay.prices import _litellm_rates
 from resay.providers.caching import close_caches
+from resay.providers.prices import _litellm_rates
 from resay.testing import SimulatedProvider
 from tiny_models import tiny
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import anyio
 
 from resay.adapting import Relay, Upstream
-from resay.apis import Body, Request
+from resay.providers.apis import Body, Request
 
 __all__ = ["Call", "Calls"]
 

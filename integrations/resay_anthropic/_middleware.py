@@ -24,9 +24,9 @@ from resay.adapting import (
     marked,
 )
 from resay.adapting.http import aevents_in, events_in, is_event_stream
-from resay.apis import MESSAGES, Body, Request
 from resay.errors import ConfigurationError
 from resay.guard import Guard
+from resay.providers.apis import MESSAGES, Body, Request
 from resay_anthropic._calls import Call, Calls
 from resay_anthropic._requests import beside, body_to_check
 from resay_anthropic._responses import answered, astreaming, body_of, raw_of, streaming

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from anthropic import APIRequest
 
-from resay.apis import MESSAGES, Body
+from resay.providers.apis import MESSAGES, Body
 
 __all__ = ["beside", "body_to_check"]
 

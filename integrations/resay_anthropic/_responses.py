@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from resay.adapting import VERDICT_KEY, verdict_in
 from resay.adapting.http import body_in, with_aevents, with_body, with_events
-from resay.apis import Body, Event, Request
 from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
+from resay.providers.apis import Body, Event, Request
 
 __all__ = ["answered", "astreaming", "body_of", "raw_of", "streaming", "verdict_of"]
 

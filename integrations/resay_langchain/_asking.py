@@ -22,7 +22,7 @@ from resay.core.query import Message, Query
 from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.caching import source_of
-from resay.sources import Sources
+from resay.providers.routes import Sources
 from resay_langchain._inside import for_judging, for_sampling, sampling_kwargs
 from resay_langchain._litellm import UnmappedError, request_of
 from resay_langchain._providers import (

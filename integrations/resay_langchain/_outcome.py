@@ -11,10 +11,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, verdict_data
-from resay.apis.reading import named
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.verdict import Usage, Verdict
 from resay.errors import ConfigurationError
+from resay.providers.apis.reading import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
 __all__ = [

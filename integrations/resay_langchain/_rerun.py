@@ -18,7 +18,7 @@ from resay.core.query import Query
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Regenerate
-from resay.sources import Sources
+from resay.providers.routes import Sources
 from resay_langchain._given import question_in
 from resay_langchain._inside import (
     for_judging,

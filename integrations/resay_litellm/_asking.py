@@ -9,9 +9,9 @@ from typing import Any
 
 from resay.adapting import Upstream, litellm_provider, marked
 from resay.adapting.upstream import JudgeProvider
-from resay.apis import Body
 from resay.core.query import Query
 from resay.errors import ProviderRefusedError
+from resay.providers.apis import Body
 from resay.providers.base import Completions
 from resay_litellm._chat import CHAT
 from resay_litellm._formats import Format

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol, cast
 
-from resay.apis import MESSAGES, Api, Body, Event, EventReader, encoded
+from resay.providers.apis import MESSAGES, Api, Body, Event, EventReader, encoded
 from resay_litellm._chat import CHAT
 from resay_litellm._pieces import HIDDEN, hidden_of
 from resay_litellm._responses import RESPONSES

@@ -25,10 +25,10 @@ from resay.adapting import (
     verdict_data,
     verdict_in,
 )
-from resay.apis import Body, Event, Request
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
+from resay.providers.apis import Body, Event, Request
 from resay_litellm._asking import upstream_of
 from resay_litellm._formats import FORMATS, Format
 from resay_litellm._params import user_params

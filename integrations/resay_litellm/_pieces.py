@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from resay.apis import Event
+from resay.providers.apis import Event
 
 __all__ = ["HIDDEN", "Piece", "field", "hidden_of", "pieces_in"]
 

@@ -11,8 +11,8 @@ from openai.types.responses.response import IncompleteDetails
 from pydantic import ValidationError
 
 from resay.adapting import VERDICT_KEY
-from resay.apis import RESPONSES as API
-from resay.apis import Body, Event
+from resay.providers.apis import RESPONSES as API
+from resay.providers.apis import Body, Event
 from resay_litellm._pieces import Piece, field, hidden_of, pieces_in
 
 __all__ = ["RESPONSES"]

@@ -15,7 +15,7 @@ from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Regenerate
 from resay.providers.base import Provider
-from resay.sources import Sources
+from resay.providers.routes import Sources
 from resay_llamaindex._fresh import for_judging, for_sampling, sampling_kwargs
 from resay_llamaindex._litellm import check_mapped, is_openai, mapped_query
 from resay_llamaindex._messages import asked_messages, readable_messages

@@ -37,7 +37,7 @@ from resay.core.query import Query
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.sources import Sources
+from resay.providers.routes import Sources
 from resay_llamaindex._engines import (
     can_retrieve,
     copy_for_samples,

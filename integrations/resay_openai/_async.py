@@ -16,7 +16,7 @@ from resay.adapting import (
     is_about_parameters,
 )
 from resay.adapting.http import aevents_in, body_in, is_event_stream, with_aevents
-from resay.apis import Api, Body, Event, Request
+from resay.providers.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
 from resay_openai._receiving import Received, is_receiving, receiving
 from resay_openai._requests import (

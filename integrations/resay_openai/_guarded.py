@@ -9,8 +9,8 @@ from openai._models import FinalRequestOptions
 from typing_extensions import Self
 
 from resay.adapting import OnVerdict, PolicyLike, Relay, check_client_policy, guard_of, inside_guard
-from resay.apis import Api, Request
 from resay.guard import Guard
+from resay.providers.apis import Api, Request
 from resay_openai._helpers import with_final_verdicts
 from resay_openai._requests import Relays, body_of, relays_of
 

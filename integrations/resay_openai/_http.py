@@ -30,8 +30,16 @@ from resay.adapting.http import (
     with_body,
     with_events,
 )
-from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api, Body, Request
 from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    COMPLETIONS,
+    MESSAGES,
+    RESPONSES,
+    Api,
+    Body,
+    Request,
+)
 
 __all__ = ["guard_http_client"]
 

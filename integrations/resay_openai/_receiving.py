@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from resay.adapting.http import with_body
-from resay.apis import Body
+from resay.providers.apis import Body
 
 __all__ = ["Received", "is_receiving", "receiving"]
 

@@ -14,9 +14,9 @@ from openai._models import FinalRequestOptions
 from openai._types import NotGiven, Omit
 
 from resay.adapting import VERDICT_KEY, Relay
-from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event
-from resay.apis.reading import listed, mapping
 from resay.guard import Guard
+from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event
+from resay.providers.apis.reading import listed, mapping
 
 __all__ = [
     "Relays",

@@ -11,7 +11,7 @@ from openai._models import FinalRequestOptions
 
 from resay.adapting import Relay, StreamedError, Upstream, in_thread, is_about_parameters
 from resay.adapting.http import body_in, events_in, is_event_stream, with_events
-from resay.apis import Api, Body, Event, Request
+from resay.providers.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
 from resay_openai._receiving import Received, is_receiving, receiving
 from resay_openai._requests import (

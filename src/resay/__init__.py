@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from resay.guard import Guard
     from resay.holding import Part
     from resay.policy import Policy
+    from resay.providers.routes import Sources
     from resay.retrieval import Retriever
-    from resay.sources import Sources
     from resay.streaming import AnswerStream, SyncAnswerStream
 
 __all__ = [
@@ -95,7 +95,7 @@ _HOMES = {
     "Retriever": "retrieval",
     "Sentence": "core.passage",
     "SentenceVerdict": "core.verdict",
-    "Sources": "sources",
+    "Sources": "providers.routes",
     "StepRecord": "core.verdict",
     "SyncAnswerStream": "streaming",
     "TokenLogprob": "core.logprobs",

@@ -28,7 +28,7 @@ from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.pricing import Priced
-from resay.sources import Sources
+from resay.providers.routes import Sources
 
 __all__ = ["Check", "Given", "skipped_early"]
 

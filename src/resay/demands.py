@@ -12,7 +12,7 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider
 from resay.providers.litellm import LiteLLMProvider
-from resay.sources import Sources
+from resay.providers.routes import Sources
 
 __all__ = ["Demands", "mode_of"]
 

@@ -22,9 +22,9 @@ from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.routes import Sources
 from resay.running import Running
 from resay.scorers import Need
-from resay.sources import Sources
 from resay.streaming import AnswerStream, SyncAnswerStream
 
 __all__ = ["Guard", "Sources"]

@@ -26,10 +26,10 @@ from resay.providers.caching import Cache
 from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
 from resay.providers.pricing import Priced
+from resay.providers.routes import Sources
 from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
-from resay.sources import Sources
 
 __all__ = ["Running"]
 

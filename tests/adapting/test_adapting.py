@@ -24,9 +24,9 @@ from resay.adapting import (
     verdict_data,
 )
 from resay.adapting.upstream import JudgeProvider
-from resay.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 from resay.errors import MissingDependencyError
+from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
 
 NGRAM = {"chain": [{"method": "ngram"}]}
 

@@ -24,9 +24,9 @@ from apis_kit import (
 )
 from resay.actions import Answer
 from resay.adapting.shaping import OneOfSeveral, Shaping, outcome_of
-from resay.apis import CHAT_COMPLETIONS, Event
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.holding import Part
+from resay.providers.apis import CHAT_COMPLETIONS, Event
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apis_kit import ALL, BLOCKED, JSON, PASSED, REWRITTEN, Spoken, in_words, spoiled
-from resay.apis import Event
+from resay.providers.apis import Event
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, chat_stream, in_words
-from resay.apis import CHAT_COMPLETIONS, Event, Outcome
 from resay.core.query import Query
+from resay.providers.apis import CHAT_COMPLETIONS, Event, Outcome
 
 QUESTION = {"role": "user", "content": "Who?"}
 LOOK_UP = {"type": "function", "function": {"name": "look_up"}}

@@ -26,9 +26,9 @@ from apis_kit import (
     spoiled,
     without_verdicts,
 )
-from resay.apis import COMPLETIONS, Event, Outcome
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
+from resay.providers.apis import COMPLETIONS, Event, Outcome
 
 PROMPT = "Canberra was"
 LISTED = {

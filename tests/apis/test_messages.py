@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, after, messages_stream, read
-from resay.apis import MESSAGES, Event
 from resay.core.query import Query
+from resay.providers.apis import MESSAGES, Event
 from resay.providers.base import Gathered
 
 QUESTION = {"role": "user", "content": "Who?"}

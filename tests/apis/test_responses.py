@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from apis_kit import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
-from resay.apis import RESPONSES, Event
 from resay.core.query import Query
+from resay.providers.apis import RESPONSES, Event
 
 QUESTION = {"role": "user", "content": "Who?"}
 LOOK_UP = {"type": "function", "name": "look_up", "parameters": {"type": "object"}, "strict": True}

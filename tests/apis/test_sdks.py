@@ -25,7 +25,7 @@ from apis_kit import (
     rewrite,
     sent,
 )
-from resay.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Event
+from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Event
 
 openai = pytest.importorskip("openai")
 anthropic = pytest.importorskip("anthropic")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apis_kit import JSON, received, sent
-from resay.apis import Event, EventReader
+from resay.providers.apis import Event, EventReader
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)
 NAMES = st.none() | st.from_regex(r"[a-z_.]{1,8}", fullmatch=True)

@@ -27,7 +27,7 @@ from apis_kit import (
     sent,
     spoiled,
 )
-from resay.apis import Event
+from resay.providers.apis import Event
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
 

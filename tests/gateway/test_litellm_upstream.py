@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from resay._internal.nesting import inside_guard
-from resay.apis import Event, EventReader
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
 from resay.gateway.litellm_errors import refusal_of
@@ -15,6 +14,7 @@ from resay.gateway.litellm_upstream import LiteLLMUpstream
 from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
+from resay.providers.apis import Event, EventReader
 from resay.testing import (
     CutConnection,
     Fault,

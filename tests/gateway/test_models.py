@@ -15,7 +15,6 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from resay.apis import CHAT_COMPLETIONS
 from resay.errors import ConfigurationError, PolicyError
 from resay.gateway import Gateway, GatewayConfig, Observation, check_exposure, serving
 from resay.gateway.calls import read_call
@@ -23,6 +22,7 @@ from resay.gateway.litellm_upstream import LiteLLMUpstream
 from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
+from resay.providers.apis import CHAT_COMPLETIONS
 from resay.testing import RateLimited, Refused, SimulatedProvider
 
 litellm: Any = pytest.importorskip("litellm")

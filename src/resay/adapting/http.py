@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
-from resay.apis import Body, Event, EventReader, encoded
+from resay.providers.apis import Body, Event, EventReader, encoded
 
 __all__ = [
     "aevents_in",

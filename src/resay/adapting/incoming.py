@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from types import TracebackType
 
-from resay.apis import Event
+from resay.providers.apis import Event
 
 __all__ = ["Incoming"]
 

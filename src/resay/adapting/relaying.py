@@ -40,16 +40,16 @@ from resay.adapting.upstream import (
     sample_of,
 )
 from resay.adapting.verdicts import failed_check
-from resay.apis import Api, Body, Event, Outcome, Request
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.holding import Part
 from resay.policy import StreamMode
+from resay.providers.apis import Api, Body, Event, Outcome, Request
 from resay.providers.base import Completion, Provider
+from resay.providers.routes import Sources
 from resay.scorers.logprobs import alternatives_wanted
-from resay.sources import Sources
 
 __all__ = ["Relay"]
 

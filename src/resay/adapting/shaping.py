@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from resay.actions import Answer
 from resay.adapting.verdicts import NO_ANSWER, verdict_data
-from resay.apis import Api, Event, Outcome
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.holding import Part
+from resay.providers.apis import Api, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
 __all__ = [

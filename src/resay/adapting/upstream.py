@@ -13,11 +13,11 @@ from resay._internal.nesting import marked
 from resay._internal.telemetry import Place
 from resay.adapting.mapping import litellm_provider
 from resay.adapting.verdicts import NO_ANSWER
-from resay.apis import Api, Body, Event, Request
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.core.verdict import Usage, Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.objects import object_in
+from resay.providers.apis import Api, Body, Event, Request
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
 from resay.providers.unreachable import unreachable_by
 

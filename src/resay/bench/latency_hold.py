@@ -11,7 +11,7 @@ from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.sources import Sources
+from resay.providers.routes import Sources
 
 __all__ = ["Moments", "Released", "first_release"]
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 import anyio
 
-from resay.apis import Event, EventReader
 from resay.bench.soak_plan import Ask, Plan
+from resay.providers.apis import Event, EventReader
 
 __all__ = ["Ended", "Outcome", "Received", "ask", "read"]
 

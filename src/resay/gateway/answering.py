@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from resay.apis import Body, json_bytes
 from resay.gateway.calls import CHECK, LITELLM_GUARDRAIL, Headers
 from resay.gateway.checking import check
 from resay.gateway.guarding import Wanted, headers_of, observed
@@ -16,6 +15,7 @@ from resay.gateway.outgoing import Outgoing
 from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Handler, Reply, Shared
 from resay.gateway.routing import Routing
+from resay.providers.apis import Body, json_bytes
 
 __all__ = ["Answering"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Protocol
 
-from resay.apis import Body
 from resay.gateway.calls import Call, Headers
+from resay.providers.apis import Body
 
 __all__ = ["Asked", "Asker"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api
 from resay.gateway.refusing import Dialect, RefusedError
+from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api
 
 __all__ = [
     "CHECK",

@@ -21,7 +21,6 @@ from resay._internal.tasks import compute
 from resay.actions import Answer
 from resay.adapting import OPENAI_PARAMS, verdict_data
 from resay.adapting.verdicts import failed_check
-from resay.apis import CHAT_COMPLETIONS, Body, Request
 from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.verdict import Verdict
@@ -31,6 +30,7 @@ from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Reply, Shared, read_as, sources_of
 from resay.gateway.routing import Routing
 from resay.guard import Guard
+from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.regenerating.fencing import disarmed, quoted
 
 __all__ = ["CheckDocument", "CheckRequest", "CheckResponse", "check", "withheld"]

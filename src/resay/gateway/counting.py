@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from resay.apis import CHAT_COMPLETIONS, COMPLETIONS, Api, Body, Event
+from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, Api, Body, Event
 
 __all__ = ["asking_usage", "is_usage_alone"]
 

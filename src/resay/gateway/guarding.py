@@ -22,19 +22,6 @@ from resay.adapting import (
 )
 from resay.adapting.http import is_event_stream
 from resay.adapting.shaping import outcome_of
-from resay.apis import (
-    CHAT_COMPLETIONS,
-    COMPLETIONS,
-    RESPONSES,
-    Api,
-    Body,
-    Event,
-    EventReader,
-    Request,
-    encoded,
-    json_bytes,
-)
-from resay.apis.reading import is_yes, number
 from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers
@@ -48,6 +35,19 @@ from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, ids_of, is_unfinished, unanswered
 from resay.gateway.upstream import UpstreamError, given_headers
 from resay.guard import Guard
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    COMPLETIONS,
+    RESPONSES,
+    Api,
+    Body,
+    Event,
+    EventReader,
+    Request,
+    encoded,
+    json_bytes,
+)
+from resay.providers.apis.reading import is_yes, number
 
 __all__ = ["UNGUARDED", "Guarding", "Wanted", "headers_of", "observed", "read_body"]
 

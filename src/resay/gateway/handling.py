@@ -14,8 +14,6 @@ from urllib.parse import unquote
 
 from resay._internal.telemetry import inside, request_id, sent_from
 from resay.adapting.http import is_event_stream
-from resay.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, EventReader, encoded, json_bytes
-from resay.apis.reading import number
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.gateway.answering import Answering
 from resay.gateway.asking import Asked
@@ -43,6 +41,16 @@ from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, is_stored
 from resay.gateway.upstream import UpstreamError, given_headers
 from resay.gateway.watching import Watch
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    RESPONSES,
+    Body,
+    Event,
+    EventReader,
+    encoded,
+    json_bytes,
+)
+from resay.providers.apis.reading import number
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from resay.apis import Body
-from resay.apis.reading import mappings, text
 from resay.gateway.calls import PREFIX, Call
 from resay.gateway.refusing import Dialect, RefusedError
 from resay.gateway.upstream import UpstreamClient, UpstreamError
+from resay.providers.apis import Body
+from resay.providers.apis.reading import mappings, text
 
 __all__ = ["asks_for_models", "listed_models"]
 

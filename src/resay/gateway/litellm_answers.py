@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, cast
 
-from resay.apis import Body
-from resay.apis.reading import mapping, mappings, number, text
+from resay.providers.apis import Body
+from resay.providers.apis.reading import mapping, mappings, number, text
 
 __all__ = [
     "Priced",

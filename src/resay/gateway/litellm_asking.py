@@ -11,12 +11,12 @@ from typing import Any
 
 from resay._internal.optional import load_optional
 from resay.adapting import litellm_provider, marked
-from resay.apis import Body, Event, encoded
-from resay.apis.reading import mapping, number
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.gateway.litellm_errors import refusal_of
 from resay.gateway.models import ModelConfig
+from resay.providers.apis import Body, Event, encoded
+from resay.providers.apis.reading import mapping, number
 
 __all__ = ["LiteLLM", "close_pieces", "written"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from resay.apis import Body
 from resay.gateway.refusing import RefusedError
+from resay.providers.apis import Body
 
 __all__ = ["refusal_of"]
 

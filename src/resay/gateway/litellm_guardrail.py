@@ -19,7 +19,6 @@ from resay.actions import Answer
 from resay.adapting import Relay, verdict_data
 from resay.adapting.upstream import KnownProvider
 from resay.adapting.verdicts import failed_check
-from resay.apis import CHAT_COMPLETIONS, Body, Request
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
@@ -28,8 +27,9 @@ from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Reply, Shared, read_as, sources_of
 from resay.gateway.routing import Routing
 from resay.guard import Guard
+from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Completion
-from resay.sources import Sources
+from resay.providers.routes import Sources
 
 __all__ = ["GuardrailParams", "GuardrailRequest", "GuardrailResponse", "check_for_litellm"]
 

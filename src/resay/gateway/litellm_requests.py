@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from resay.adapting import OPENAI_PARAMS
-from resay.apis import Body
-from resay.apis.reading import listed, mapping, mappings, text
 from resay.gateway.refusing import RefusedError
+from resay.providers.apis import Body
+from resay.providers.apis.reading import listed, mapping, mappings, text
 
 __all__ = ["asked_of_litellm"]
 

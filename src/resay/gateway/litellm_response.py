@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
-from resay.apis import Body
 from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
+from resay.providers.apis import Body
 
 __all__ = ["LiteLLMResponse", "headers_of", "once"]
 

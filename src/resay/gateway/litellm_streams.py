@@ -6,8 +6,6 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, cast
 
-from resay.apis import Body, Event, EventReader
-from resay.apis.reading import as_json, mapping, mappings, number, text
 from resay.gateway.litellm_answers import (
     chat_usage,
     content_block,
@@ -19,6 +17,8 @@ from resay.gateway.litellm_answers import (
     response_body,
 )
 from resay.gateway.refusing import RefusedError
+from resay.providers.apis import Body, Event, EventReader
+from resay.providers.apis.reading import as_json, mapping, mappings, number, text
 
 __all__ = ["events_of", "events_of_message"]
 

@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from resay.apis import Body, Event, json_bytes
-from resay.apis.reading import is_yes
 from resay.gateway.calls import Call
 from resay.gateway.litellm_answers import (
     Priced,
@@ -27,6 +25,8 @@ from resay.gateway.litellm_response import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm_streams import events_of, events_of_message
 from resay.gateway.models import ModelConfig, named_model, unknown_model
 from resay.gateway.refusing import RefusedError, error_body
+from resay.providers.apis import Body, Event, json_bytes
+from resay.providers.apis.reading import is_yes
 
 __all__ = ["LiteLLMUpstream"]
 

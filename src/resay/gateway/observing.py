@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from resay.actions import Answer
-from resay.apis import Body
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
+from resay.providers.apis import Body
 
 __all__ = ["Observation", "Observer", "gravest", "notify"]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from resay.apis import RESPONSES, Api, Event
+from resay.providers.apis import RESPONSES, Api, Event
 
 __all__ = ["Dialect", "RefusedError", "error_body", "error_event"]
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from resay.apis import Body
+from resay.providers.apis import Body
 
 __all__ = ["Conversations"]
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from resay.actions import Answer
 from resay.adapting import Upstream, cancelled_once, litellm_provider
 from resay.adapting.upstream import JudgeProvider, SampleProvider
-from resay.apis import CHAT_COMPLETIONS, Body, Request
 from resay.gateway.config import GatewayConfig
 from resay.gateway.elsewhere import Elsewhere
 from resay.gateway.guarding import Wanted
@@ -21,8 +20,9 @@ from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.remembering import Conversations
 from resay.gateway.routing import Routing
+from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider
-from resay.sources import Sources
+from resay.providers.routes import Sources
 
 __all__ = ["Handler", "Reply", "Shared", "read_as", "sources_of"]
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import cast
 
-from resay.apis import Body, json_bytes
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call
 from resay.gateway.listing import asks_for_models, listed_models
@@ -16,6 +15,7 @@ from resay.gateway.litellm_upstream import LiteLLMUpstream
 from resay.gateway.models import named_model, unknown_model
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamClient
+from resay.providers.apis import Body, json_bytes
 
 __all__ = ["Routing"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from resay.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
-from resay.apis.reading import mapping, mappings, text
 from resay.gateway.calls import PREFIX, Call, plain_path
 from resay.gateway.refusing import RefusedError
 from resay.gateway.remembering import Conversations
+from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
+from resay.providers.apis.reading import mapping, mappings, text
 
 __all__ = ["Stored", "ids_of", "is_stored", "is_unfinished", "unanswered"]
 

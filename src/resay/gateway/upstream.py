@@ -15,13 +15,13 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from resay.apis import Body, json_bytes
 from resay.errors import MissingDependencyError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import PREFIX, Call, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
 from resay.gateway.incoming import GoneError
 from resay.gateway.refusing import RefusedError
+from resay.providers.apis import Body, json_bytes
 
 if TYPE_CHECKING:
     import aiohttp

@@ -38,8 +38,8 @@ from resay.policy.sections import (
     Threshold,
 )
 from resay.policy.steps import Step
-from resay.prices import Price, Prices
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
+from resay.providers.prices import Price, Prices
 from resay.scorers import ScorerConfig, registry
 from resay.when import When
 

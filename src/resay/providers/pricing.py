@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from resay.core.query import Query
 from resay.core.usage import Usage
-from resay.prices import Prices
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
+from resay.providers.prices import Prices
 
 __all__ = ["Priced"]
 

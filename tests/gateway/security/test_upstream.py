@@ -23,7 +23,7 @@ from attack_kit import (
     stream_of,
 )
 from gateway_kit import MESSAGES, Gateways, Served
-from resay.apis import EventReader
+from resay.providers.apis import EventReader
 
 ASKED = {"model": "m", "messages": MESSAGES}
 SECRET = "Zorblatt"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Api, Body, Event, Request
-from resay.apis.reading import is_yes, listed, mapping, mappings, named, number, text
-from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
-from resay.apis.tools import object_tools, tools_of_old
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
+from resay.providers.apis.base import Api, Body, Event, Request
+from resay.providers.apis.reading import is_yes, listed, mapping, mappings, named, number, text
+from resay.providers.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
+from resay.providers.apis.tools import object_tools, tools_of_old
 from resay.providers.base import Chunk, Completion, ToolCall
 
 __all__ = ["CHAT_COMPLETIONS"]

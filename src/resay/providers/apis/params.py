@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from resay.apis.reading import mapping
+from resay.providers.apis.reading import mapping
 
 __all__ = ["Names", "changes"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from resay.apis import responses_stream
-from resay.apis.base import Api, Body, Event, Outcome, Request
-from resay.apis.one_answer import OneAnswerApi
-from resay.apis.reading import listed, text
-from resay.apis.responses_output import (
+from resay.core.query import Query
+from resay.core.verdict import Usage
+from resay.providers.apis import responses_stream
+from resay.providers.apis.base import Api, Body, Event, Outcome, Request
+from resay.providers.apis.one_answer import OneAnswerApi
+from resay.providers.apis.reading import listed, text
+from resay.providers.apis.responses_output import (
     KEY,
     item_status,
     made_id,
@@ -21,15 +23,13 @@ from resay.apis.responses_output import (
     unread_in,
     usage_in,
 )
-from resay.apis.responses_request import (
+from resay.providers.apis.responses_request import (
     asking_logprobs,
     fresh_request,
     read_request,
     sample_request,
 )
-from resay.apis.responses_stream import event_without_logprobs, placed_event
-from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.providers.apis.responses_stream import event_without_logprobs, placed_event
 from resay.providers.base import Completion
 
 __all__ = ["RESPONSES"]

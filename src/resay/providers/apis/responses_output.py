@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Body, Outcome
-from resay.apis.reading import listed, mapping, mappings, named, number, text
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.verdict import Usage
+from resay.providers.apis.base import Body, Outcome
+from resay.providers.apis.reading import listed, mapping, mappings, named, number, text
 from resay.providers.base import ToolCall
 
 __all__ = [

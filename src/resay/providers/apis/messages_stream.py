@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Event, Outcome
-from resay.apis.reading import mapping, named, number, text
 from resay.core.verdict import Usage
+from resay.providers.apis.base import Event, Outcome
+from resay.providers.apis.reading import mapping, named, number, text
 from resay.providers.base import Chunk, ToolCall
 
 __all__ = [

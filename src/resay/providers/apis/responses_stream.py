@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from resay.apis.base import Body, Event, Outcome
-from resay.apis.reading import listed, mapping, named, number, text
-from resay.apis.responses_output import (
+from resay.core.logprobs import read_logprobs
+from resay.providers.apis.base import Body, Event, Outcome
+from resay.providers.apis.reading import listed, mapping, named, number, text
+from resay.providers.apis.responses_output import (
     KEY,
     call_of,
     incomplete_details,
@@ -27,7 +28,6 @@ from resay.apis.responses_output import (
     unread_parts,
     usage_in,
 )
-from resay.core.logprobs import read_logprobs
 from resay.providers.base import Chunk, ToolCall
 
 __all__ = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resay.apis import messages_stream
-from resay.apis.base import Api, Body, Outcome, Request
-from resay.apis.messages_request import fresh_request, read_request, sample_request
-from resay.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
-from resay.apis.one_answer import OneAnswerApi
-from resay.apis.reading import as_json, listed, mapping, mappings, number, text
 from resay.core.query import Query
 from resay.core.verdict import Usage
+from resay.providers.apis import messages_stream
+from resay.providers.apis.base import Api, Body, Outcome, Request
+from resay.providers.apis.messages_request import fresh_request, read_request, sample_request
+from resay.providers.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
+from resay.providers.apis.one_answer import OneAnswerApi
+from resay.providers.apis.reading import as_json, listed, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
 
 __all__ = ["MESSAGES"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Body
-from resay.apis.reading import listed, mapping, mappings, text
 from resay.core.query import Message
+from resay.providers.apis.base import Body
+from resay.providers.apis.reading import listed, mapping, mappings, text
 
 __all__ = ["nested_messages", "own_items"]
 

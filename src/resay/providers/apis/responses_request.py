@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resay.apis.base import Body, Request
-from resay.apis.params import Names, changes
-from resay.apis.reading import is_yes, listed, mapping, mappings, number, text
-from resay.apis.responses_input import nested_messages, own_items
-from resay.apis.tools import object_tools, tools_of_old
 from resay.core.query import Query
+from resay.providers.apis.base import Body, Request
+from resay.providers.apis.params import Names, changes
+from resay.providers.apis.reading import is_yes, listed, mapping, mappings, number, text
+from resay.providers.apis.responses_input import nested_messages, own_items
+from resay.providers.apis.tools import object_tools, tools_of_old
 
 __all__ = ["asking_logprobs", "fresh_request", "read_request", "sample_request"]
 

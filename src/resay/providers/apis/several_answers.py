@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from resay.apis.base import Body, Event, Outcome
-from resay.apis.reading import count, listed, mapping, mappings, named, number
 from resay.core.verdict import Usage
+from resay.providers.apis.base import Body, Event, Outcome
+from resay.providers.apis.reading import count, listed, mapping, mappings, named, number
 from resay.providers.base import Chunk, Completion
 
 __all__ = ["Choice", "SeveralAnswersApi", "answers_wanted"]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from resay.apis.base import Body, Event, Outcome
+from resay.providers.apis.base import Body, Event, Outcome
 from resay.providers.base import Chunk
 
 __all__ = ["OneAnswerApi"]

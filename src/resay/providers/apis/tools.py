@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from resay.apis.base import Body
 from resay.core.query import Query
+from resay.providers.apis.base import Body
 
 __all__ = ["object_tools", "tools_of_old"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Api, Body, Event, Request
-from resay.apis.reading import is_yes, listed, mappings, named, number, text
-from resay.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
+from resay.providers.apis.base import Api, Body, Event, Request
+from resay.providers.apis.reading import is_yes, listed, mappings, named, number, text
+from resay.providers.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
 from resay.providers.base import Chunk, Completion
 
 __all__ = ["COMPLETIONS"]

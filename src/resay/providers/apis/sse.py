@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from resay.apis.base import Body, Event
+from resay.providers.apis.base import Body, Event
 
 __all__ = ["EventReader", "encoded", "json_bytes"]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.apis.base import Body
-from resay.apis.reading import as_json, listed, mapping, mappings, text
 from resay.core.query import Message
+from resay.providers.apis.base import Body
+from resay.providers.apis.reading import as_json, listed, mapping, mappings, text
 
 __all__ = ["nested_messages", "own_messages"]
 

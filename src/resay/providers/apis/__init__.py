@@ -1,0 +1,25 @@
+"""The APIs by which language models are asked, as JSON. Pure functions: nothing is sent here."""
+
+from __future__ import annotations
+
+from resay.providers.apis.base import Api, Body, Event, Outcome, Request
+from resay.providers.apis.chat import CHAT_COMPLETIONS
+from resay.providers.apis.completions import COMPLETIONS
+from resay.providers.apis.messages import MESSAGES
+from resay.providers.apis.responses import RESPONSES
+from resay.providers.apis.sse import EventReader, encoded, json_bytes
+
+__all__ = [
+    "CHAT_COMPLETIONS",
+    "COMPLETIONS",
+    "MESSAGES",
+    "RESPONSES",
+    "Api",
+    "Body",
+    "Event",
+    "EventReader",
+    "Outcome",
+    "Request",
+    "encoded",
+    "json_bytes",
+]
