@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 import anyio
 
 from resay import Passage
-from resay.evidence import Evidence, Sample, Samples
 from resay.scorers import Column, SampleConfig, SampleScorer
+from resay.scorers.evidence import Evidence, Sample, Samples
 
 
 class Numbers(SampleScorer):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from resay import Passage, Policy, Query
 from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
-from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry, zero_shot
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.prompt import render
 
 pytestmark = pytest.mark.anyio

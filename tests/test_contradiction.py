@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from resay import Contradiction
 from resay.contradiction import Contradictions
-from resay.evidence import Sample
+from resay.scorers.evidence import Sample
 
 SAMPLES = [
     Sample(0, "The bridge opened in 1932. It has five million rivets."),
@@ -79,7 +79,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 _PICK = """
 from resay.contradiction import Contradictions
-from resay.evidence import Sample
+from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]
 print(Contradictions(samples).of("It has 31 lamps."))

@@ -14,10 +14,10 @@ from pydantic import Field
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
 from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
-from resay.evidence import Evidence, Samples
-from resay.objects import passage_of, rendered
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, registry
+from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.structured import passage_of, rendered
 
 pytestmark = pytest.mark.anyio
 

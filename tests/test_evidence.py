@@ -5,8 +5,8 @@ import anyio.lowlevel
 import pytest
 
 from resay import ProviderError, Query
-from resay.evidence import Samples
 from resay.providers import Completion, Completions
+from resay.scorers.evidence import Samples
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")

@@ -10,7 +10,6 @@ from resay.adapting.mapping import check_chat_completions
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize
-from resay.objects import object_in
 from resay.providers.base import Completion
 from resay.regenerating.citing import claims_more
 from resay.regenerating.plain import plain
@@ -20,6 +19,7 @@ from resay.regenerating.writing import unmarked
 from resay.retrieval.headings import front_matter, heading_of
 from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.entity_match import names_entity
+from resay.scorers.structured import object_in
 
 SPACES = ("\n", " ", "\t\n", " \u2029")
 MARKS = ('"', ".", "`", "[", "(", "_*", "<a>", "> ", "- ", "|")

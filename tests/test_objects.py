@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from resay import Guard, Verdict
 from resay.core.query import Query
-from resay.objects import fields_in, object_in, passage_of, rendered
 from resay.providers.base import Completion, Completions, ToolCall
+from resay.scorers.structured import fields_in, object_in, passage_of, rendered
 from resay.testing import SimulatedProvider
 
 pytestmark = pytest.mark.anyio

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError, Query
-from resay.evidence import Judge
 from resay.providers import Completion, Completions
 from resay.providers.caching.keys import keys_of
+from resay.scorers.evidence import Judge
 
 
 def test_a_question_becomes_a_user_message() -> None:

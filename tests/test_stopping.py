@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 
 from resay.scorers.snowballing import correct
-from resay.stopping import Aim, Outlook, Stopping, student_cdf
+from resay.scorers.stopping import Aim, Outlook, Stopping, student_cdf
 
 unit = st.floats(0, 1, allow_nan=False)
 columns = st.integers(1, 6).flatmap(

@@ -29,15 +29,15 @@ from resay.core.verdict import (
     Verdict,
 )
 from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
-from resay.evidence import Evidence
 from resay.policy import Block, Policy
 from resay.providers.base import Provider
 from resay.providers.caching import Cache, Caching
 from resay.providers.layers import Metered
 from resay.providers.limits import Budget
 from resay.scorers import Need, Scorer, Step
+from resay.scorers.evidence import Evidence
 from resay.scorers.fields import Fields
-from resay.stopping import Aim, Outcome, Stopping
+from resay.scorers.stopping import Aim, Outcome, Stopping
 
 __all__ = ["Chain"]
 

@@ -20,8 +20,6 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Unscored, Usage, Verdict
 from resay.deciding import skipped_as
-from resay.evidence import SPLITTING, Evidence, Samples
-from resay.objects import READING, Comparable, compared, object_in, passage_of
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of
@@ -29,6 +27,8 @@ from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Trac
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.pricing import Priced
 from resay.providers.routes import Sources
+from resay.scorers.evidence import SPLITTING, Evidence, Samples
+from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 
 __all__ = ["Check", "Given", "skipped_early"]
 

@@ -10,7 +10,7 @@ from resay._internal.tasks import stop_if_abandoned
 from resay.core.nearness import Shared
 from resay.core.tokens import tokenize
 from resay.core.verdict import Contradiction, EvidenceKind
-from resay.evidence import Sample
+from resay.scorers.evidence import Sample
 
 __all__ = ["Contradictions"]
 

@@ -21,9 +21,9 @@ from resay.core.verdict import (
     over,
     tally,
 )
-from resay.evidence import Evidence, Sample
 from resay.policy import Policy
 from resay.scorers import Step
+from resay.scorers.evidence import Evidence, Sample
 
 __all__ = ["OVERDUE", "SEARCHES", "Ahead", "Deciding", "skipped_as", "unscored_in"]
 

@@ -12,8 +12,8 @@ from resay.bench.cli import app
 from resay.bench.released_ngram import score_plainly, tokenize_plainly
 from resay.bench.speed import measure_import, measure_latency, measure_ngram
 from resay.core.tokens import tokenize
-from resay.evidence import Evidence, Samples
 from resay.scorers import Ngram
+from resay.scorers.evidence import Evidence, Samples
 
 KEYS = {"part", "what", "unit", "target", "value", "met", "remark", "details", "skipped"}
 SENTENCES = ["Ada was born in London.", "She wrote the first program.", "She kept a blue parrot."]

@@ -20,9 +20,9 @@ from resay.calibration.learning import (
     learn_unweighted,
 )
 from resay.core.passage import Passage
-from resay.evidence import Evidence, Samples
 from resay.scorers import Step
 from resay.scorers.combination import log_odds
+from resay.scorers.evidence import Evidence, Samples
 
 
 def made_up(passages, weights, *, context=0.0, seed=0):

@@ -41,7 +41,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.uncertainty": ("scorers/test_logprobs.py",),
-    "resay.stopping": ("test_stopping.py",),
+    "resay.scorers.stopping": ("test_stopping.py",),
     "resay.core.verdict": ("test_verdict.py",),
 }
 

@@ -15,8 +15,8 @@ from resay import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
-from resay.evidence import Evidence, Samples
 from resay.scorers.bertscore import Bertscore
+from resay.scorers.evidence import Evidence, Samples
 from tiny_models import make_roberta, sentences
 
 pytestmark = pytest.mark.anyio

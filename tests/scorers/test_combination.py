@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Samples
 from resay.providers import ReplayProvider
 from resay.scorers import Ngram, build
 from resay.scorers.combination import Combination, StandardisedPart, combine, log_odds, weighted_sum
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
 

@@ -10,10 +10,10 @@ import pytest
 
 from resay import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Sample, Samples
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
-from resay.stopping import Aim, Stopping
+from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.stopping import Aim, Stopping
 
 pytestmark = pytest.mark.anyio
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Query
-from resay.evidence import Evidence
 from resay.providers import Completions, Metered, ScriptedProvider
 from resay.scorers.cross_examination import CrossExamination, read_conclusion
+from resay.scorers.evidence import Evidence
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ import pytest
 
 from resay import Passage, Query, ScorerError
 from resay.core.verdict import Scores, Usage
-from resay.evidence import Evidence
 from resay.providers import Completion, Completions, Metered, ReplayProvider
 from resay.providers.base import TokenLogprob
 from resay.scorers.direct_question import DirectQuestion, render
+from resay.scorers.evidence import Evidence
 
 pytestmark = pytest.mark.anyio
 

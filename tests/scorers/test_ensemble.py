@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from resay import Passage, Policy, PolicyError, Query
 from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
-from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, build
 from resay.scorers.direct_question import render as render_direct
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.parts import Part
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot

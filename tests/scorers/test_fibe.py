@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from resay import Passage, ProviderError, ProviderTimeoutError, Query, ScorerError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.providers.layers import Metered
 from resay.scorers import build
+from resay.scorers.evidence import Evidence
 from resay.scorers.exam import Blank, Listing, build_exam
 from resay.scorers.fibe import Fibe
 from resay.scorers.fibe_prompts import (

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from resay import Contradiction, Passage
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
-from resay.evidence import Evidence, Samples
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nli
 from resay.scorers.similarity import Similarity
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.providers import TokenLogprob, TopLogprob
+from resay.scorers.evidence import Evidence
 from resay.scorers.logprobs import Logprobs, alternatives_wanted
 from resay.scorers.uncertainty import perplexity, surprise
 

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 
 from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Query
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.prompt import render
-from resay.stopping import Aim, Stopping
+from resay.scorers.stopping import Aim, Stopping
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from resay import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Samples
 from resay.scorers import Ngram
+from resay.scorers.evidence import Evidence, Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ from pydantic import ValidationError
 
 from resay import Passage, ProviderTimeoutError, Query, ScorerError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Samples
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.prompt import render
 
 pytestmark = pytest.mark.anyio

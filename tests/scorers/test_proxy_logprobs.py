@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Query
-from resay.evidence import Evidence
 from resay.providers import TokenLogprob
+from resay.scorers.evidence import Evidence
 from resay.scorers.proxy_logprobs import ProxyLogprobs
 from resay.testing import Refused, ServerError, SimulatedProvider
 

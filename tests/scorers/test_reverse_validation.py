@@ -6,8 +6,8 @@ import pytest
 
 from resay import Guard, Passage, Query, ScorerError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.providers import Completions, Metered, ScriptedProvider
+from resay.scorers.evidence import Evidence
 from resay.scorers.reverse_validation import (
     Entity,
     ReverseValidation,

@@ -11,8 +11,8 @@ import torch
 import transformers
 
 from resay import Guard, Passage
-from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.similarity import Similarity
 from tiny_models import make_bert, sentences
 

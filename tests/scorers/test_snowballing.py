@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
 from resay.chain import Chain
-from resay.evidence import Evidence, Samples
 from resay.providers import ReplayProvider
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.snowballing import Snowballing, correct
 
 pytestmark = pytest.mark.anyio

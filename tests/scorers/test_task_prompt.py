@@ -6,9 +6,9 @@ import pytest
 
 from resay import ConfigurationError, Guard, Passage, Query, ScorerError
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Samples
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.task_prompt import Context, render
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ import pytest
 
 from resay import Passage, Policy
 from resay.chain import Chain
-from resay.evidence import Evidence
 from resay.providers import Metered, ReplayProvider, ScriptedProvider
+from resay.scorers.evidence import Evidence
 from resay.scorers.zero_shot import ZeroShot, render
 
 pytestmark = pytest.mark.anyio

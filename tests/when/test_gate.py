@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.when import nothing_to_check
+from resay.scorers.gate import nothing_to_check
 
 CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"
 GREETINGS = [

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.when import When
+from resay.scorers.gate import When
 
 pytestmark = pytest.mark.anyio
 
@@ -251,8 +251,8 @@ async def test_a_function_is_imported_when_it_is_first_needed_and_once(
     ("name", "message"),
     [
         ("not_there_at_all:check", "ModuleNotFoundError in 'not_there_at_all'"),
-        ("resay.when:nothing", "no 'nothing' in 'resay.when'"),
-        ("resay.when:When.nothing", "no 'When.nothing' in 'resay.when'"),
+        ("resay.scorers.gate:nothing", "no 'nothing' in 'resay.scorers.gate'"),
+        ("resay.scorers.gate:When.nothing", "no 'When.nothing' in 'resay.scorers.gate'"),
         ("resay._internal._version:__version__", "is no function"),
         ("math:sqrt", "must take two arguments"),
     ],

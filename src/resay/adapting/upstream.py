@@ -16,10 +16,10 @@ from resay.adapting.verdicts import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.core.verdict import Usage, Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
-from resay.objects import object_in
 from resay.providers.apis import Api, Body, Event, Request
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
 from resay.providers.unreachable import unreachable_by
+from resay.scorers.structured import object_in
 
 __all__ = [
     "JudgeProvider",

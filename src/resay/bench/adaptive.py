@@ -1,7 +1,7 @@
 """Measures adaptive stopping on WikiBio: how many samples it takes, and how often it errs.
 
 A judge's recorded answers about all samples say what each decision would be with all of them; the
-same chain then draws samples one wave after the other and stops when `resay.stopping` says that
+same chain then draws samples one wave after the other and stops when `resay.scorers.stopping` says that
 enough is known. Samples come in the order recorded, and in random orders: a decision is as right as
 the samples that happen to come first.
 """

@@ -16,9 +16,9 @@ from resay.bench.table import Row
 from resay.bench.workshop import Workshop
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
-from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
 from resay.scorers.bertscore import Bertscore
+from resay.scorers.evidence import Evidence, Samples
 
 __all__ = ["measure_bertscore"]
 

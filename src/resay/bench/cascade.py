@@ -2,7 +2,7 @@
 
 `prompt` asks a judge about every sentence and every sample. Three things save calls: an n-gram step
 that settles what it is sure of; stopping when a sentence's decision is settled (see
-`resay.stopping`); and asking about the samples nearest to a sentence first (see
+`resay.scorers.stopping`); and asking about the samples nearest to a sentence first (see
 `resay.scorers.nearest_first`). Each is measured alone and with the others, through the chain,
 beside what as small a number of samples gives. Bands of the n-gram step are fitted on other
 passages than those they are measured on.

@@ -14,10 +14,10 @@ from resay.bench.measuring import Item
 from resay.chain import Chain
 from resay.core.query import Query
 from resay.core.verdict import Verdict
-from resay.evidence import Evidence, Samples
 from resay.policy import Policy
 from resay.providers.layers import Metered
 from resay.providers.replay import ReplayProvider
+from resay.scorers.evidence import Evidence, Samples
 
 __all__ = ["Checked", "check", "judging"]
 

@@ -11,8 +11,8 @@ from resay.bench.entries import Entry
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item, Measured
 from resay.bench.wikibio_figures import Label, figures, star_ap
-from resay.evidence import Evidence
 from resay.scorers import ScorerConfig
+from resay.scorers.evidence import Evidence
 from resay.scorers.snowballing import Snowballing
 
 __all__ = ["UNCORRECTED", "Correction", "compare", "correct"]

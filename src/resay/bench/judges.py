@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from resay.core.query import Query
-from resay.evidence import Judge
 from resay.providers.base import Provider
 from resay.providers.layers import Limited, Retrying
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.replay import ReplayProvider, ScriptedProvider
+from resay.scorers.evidence import Judge
 from resay.scorers.judging import JudgeConfig
 
 __all__ = ["RECORDED", "BenchJudge", "LiveJudge", "RecordedJudge", "Recording"]

@@ -23,7 +23,6 @@ from resay.bench.table import Column, ResultTable, Row
 from resay.bench.turns import Ask, Setting, in_turns
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.evidence import Evidence, Sample
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Provider
@@ -31,6 +30,7 @@ from resay.providers.fanout import FanOut
 from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Prompt
+from resay.scorers.evidence import Evidence, Sample
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
 

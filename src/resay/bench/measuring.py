@@ -12,9 +12,9 @@ from resay.bench.judges import BenchJudge
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Scores, Usage
-from resay.evidence import Evidence, Samples
 from resay.providers.layers import Metered
 from resay.scorers import ScorerConfig, Step
+from resay.scorers.evidence import Evidence, Samples
 
 __all__ = ["Item", "Measured", "measure"]
 

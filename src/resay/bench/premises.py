@@ -14,11 +14,11 @@ from resay.bench.measuring import Item
 from resay.bench.readings import Part, Reading, row_of
 from resay.bench.shapes import LABELS, MAX_TOKENS
 from resay.bench.table import Row
-from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.local import LocalPairModel
 from resay.models.network import Loaded, Traits
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nli
 
 if TYPE_CHECKING:

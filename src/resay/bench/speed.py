@@ -37,9 +37,9 @@ from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
-from resay.evidence import Evidence, Samples
 from resay.guard import Guard
 from resay.scorers import Ngram, build
+from resay.scorers.evidence import Evidence, Samples
 
 __all__ = ["measure_import", "measure_latency", "measure_ngram", "run"]
 

@@ -14,8 +14,8 @@ from resay._internal.sync import run_sync
 from resay.bench.measuring import Item
 from resay.bench.readings import Part, Reading, row_of
 from resay.bench.table import Row
-from resay.evidence import Evidence, Samples
 from resay.models import ModelConfig
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nli
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Scores, Verdict
 from resay.errors import ConfigurationError
-from resay.evidence import Evidence, Samples
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Provider
@@ -25,6 +24,7 @@ from resay.providers.fanout import draw
 from resay.providers.layers import Limited, Retrying, TimeLimited
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
+from resay.scorers.evidence import Evidence, Samples
 
 __all__ = ["Runner", "Scored", "outcome_of"]
 

@@ -41,7 +41,7 @@ from resay.policy.steps import Step
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
 from resay.scorers import ScorerConfig, registry
-from resay.when import When
+from resay.scorers.gate import When
 
 __all__ = [
     "Annotate",

@@ -20,11 +20,11 @@ from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Verdict
-from resay.evidence import Evidence, Samples
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.regenerating.fencing import quoted
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.parts import CompositeConfig, Part
 
 __all__ = ["Rechecking", "comparing_with_references"]

@@ -16,7 +16,6 @@ from resay.core.documents import Document
 from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
 from resay.errors import ConfigurationError, ScorerError
-from resay.evidence import SPLITTING
 from resay.policy import Policy, Regenerate
 from resay.regenerating.candidates import Candidate, in_doubt, kept_in
 from resay.regenerating.citing import claims_more
@@ -27,6 +26,7 @@ from resay.regenerating.rechecking import Rechecking
 from resay.regenerating.repairs import Repaired, without_repeats
 from resay.regenerating.writers import Writer
 from resay.retrieval import AdaptedRetriever
+from resay.scorers.evidence import SPLITTING
 
 __all__ = ["Regenerated", "Regenerator"]
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
-from resay.when import When
+from resay.scorers.evidence import Evidence
+from resay.scorers.gate import When
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

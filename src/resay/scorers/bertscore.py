@@ -36,10 +36,10 @@ from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError
-from resay.evidence import Evidence, Sample
 from resay.models import ModelField, config_of, token_embedder
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.evidence import Evidence, Sample
 
 if TYPE_CHECKING:
     from resay.models.base import Floats

@@ -12,8 +12,8 @@ import anyio
 from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
-from resay.evidence import Evidence, Sample
 from resay.scorers.base import Need
+from resay.scorers.evidence import Evidence, Sample
 
 # As many characters take as long as an entry of a column.
 _AVERAGING = 6

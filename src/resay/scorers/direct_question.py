@@ -26,10 +26,10 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
-from resay.evidence import Evidence
 from resay.providers.base import Completion
 from resay.scorers.answers import read_yes_no
 from resay.scorers.base import Need
+from resay.scorers.evidence import Evidence
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 
 __all__ = ["DirectQuestion", "render"]

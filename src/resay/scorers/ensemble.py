@@ -26,8 +26,8 @@ from pydantic import field_validator
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.scorers.base import Need
+from resay.scorers.evidence import Evidence
 from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
 
 __all__ = ["Ensemble", "clipped_sum"]

@@ -34,9 +34,9 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
-from resay.evidence import Evidence, Judge
 from resay.scorers.answers import read_named_scores
 from resay.scorers.base import Need
+from resay.scorers.evidence import Evidence, Judge
 from resay.scorers.exam import Exam, Listing, build_exam, read_exam_answers, read_listings
 from resay.scorers.fibe_prompts import (
     STUDENTS,

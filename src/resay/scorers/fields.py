@@ -28,10 +28,10 @@ from resay.core.nearness import Shared
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Contradiction
-from resay.evidence import Evidence, Sample
-from resay.objects import fields_in
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.structured import fields_in
 
 __all__ = ["Fields"]
 

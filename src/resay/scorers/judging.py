@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from resay.core.query import Message, Query
 from resay.core.verdict import Scores
 from resay.errors import ProviderError, ScorerError
-from resay.evidence import Evidence, Judge, as_messages
 from resay.providers.base import Completion
 from resay.scorers.base import ScorerConfig
+from resay.scorers.evidence import Evidence, Judge, as_messages
 
 __all__ = [
     "JudgeConfig",

@@ -20,8 +20,8 @@ from typing import ClassVar, Literal, cast
 from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.evidence import Evidence
 from resay.scorers.parts import CompositeConfig, Part
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
 

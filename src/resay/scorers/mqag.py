@@ -46,9 +46,9 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
-from resay.evidence import Evidence, Sample
 from resay.models import ModelField, choice_scorer, text_generator, text_scorer
 from resay.scorers.base import Need, SampleConfig
+from resay.scorers.evidence import Evidence, Sample
 from resay.scorers.mqag_answers import Exam, Examinee
 from resay.scorers.mqag_questions import Question, write_questions
 from resay.scorers.mqag_scoring import Answer, Rule, Scoring

@@ -37,7 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.tasks import stop_if_abandoned
 from resay.core.tokens import tokenize
-from resay.stopping import Stopping
+from resay.scorers.stopping import Stopping
 
 __all__ = ["Estimate", "NearestFirst", "overlaps"]
 

@@ -44,8 +44,8 @@ from resay._internal.tasks import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.tokens import count_tokens, tokenize
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Sample
 from resay.scorers.base import Need, SampleConfig
+from resay.scorers.evidence import Evidence, Sample
 
 __all__ = ["Ngram"]
 

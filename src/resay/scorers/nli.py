@@ -36,11 +36,11 @@ from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.errors import ConfigurationError
-from resay.evidence import Evidence, Sample
 from resay.models import ModelField, Pair, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.evidence import Evidence, Sample
 from resay.scorers.nearest import Nearest
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from resay._internal.tagged_union import OneOf
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.evidence import Evidence
 from resay.scorers.lookup import registry
 from resay.scorers.step import Step
 

@@ -33,11 +33,11 @@ from pydantic import Field, model_validator
 from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence, Judge, Sample
 from resay.scorers import task_prompt
 from resay.scorers.answers import read_numbered_answers
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.support import RESTATED, ask_support, read_support

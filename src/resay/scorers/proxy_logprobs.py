@@ -27,9 +27,9 @@ from resay._internal.tasks import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.models import ModelField, config_of, text_model
 from resay.scorers.base import Need, Prepares
+from resay.scorers.evidence import Evidence
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
 
 __all__ = ["LanguageModel", "ProxyLogprobs"]

@@ -43,10 +43,10 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.evidence import Evidence, Judge
 from resay.scorers.answers import strip_decoration
 from resay.scorers.base import Need
 from resay.scorers.entity_aliases import stated_aliases
+from resay.scorers.evidence import Evidence, Judge
 from resay.scorers.judging import JudgedConfig, ask, judge_for
 
 __all__ = ["Entity", "ReverseValidation", "Variant", "render_construct", "render_search", "without"]

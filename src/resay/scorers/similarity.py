@@ -32,10 +32,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.evidence import Evidence, Sample
 from resay.models import ModelField, sentence_embedder
 from resay.scorers.base import SampleConfig
 from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.evidence import Evidence, Sample
 
 __all__ = ["Similarity"]
 

@@ -36,8 +36,8 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.evidence import Evidence
 from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.evidence import Evidence
 
 __all__ = ["Snowballing", "correct"]
 

@@ -9,7 +9,6 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Contradiction, EvidenceKind, Scores
 from resay.errors import ConfigurationError, ScorerError
-from resay.evidence import Evidence
 from resay.providers.base import Provider
 from resay.scorers.base import (
     Contradicts,
@@ -20,6 +19,7 @@ from resay.scorers.base import (
     Scorer,
     ScorerConfig,
 )
+from resay.scorers.evidence import Evidence
 from resay.scorers.lookup import build
 
 __all__ = ["Step"]

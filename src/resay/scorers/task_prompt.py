@@ -28,8 +28,8 @@ from typing import Literal
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ScorerError
-from resay.evidence import Evidence, Judge
 from resay.scorers.base import Need
+from resay.scorers.evidence import Evidence, Judge
 from resay.scorers.judging import ask_together
 from resay.scorers.support import RESTATED, ask_support, read_support
 

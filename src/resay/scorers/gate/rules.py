@@ -19,8 +19,8 @@ from resay._internal.importing import name_of
 from resay._internal.strict import Strict
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.when.calling import Decide, asks, resolve
-from resay.when.gate import nothing_to_check
+from resay.scorers.gate.calling import Decide, asks, resolve
+from resay.scorers.gate.gate import nothing_to_check
 
 __all__ = ["Role", "When"]
 

@@ -1,7 +1,7 @@
 """Whether there is anything to check in a response: cheap, and wrong only on the safe side.
 
 A sentence nobody checks is worse than a check for nothing. So a response is left out only when each
-of its clauses is one of the phrases in `resay.when.phrases`, is code, or is a question put to the
+of its clauses is one of the phrases in `resay.scorers.gate.phrases`, is code, or is a question put to the
 user; a digit anywhere, a word too many, or a language not listed there, and it is checked.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from resay.core.passage import Passage
-from resay.when.phrases import CONTRACTIONS, Language, languages
+from resay.scorers.gate.phrases import CONTRACTIONS, Language, languages
 
 __all__ = ["Nothing", "nothing_to_check"]
 

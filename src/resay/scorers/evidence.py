@@ -18,7 +18,7 @@ from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
 from resay.providers.fanout import FanOut, draw
-from resay.stopping import Stopping
+from resay.scorers.stopping import Stopping
 
 __all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]
 
