@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from resay.actions import Answer
 from resay.adapting.shaping import Shaping
 from resay.core.verdict import Attempt, Regeneration, Verdict
-from resay.holding import Part
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,

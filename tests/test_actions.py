@@ -14,8 +14,8 @@ from resay import (
     Unscored,
     Verdict,
 )
-from resay.actions import act, withheld_stops
 from resay.core.verdict import Attempt, Regeneration
+from resay.engine.actions import act, withheld_stops
 from resay.providers import Completion
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Passage, Policy, Query
-from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
+from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry, zero_shot
 from resay.scorers.evidence import Evidence, Samples

@@ -12,8 +12,8 @@ import pytest
 from pydantic import Field
 
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
-from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
+from resay.engine.chain import Chain
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, registry
 from resay.scorers.evidence import Evidence, Samples

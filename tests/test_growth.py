@@ -161,7 +161,7 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
             time.sleep(0.01)
             stop_if_abandoned()
 
-    monkeypatch.setattr("resay.contradiction.tokenize", endless)
+    monkeypatch.setattr("resay.engine.contradiction.tokenize", endless)
     _, asked = checked("sentences", 50)
     soon = {**POLICY, "limits": {"deadline_s": 2.0}}
     verdict = await Guard(soon).acheck(**asked)
@@ -174,7 +174,7 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
 _ENDS = """
 import threading
 import time
-import resay.contradiction
+import resay.engine.contradiction
 from resay import Guard
 from resay._internal.tasks import stop_if_abandoned
 
@@ -186,7 +186,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.contradiction.tokenize = endless
+resay.engine.contradiction.tokenize = endless
 guard = Guard({policy!r})
 threading.Thread(target=guard.check, kwargs={asked!r}, daemon=True).start()
 begun.wait()

@@ -10,12 +10,12 @@ from resay.adapting.mapping import check_chat_completions
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize
+from resay.engine.regeneration.citing import claims_more
+from resay.engine.regeneration.plain import plain
+from resay.engine.regeneration.repairs import replacement_in
+from resay.engine.regeneration.topics import topic_of
+from resay.engine.regeneration.writing import unmarked
 from resay.providers.base import Completion
-from resay.regenerating.citing import claims_more
-from resay.regenerating.plain import plain
-from resay.regenerating.repairs import replacement_in
-from resay.regenerating.topics import topic_of
-from resay.regenerating.writing import unmarked
 from resay.retrieval.headings import front_matter, heading_of
 from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.entity_match import names_entity

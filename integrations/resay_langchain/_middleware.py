@@ -27,9 +27,9 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Command
 from typing_extensions import NotRequired
 
-from resay.actions import act
 from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
 from resay.core.verdict import Verdict
+from resay.engine.actions import act
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Policy

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.verdict import Usage, Verdict
+from resay.engine.actions import Answer
 from resay.errors import ConfigurationError
 from resay.providers.apis.reading import named
 from resay.providers.base import Chunk, Completion, ToolCall

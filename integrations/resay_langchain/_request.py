@@ -10,13 +10,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from resay._internal.sync import run_sync
-from resay.actions import Answer
 from resay.adapting import VERDICT_KEY, aparts_of, parts_of, verdict_data
+from resay.engine.actions import Answer
+from resay.engine.stream import AnswerStream
+from resay.engine.stream_gate import Part
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
-from resay.holding import Part
 from resay.policy import Block
-from resay.streaming import AnswerStream
 from resay_langchain._asking import Asking
 from resay_langchain._outcome import outcome_of
 from resay_langchain._pieces import Pieces

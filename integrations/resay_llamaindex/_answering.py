@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
 from resay._internal.sync import run_sync
-from resay.actions import Answer
 from resay.adapting import aparts_of, parts_of
+from resay.engine.actions import Answer
+from resay.engine.stream import AnswerStream
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
-from resay.streaming import AnswerStream
 from resay_llamaindex._asking import Asking
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 from resay_llamaindex._running import (

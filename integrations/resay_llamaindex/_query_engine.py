@@ -22,7 +22,6 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay._internal.sync import run_sync
-from resay.actions import Answer
 from resay.adapting import (
     VERDICT_KEY,
     OnVerdict,
@@ -35,6 +34,7 @@ from resay.adapting import (
 )
 from resay.core.query import Query
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.routes import Sources

@@ -15,10 +15,10 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.instrumentation.span import active_span_id
 
 from resay._internal.telemetry import here, inside
-from resay.actions import Answer
 from resay.adapting import verdict_data
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.errors import HallucinationBlocked
-from resay.holding import Part
 from resay_llamaindex._outcome import announce, in_place_of, with_verdict
 
 __all__ = ["Recorder", "Showing", "last_raw", "outcome"]

@@ -11,7 +11,6 @@ from resay._internal._version import __version__
 
 if TYPE_CHECKING:
     from resay._internal.telling import last_verdict, verdicts
-    from resay.actions import Answer
     from resay.core.documents import Document
     from resay.core.logprobs import TokenLogprob
     from resay.core.passage import Passage, Sentence
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
         Usage,
         Verdict,
     )
+    from resay.engine.actions import Answer
+    from resay.engine.stream import AnswerStream, SyncAnswerStream
+    from resay.engine.stream_gate import Part
     from resay.errors import (
         BudgetExceededError,
         ConfigurationError,
@@ -39,11 +41,9 @@ if TYPE_CHECKING:
         StreamUnfinishedError,
     )
     from resay.guard import Guard
-    from resay.holding import Part
     from resay.policy import Policy
     from resay.providers.routes import Sources
     from resay.retrieval import Retriever
-    from resay.streaming import AnswerStream, SyncAnswerStream
 
 __all__ = [
     "Answer",
@@ -83,12 +83,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "actions",
-    "AnswerStream": "streaming",
+    "Answer": "engine.actions",
+    "AnswerStream": "engine.stream",
     "Contradiction": "core.verdict",
     "Document": "core.documents",
     "Guard": "guard",
-    "Part": "holding",
+    "Part": "engine.stream_gate",
     "Passage": "core.passage",
     "Policy": "policy",
     "Query": "core.query",
@@ -97,7 +97,7 @@ _HOMES = {
     "SentenceVerdict": "core.verdict",
     "Sources": "providers.routes",
     "StepRecord": "core.verdict",
-    "SyncAnswerStream": "streaming",
+    "SyncAnswerStream": "engine.stream",
     "TokenLogprob": "core.logprobs",
     "Unscored": "core.verdict",
     "Usage": "core.verdict",

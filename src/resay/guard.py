@@ -10,22 +10,22 @@ from typing import Any
 
 from resay._internal.sync import run_sync
 from resay._internal.telling import OnVerdict
-from resay.actions import Answer, act
-from resay.chain import Chain
-from resay.checking import Given, skipped_early
 from resay.core.query import Message, Query
 from resay.core.verdict import Verdict
-from resay.demands import Demands, mode_of
+from resay.engine.actions import Answer, act
+from resay.engine.chain import Chain
+from resay.engine.check import Given, skipped_early
+from resay.engine.listening import Listeners
+from resay.engine.request import Running
+from resay.engine.requirements import Demands, mode_of
+from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
-from resay.listening import Listeners
 from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.routes import Sources
-from resay.running import Running
 from resay.scorers import Need
-from resay.streaming import AnswerStream, SyncAnswerStream
 
 __all__ = ["Guard", "Sources"]
 

@@ -22,10 +22,10 @@ from apis_kit import (
     rewrite,
     without_verdicts,
 )
-from resay.actions import Answer
 from resay.adapting.shaping import OneOfSeveral, Shaping, outcome_of
 from resay.core.verdict import Attempt, Regeneration, Verdict
-from resay.holding import Part
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.providers.apis import CHAT_COMPLETIONS, Event
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)

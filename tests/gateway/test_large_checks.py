@@ -39,7 +39,7 @@ JSON = {"content-type": "application/json"}
     [
         "resay.core.passage.lay_out",
         "resay.scorers.ngram.count_tokens",
-        "resay.contradiction.tokenize",
+        "resay.engine.contradiction.tokenize",
     ],
 )
 def test_others_are_answered_while_a_large_check_is_under_way(
@@ -85,7 +85,7 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
             ended.set()
 
     served = gateways.start(POLICY + "limits: {deadline_s: 3}\n")
-    monkeypatch.setattr("resay.contradiction.tokenize", endless)
+    monkeypatch.setattr("resay.engine.contradiction.tokenize", endless)
     response = served.post("/v1/check", content=BODY, headers=JSON)
     verdict = Verdict.from_dict(response.json()["hallucination"])
     assert len(verdict.flagged_sentences) == 250
@@ -96,7 +96,7 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
 _SERVES = """
 import sys
 import time
-import resay.contradiction
+import resay.engine.contradiction
 from resay.gateway import Gateway, GatewayConfig, listener, serve
 from resay._internal.tasks import stop_if_abandoned
 
@@ -106,7 +106,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.contradiction.tokenize = endless
+resay.engine.contradiction.tokenize = endless
 config = GatewayConfig.of(
     {
         "upstream": {"url": "http://127.0.0.1:9"},

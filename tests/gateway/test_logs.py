@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from journal_kit import SECRETS, found, mended
 from resay import Guard
 from resay._internal.telemetry import request_id
-from resay.actions import Answer
+from resay.engine.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.gateway import Observation
 from resay.gateway.logs import (

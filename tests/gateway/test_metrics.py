@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families as text_fami
 
 from journal_kit import SECRETS, found, mended
 from resay import MissingDependencyError, __version__
-from resay.actions import Answer
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.gateway import GatewayConfig, Observation
 from resay.gateway.logs import one_line
 from resay.gateway.metrics import Metrics, Readings

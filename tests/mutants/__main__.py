@@ -61,7 +61,9 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help="such as resay.scorers.stopping")
+    parser.add_argument(
+        "modules", nargs="*", metavar="MODULE", help="such as resay.scorers.stopping"
+    )
     parser.add_argument(
         "--each", type=int, default=_OF_A_FUNCTION, help="how many faults in each function; 0 = all"
     )

@@ -11,17 +11,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Paths under `tests`. Those that need no network come first: what is noticed early costs least.
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "resay.actions": ("test_actions.py",),
-    "resay.board": ("test_decisions.py", "test_chain.py", "test_holding.py"),
-    "resay.chain": (
+    "resay.engine.actions": ("test_actions.py",),
+    "resay.engine.state": ("test_decisions.py", "test_chain.py", "test_holding.py"),
+    "resay.engine.chain": (
         *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
         "telemetry/test_spans.py",
     ),
-    "resay.contradiction": ("test_contradiction.py",),
-    "resay.deciding": (
+    "resay.engine.contradiction": ("test_contradiction.py",),
+    "resay.engine.decide": (
         *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
     ),
-    "resay.holding": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
+    "resay.engine.stream_gate": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
     "resay.core.logprobs": ("test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),
@@ -47,18 +47,18 @@ TESTS: Mapping[str, tuple[str, ...]] = {
 
 # Faults that once went unnoticed: where, what is replaced, and by what.
 HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "resay.actions": (
+    "resay.engine.actions": (
         (
             "_choose",
             "verdict.flagged or (verdict.regenerated and verdict.inconclusive)",
             "verdict.flagged",
         ),
     ),
-    "resay.board": (("Entry.against", "(score or 0.0) > 0.5", "(score or 0.0) >= 0.5"),),
-    "resay.chain": (
+    "resay.engine.state": (("Entry.against", "(score or 0.0) > 0.5", "(score or 0.0) >= 0.5"),),
+    "resay.engine.chain": (
         ("Chain._settled_before", "settle is not None and settle.settles(entry.score)", "False"),
     ),
-    "resay.holding": (
+    "resay.engine.stream_gate": (
         (
             "Holding._withholds",
             "any((sentence.flagged for sentence in part.sentences))",
@@ -80,18 +80,18 @@ _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
-    "resay.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
-    "resay.holding:Holding._score: 1  ->  2": _TURNS,
-    "resay.chain:Chain._score: judge is not None and self._cache is not None  ->  self._cache is"
+    "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
+    "resay.engine.stream_gate:Holding._score: 1  ->  2": _TURNS,
+    "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  self._cache is"
     " not None": _NO_JUDGE,
-    "resay.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider else"
+    "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider else"
     " None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
-    "resay.chain:_groups: group[-1]  ->  group[0]": "A step that corrects is alone in its group.",
-    "resay.chain:Chain.view: sentences[0]  ->  sentences[-1]": "There is one sentence.",
-    "resay.board:Entry.against: 0.0  ->  0.5": "Half is no more over a half than nothing is.",
-    "resay.board:Board.joined: in_doubt or decisive  ->  in_doubt": "Only its note is read.",
-    "resay.board:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
-    "resay.contradiction:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": "As good a tolerance.",
+    "resay.engine.chain:_groups: group[-1]  ->  group[0]": "A step that corrects is alone in its group.",
+    "resay.engine.chain:Chain.view: sentences[0]  ->  sentences[-1]": "There is one sentence.",
+    "resay.engine.state:Entry.against: 0.0  ->  0.5": "Half is no more over a half than nothing is.",
+    "resay.engine.state:Board.joined: in_doubt or decisive  ->  in_doubt": "Only its note is read.",
+    "resay.engine.state:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
+    "resay.engine.contradiction:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": "As good a tolerance.",
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
+from resay.engine.regeneration.gathering import Gathering, fused
 from resay.policy import Regenerate
-from resay.regenerating.gathering import Gathering, fused
 from resay.retrieval import as_retriever
 
 pytestmark = pytest.mark.anyio

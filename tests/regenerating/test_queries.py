@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from resay.engine.regeneration.queries import search_queries
 from resay.errors import ConfigurationError
-from resay.regenerating.queries import search_queries
 
 MEMBERS = "She led the team of ten people there."
 

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError, Query
-from resay.chain import Chain
 from resay.core.verdict import Scores, Verdict
+from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, build
 from resay.scorers.direct_question import render as render_direct

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
-from resay.chain import Chain
+from resay.engine.chain import Chain
 from resay.providers import ReplayProvider
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.snowballing import Snowballing, correct

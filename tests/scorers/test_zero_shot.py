@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Policy
-from resay.chain import Chain
+from resay.engine.chain import Chain
 from resay.providers import Metered, ReplayProvider, ScriptedProvider
 from resay.scorers.evidence import Evidence
 from resay.scorers.zero_shot import ZeroShot, render

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from resay import Document, Query
+from resay.engine.regeneration.fencing import disarmed, fenced
+from resay.engine.regeneration.writing import repairing, rewriting
 from resay.errors import ConfigurationError
-from resay.regenerating.fencing import disarmed, fenced
-from resay.regenerating.writing import repairing, rewriting
 from resay.scorers import direct_question, prompt, zero_shot
 from resay.testing import SimulatedProvider
 from resay.testing.fences import shown_in

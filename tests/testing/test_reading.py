@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Query
-from resay.regenerating.fencing import fenced
-from resay.regenerating.writing import REMOVE, repairing, rewriting, unmarked
+from resay.engine.regeneration.fencing import fenced
+from resay.engine.regeneration.writing import REMOVE, repairing, rewriting, unmarked
 from resay.scorers import prompt
 from resay.testing import World
 from resay.testing.fences import Shown, outside, shown_in

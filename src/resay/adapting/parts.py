@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from resay._internal.telling import Carrier
-from resay.actions import Answer
-from resay.holding import Part
-from resay.streaming import AnswerStream, SyncAnswerStream
+from resay.engine.actions import Answer
+from resay.engine.stream import AnswerStream, SyncAnswerStream
+from resay.engine.stream_gate import Part
 
 __all__ = ["aparts_of", "parts_of"]
 

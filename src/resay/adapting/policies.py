@@ -8,10 +8,10 @@ from typing import Any
 
 from resay._internal.optional import require_optional
 from resay._internal.telling import OnVerdict
+from resay.engine.regeneration.rechecking import comparing_with_references
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
-from resay.regenerating.rechecking import comparing_with_references
 from resay.retrieval import Retriever, as_retriever
 
 __all__ = ["PolicyLike", "asking_writer", "check_client_policy", "guard_of"]

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 from resay._internal.sync import run_sync
 from resay._internal.telemetry import here, inside
 from resay._internal.telling import acarried, acarrying
-from resay.actions import Answer, withheld_stops
 from resay.adapting.incoming import Incoming
 from resay.adapting.parts import aparts_of
 from resay.adapting.shaping import (
@@ -42,9 +41,10 @@ from resay.adapting.upstream import (
 from resay.adapting.verdicts import failed_check
 from resay.core.query import Query
 from resay.core.usage import Usage
+from resay.engine.actions import Answer, withheld_stops
+from resay.engine.stream_gate import Part
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard
-from resay.holding import Part
 from resay.policy import StreamMode
 from resay.providers.apis import Api, Body, Event, Outcome, Request
 from resay.providers.base import Completion, Provider

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from resay.actions import Answer
 from resay.adapting.verdicts import NO_ANSWER, verdict_data
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
-from resay.holding import Part
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.providers.apis import Api, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 

@@ -20,7 +20,6 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from resay.actions import Answer
 from resay.bench import chaos_plan
 from resay.bench.chaos_plan import Plan
 from resay.bench.chaos_watch import (
@@ -35,6 +34,7 @@ from resay.bench.chaos_watch import (
     unmatched,
 )
 from resay.core.verdict import Usage
+from resay.engine.actions import Answer
 from resay.errors import HallucinationBlocked, ResayError
 from resay.guard import Guard
 from resay.providers.limits import process_limiter

@@ -11,9 +11,9 @@ import anyio
 
 from resay.bench.judges import BenchJudge
 from resay.bench.measuring import Item
-from resay.chain import Chain
 from resay.core.query import Query
 from resay.core.verdict import Verdict
+from resay.engine.chain import Chain
 from resay.policy import Policy
 from resay.providers.layers import Metered
 from resay.providers.replay import ReplayProvider

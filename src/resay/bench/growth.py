@@ -18,10 +18,10 @@ from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Verdict
+from resay.engine.regeneration.fencing import disarmed
+from resay.engine.regeneration.repairs import replacement_in
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
-from resay.regenerating.fencing import disarmed
-from resay.regenerating.repairs import replacement_in
 
 __all__ = ["run"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from resay.actions import Answer
 from resay.bench.latency import percentile
 from resay.bench.table import Column, Row
 from resay.core.usage import Usage
+from resay.engine.actions import Answer
 
 __all__ = ["COLUMNS", "Taken", "row_of"]
 

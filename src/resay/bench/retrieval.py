@@ -27,8 +27,8 @@ from resay.bench.wikibio import Corpus
 from resay.bench.wikibio_entries import ENTRIES
 from resay.bench.wikibio_recorded import Recorded
 from resay.core.verdict import over
-from resay.regenerating.gathering import fused
-from resay.regenerating.queries import search_queries
+from resay.engine.regeneration.gathering import fused
+from resay.engine.regeneration.queries import search_queries
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
 from resay.retrieval.ids import id_of

@@ -38,6 +38,7 @@ from resay.cli.output import (
 from resay.cli.report import report
 from resay.cli.serve import serve
 from resay.core.verdict import Verdict
+from resay.engine.stream import SyncAnswerStream
 from resay.errors import (
     ConfigurationError,
     DeadlineExceededError,
@@ -50,7 +51,6 @@ from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.report import print_answer, print_part, print_verdict
 from resay.scorers import SampleConfig
-from resay.streaming import SyncAnswerStream
 
 __all__ = ["app", "run"]
 

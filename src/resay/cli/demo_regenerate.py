@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.text import Text
 
-from resay.actions import Answer
 from resay.core.verdict import Regeneration
+from resay.engine.actions import Answer
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.report import print_answer

@@ -18,12 +18,13 @@ from pydantic import (
 
 from resay._internal.strict import Strict
 from resay._internal.tasks import compute
-from resay.actions import Answer
 from resay.adapting import OPENAI_PARAMS, verdict_data
 from resay.adapting.verdicts import failed_check
 from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
+from resay.engine.regeneration.fencing import disarmed, quoted
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
@@ -31,7 +32,6 @@ from resay.gateway.replying import Reply, Shared, read_as, sources_of
 from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
-from resay.regenerating.fencing import disarmed, quoted
 
 __all__ = ["CheckDocument", "CheckRequest", "CheckResponse", "check", "withheld"]
 

@@ -11,7 +11,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.actions import Answer, withheld_stops
 from resay.adapting import (
     Relay,
     StreamedError,
@@ -22,6 +21,7 @@ from resay.adapting import (
 )
 from resay.adapting.http import is_event_stream
 from resay.adapting.shaping import outcome_of
+from resay.engine.actions import Answer, withheld_stops
 from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers

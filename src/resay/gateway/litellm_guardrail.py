@@ -15,12 +15,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
-from resay.actions import Answer
 from resay.adapting import Relay, verdict_data
 from resay.adapting.upstream import KnownProvider
 from resay.adapting.verdicts import failed_check
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.errors import HallucinationBlocked
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from resay._internal._version import __version__
-from resay.actions import Answer
 from resay.core.usage import Usage
+from resay.engine.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.gateway.logs import one_line
 from resay.gateway.observing import Observation

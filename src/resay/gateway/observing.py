@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from resay.actions import Answer
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.providers.apis import Body
 
 __all__ = ["Observation", "Observer", "gravest", "notify"]

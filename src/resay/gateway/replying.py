@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from resay.actions import Answer
 from resay.adapting import Upstream, cancelled_once, litellm_provider
 from resay.adapting.upstream import JudgeProvider, SampleProvider
+from resay.engine.actions import Answer
 from resay.gateway.config import GatewayConfig
 from resay.gateway.elsewhere import Elsewhere
 from resay.gateway.guarding import Wanted

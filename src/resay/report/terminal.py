@@ -13,9 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from resay.actions import Answer
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
-from resay.holding import Part
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.report.regeneration import print_regeneration
 from resay.report.texts import clean, cost
 

@@ -8,10 +8,10 @@ from typing import Any, cast, get_args
 import yaml
 
 from resay._internal._version import __version__
-from resay.actions import Action
 from resay.adapting import VERDICT_KEY
 from resay.core.decision import Decision
 from resay.core.verdict import Verdict
+from resay.engine.actions import Action
 from resay.gateway.checking import CheckRequest, CheckResponse
 from resay.gateway.config import GatewayConfig
 from resay.gateway.litellm_guardrail import GuardrailRequest, GuardrailResponse

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from resay.chain import Chain
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Query
+from resay.engine.chain import Chain
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider

@@ -17,7 +17,6 @@ import anyio.lowlevel
 from resay._internal._version import __version__
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.board import Board, Entry
 from resay.core.passage import Passage
 from resay.core.verdict import (
     Contradiction,
@@ -28,7 +27,8 @@ from resay.core.verdict import (
     Usage,
     Verdict,
 )
-from resay.deciding import OVERDUE, SEARCHES, Ahead, Deciding
+from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding
+from resay.engine.state import Board, Entry
 from resay.policy import Block, Policy
 from resay.providers.base import Provider
 from resay.providers.caching import Cache, Caching

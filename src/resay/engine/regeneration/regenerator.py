@@ -11,20 +11,20 @@ import anyio
 
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.checking import Check
 from resay.core.documents import Document
 from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
+from resay.engine.check import Check
+from resay.engine.regeneration.candidates import Candidate, in_doubt, kept_in
+from resay.engine.regeneration.citing import claims_more
+from resay.engine.regeneration.gathering import Gathering
+from resay.engine.regeneration.merging import combined, finished
+from resay.engine.regeneration.queries import search_queries
+from resay.engine.regeneration.rechecking import Rechecking
+from resay.engine.regeneration.repairs import Repaired, without_repeats
+from resay.engine.regeneration.writers import Writer
 from resay.errors import ConfigurationError, ScorerError
 from resay.policy import Policy, Regenerate
-from resay.regenerating.candidates import Candidate, in_doubt, kept_in
-from resay.regenerating.citing import claims_more
-from resay.regenerating.gathering import Gathering
-from resay.regenerating.merging import combined, finished
-from resay.regenerating.queries import search_queries
-from resay.regenerating.rechecking import Rechecking
-from resay.regenerating.repairs import Repaired, without_repeats
-from resay.regenerating.writers import Writer
 from resay.retrieval import AdaptedRetriever
 from resay.scorers.evidence import SPLITTING
 

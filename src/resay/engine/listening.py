@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from resay._internal.sync import wait_for
 from resay._internal.telling import OnVerdict, atell, tell
-from resay.actions import Answer
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.errors import HallucinationBlocked
 
 __all__ = ["Listeners"]

@@ -8,8 +8,8 @@ from itertools import chain
 
 from resay.core.documents import Document
 from resay.core.verdict import Edit, Regeneration, SentenceVerdict, Verdict
-from resay.regenerating.candidates import Candidate
-from resay.regenerating.citing import sources_of
+from resay.engine.regeneration.candidates import Candidate
+from resay.engine.regeneration.citing import sources_of
 
 __all__ = ["combined", "finished"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import dropwhile
 
 from resay.core.passage import Passage
-from resay.regenerating.asking import COMPARING, LABEL, LEAD_INS, ORDERS, STOP_WORDS, TAIL
-from resay.regenerating.plain import has_words, plain
+from resay.engine.regeneration.asking import COMPARING, LABEL, LEAD_INS, ORDERS, STOP_WORDS, TAIL
+from resay.engine.regeneration.plain import has_words, plain
 from resay.scorers.entity_words import Word, join, read_words
 
 __all__ = ["Topic", "content_of", "shortened", "topic_of"]

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar, cast
 
 from resay._internal.telemetry import Outcome, checking
-from resay.actions import Answer
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.errors import HallucinationBlocked
 from resay.policy import Policy
 from resay.providers.base import Completion

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from resay.core.documents import Document
 from resay.core.passage import Passage
-from resay.regenerating.writing import REMOVE, unmarked
+from resay.engine.regeneration.writing import REMOVE, unmarked
 
 __all__ = ["Repaired", "Replacement", "replacement_in"]
 

@@ -7,8 +7,6 @@ from functools import partial
 from math import fsum
 
 from resay._internal.tasks import stop_if_abandoned
-from resay.board import Board, Entry
-from resay.contradiction import Contradictions
 from resay.core.passage import Passage
 from resay.core.unscored import Unscored, UnscoredKind, counted
 from resay.core.verdict import (
@@ -21,6 +19,8 @@ from resay.core.verdict import (
     over,
     tally,
 )
+from resay.engine.contradiction import Contradictions
+from resay.engine.state import Board, Entry
 from resay.policy import Policy
 from resay.scorers import Step
 from resay.scorers.evidence import Evidence, Sample

@@ -13,9 +13,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.sync import enter_sync, run_sync
 from resay._internal.telling import Carrier
-from resay.actions import Answer
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
 from resay.errors import ConfigurationError, StreamUnfinishedError
-from resay.holding import Part
 
 __all__ = ["AnswerStream", "SyncAnswerStream"]
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from resay.core.documents import Document
 from resay.core.query import Message, Query
-from resay.regenerating.fencing import fenced
+from resay.engine.regeneration.fencing import fenced
 
 __all__ = ["REMOVE", "Written", "repairing", "rewriting", "unmarked"]
 

@@ -14,15 +14,15 @@ from typing import cast
 from anyio.abc import TaskGroup
 
 from resay._internal.tasks import in_task_group
-from resay.chain import Chain
-from resay.checking import Check
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Verdict
+from resay.engine.chain import Chain
+from resay.engine.check import Check
+from resay.engine.regeneration.fencing import quoted
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
-from resay.regenerating.fencing import quoted
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.parts import CompositeConfig, Part

@@ -10,8 +10,8 @@ import anyio
 from resay._internal.telemetry import span
 from resay.core.documents import Document
 from resay.core.verdict import tally
+from resay.engine.regeneration.fencing import disarmed
 from resay.policy import Regenerate
-from resay.regenerating.fencing import disarmed
 from resay.retrieval import AdaptedRetriever
 
 __all__ = ["Found", "Gathering", "fused"]

@@ -8,15 +8,15 @@ from typing import Any
 
 import anyio
 
-from resay.checking import Check
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Query
 from resay.core.verdict import tally
+from resay.engine.check import Check
+from resay.engine.regeneration.citing import nearest
+from resay.engine.regeneration.repairs import Replacement, replacement_in
+from resay.engine.regeneration.writing import Written, repairing, rewriting, unmarked
 from resay.errors import ProviderError
-from resay.regenerating.citing import nearest
-from resay.regenerating.repairs import Replacement, replacement_in
-from resay.regenerating.writing import Written, repairing, rewriting, unmarked
 from resay.scorers.judging import judge_for
 
 __all__ = ["Writer"]

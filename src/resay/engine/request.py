@@ -12,14 +12,15 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.tasks import compute, in_task_group
-from resay.actions import Answer
-from resay.chain import Chain
-from resay.checking import Check, Given
 from resay.core.query import Query
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
+from resay.engine.chain import Chain
+from resay.engine.check import Check, Given
+from resay.engine.observe import observed
+from resay.engine.regeneration import Rechecking, Regenerated, Regenerator
+from resay.engine.stream_gate import Asked, Holding, Part, PassingOn, overdue
 from resay.errors import ConfigurationError
-from resay.holding import Asked, Holding, Part, PassingOn, overdue
-from resay.observing import observed
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
@@ -27,7 +28,6 @@ from resay.providers.layers import Metered, Retrying
 from resay.providers.logprobs import WithLogprobs
 from resay.providers.pricing import Priced
 from resay.providers.routes import Sources
-from resay.regenerating import Rechecking, Regenerated, Regenerator
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 

@@ -13,9 +13,9 @@ from itertools import islice, pairwise
 
 from rapidfuzz import fuzz, utils
 
+from resay.engine.regeneration.plain import has_words, plain
+from resay.engine.regeneration.topics import Topic, content_of, topic_of
 from resay.errors import ConfigurationError
-from resay.regenerating.plain import has_words, plain
-from resay.regenerating.topics import Topic, content_of, topic_of
 from resay.scorers.entity_words import read_words
 
 __all__ = ["search_queries"]

@@ -13,13 +13,13 @@ from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
 from resay._internal.tasks import compute
-from resay.board import Board
-from resay.chain import Chain
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Unscored, Usage, Verdict
-from resay.deciding import skipped_as
+from resay.engine.chain import Chain
+from resay.engine.decide import skipped_as
+from resay.engine.state import Board
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching, source_of

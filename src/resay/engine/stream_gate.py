@@ -12,20 +12,20 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.tasks import compute
-from resay.actions import Answer, act
-from resay.board import Board
-from resay.chain import Chain
-from resay.checking import Check
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.streaming_passage import GrowingPassage, Settled
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
-from resay.deciding import unscored_in
+from resay.engine.actions import Answer, act
+from resay.engine.chain import Chain
+from resay.engine.check import Check
+from resay.engine.decide import unscored_in
+from resay.engine.regeneration import Regenerated, Regenerator
+from resay.engine.state import Board
 from resay.errors import DeadlineExceededError
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
-from resay.regenerating import Regenerated, Regenerator
 
 __all__ = ["Asked", "Holding", "Part", "PassingOn", "overdue"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from resay.core.passage import Passage
 from resay.core.verdict import SentenceVerdict, Verdict, over
+from resay.engine.regeneration.repairs import Replacement
 from resay.policy import Threshold
-from resay.regenerating.repairs import Replacement
 
 __all__ = ["Candidate", "in_doubt", "kept_in"]
 

@@ -1,0 +1,1 @@
+"""One request, from the query to the answer."""
