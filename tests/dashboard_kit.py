@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from html_kit import Element, parsed
 from journal_kit import entry, found
 from resay.core.usage import Usage
-from resay.dashboard import routes
-from resay.journal import Entry, Journal
+from resay.reporting.dashboard import routes
+from resay.reporting.journal import Entry, Journal
 
 __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 

@@ -15,7 +15,7 @@ from resay.core.verdict import (
     SentenceVerdict,
     StepRecord,
 )
-from resay.journal import Entry
+from resay.reporting.journal import Entry
 
 __all__ = ["NOW", "SECRETS", "entry", "found", "mended"]
 

@@ -36,7 +36,7 @@ def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
         *ADAPTERS,
     }
     assert "resay/py.typed" in names
-    assert "resay/report/html/style.css" in names
+    assert "resay/reporting/render/html/style.css" in names
     assert {f"{adapter}/py.typed" for adapter in ADAPTERS} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from dashboard_kit import asking
-from resay.journal import Journal, JournalConfig, open_journal
+from resay.reporting.journal import Journal, JournalConfig, open_journal
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from dashboard_kit import make, recent, write
 from resay import Contradiction, SentenceVerdict, Verdict
 from resay._internal.sync import run_sync
 from resay.core.usage import Usage
-from resay.dashboard import routes
-from resay.journal import Entry, Journal, JournalConfig, open_journal
+from resay.reporting.dashboard import routes
+from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
 

@@ -10,7 +10,7 @@ import pytest
 from dashboard_kit import make, shown, tiles, write
 from html_kit import Element
 from resay.core.usage import Usage
-from resay.journal import Journal
+from resay.reporting.journal import Journal
 
 pytestmark = pytest.mark.anyio
 

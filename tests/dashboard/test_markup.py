@@ -14,7 +14,7 @@ from html_kit import Element
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
 from resay._internal.sync import run_sync
 from resay.core.verdict import Attempt, Edit, Regeneration
-from resay.journal import Entry, JournalConfig, open_journal
+from resay.reporting.journal import Entry, JournalConfig, open_journal
 
 PIECES = (
     *("<script>x()</script>", "<img src=x onerror=x()>", "</td></tr></table>", "<!--", "-->"),

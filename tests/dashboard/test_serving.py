@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from dashboard_kit import asking, make, shown, write
-from resay.dashboard import routes
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.journal import Journal, JournalConfig, open_journal
+from resay.reporting.dashboard import routes
+from resay.reporting.journal import Journal, JournalConfig, open_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -188,7 +188,7 @@ async def test_it_needs_the_server(
 
 
 def test_it_is_imported_without_one() -> None:
-    script = "import resay.dashboard, sys\nprint('starlette' in sys.modules)"
+    script = "import resay.reporting.dashboard, sys\nprint('starlette' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )

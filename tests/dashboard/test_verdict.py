@@ -13,7 +13,7 @@ import pytest
 from dashboard_kit import asking, make, shown, write
 from html_kit import Element
 from journal_kit import AFTER, BEFORE, QUESTION, SAMPLE, SECRETS, SENTENCE, entry, found, mended
-from resay.journal import Journal
+from resay.reporting.journal import Journal
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateway_kit import ASKED, CHAT, POLICY, Gateways, Served, logged
 from resay.gateway import Gateway, GatewayConfig, serving
-from resay.journal import Entry, JournalConfig, JournalError, open_journal
+from resay.reporting.journal import Entry, JournalConfig, JournalError, open_journal
 from resay.testing import ServerError, SimulatedProvider
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block, exit: raise}\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postgres_server import PostgresServer, binaries
-from resay.journal import Journal, JournalConfig, open_journal
+from resay.reporting.journal import Journal, JournalConfig, open_journal
 
 
 @pytest.fixture(scope="session")

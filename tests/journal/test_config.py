@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.journal import JournalConfig, open_journal
+from resay.reporting.journal import JournalConfig, open_journal
 
 PASSWORD = "hunter2"
 

@@ -8,7 +8,7 @@ import pytest
 
 from journal_kit import SECRETS, entry, found
 from resay import Usage, actions
-from resay.journal import Action, Entry, new_id
+from resay.reporting.journal import Action, Entry, new_id
 
 
 def test_actions_are_those_of_the_guard() -> None:

@@ -17,7 +17,7 @@ from journal_kit import NOW, SECRETS, entry, found, mended
 from resay import Usage
 from resay.core.decision import Decision
 from resay.errors import ConfigurationError
-from resay.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
+from resay.reporting.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
 
 pytestmark = pytest.mark.anyio
 Opener = Callable[..., Journal]

@@ -14,7 +14,7 @@ import pytest
 
 from journal_kit import SECRETS, entry
 from postgres_server import PASSWORD, PostgresServer
-from resay.journal import Journal, JournalConfig, JournalError, open_journal
+from resay.reporting.journal import Journal, JournalConfig, JournalError, open_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -119,7 +119,7 @@ async def test_tables_of_a_newer_version_are_left_alone(postgres: PostgresServer
 _WRITER = """
 import asyncio, sys
 from journal_kit import entry
-from resay.journal import JournalConfig, open_journal
+from resay.reporting.journal import JournalConfig, open_journal
 
 async def main(url, name):
     journal = open_journal(JournalConfig(url=url))

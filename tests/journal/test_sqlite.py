@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from journal_kit import NOW, SECRETS, entry, found, mended
-from resay.journal import Journal, JournalConfig, JournalError, open_journal
+from resay.reporting.journal import Journal, JournalConfig, JournalError, open_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -103,7 +103,7 @@ async def test_what_ends_a_process_half_way_leaves_whole_entries(path: Path) -> 
     code = (
         "import asyncio, os, sys\n"
         "from journal_kit import entry\n"
-        "from resay.journal import JournalConfig, open_journal\n"
+        "from resay.reporting.journal import JournalConfig, open_journal\n"
         "async def main():\n"
         "    journal = open_journal(JournalConfig(url=sys.argv[1]))\n"
         "    for i in range(100): await journal.append(entry(id=str(i)))\n"
@@ -138,7 +138,7 @@ def test_a_process_ends_although_nobody_closed_it(path: Path) -> None:
         "import sys\n"
         "from journal_kit import entry\n"
         "from resay._internal.sync import run_sync\n"
-        "from resay.journal import JournalConfig, open_journal\n"
+        "from resay.reporting.journal import JournalConfig, open_journal\n"
         "journal = open_journal(JournalConfig(url=sys.argv[1]))\n"
         "run_sync(journal.append, entry(id='a'))\n"
         "run_sync(journal.flush)\n"
@@ -153,7 +153,7 @@ def test_a_process_ends_although_nobody_closed_it(path: Path) -> None:
 _WRITER = """
 import asyncio, sys
 from journal_kit import entry
-from resay.journal import JournalConfig, open_journal
+from resay.reporting.journal import JournalConfig, open_journal
 
 async def main(url, name):
     journal = open_journal(JournalConfig(url=url))

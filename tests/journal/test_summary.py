@@ -11,7 +11,7 @@ from journal_kit import NOW, entry, found
 from resay import Usage
 from resay._internal.sync import run_sync
 from resay.errors import ConfigurationError
-from resay.journal import Journal, JournalConfig, open_journal
+from resay.reporting.journal import Journal, JournalConfig, open_journal
 
 pytestmark = pytest.mark.anyio
 

@@ -21,7 +21,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.engine.decide": (
         *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
     ),
-    "resay.engine.stream_gate": ("test_holding.py", "test_streaming.py", "regenerating/test_streams.py"),
+    "resay.engine.stream_gate": (
+        "test_holding.py",
+        "test_streaming.py",
+        "regenerating/test_streams.py",
+    ),
     "resay.core.logprobs": ("test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),

@@ -17,8 +17,16 @@ from html_kit import Element, parsed
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
 from resay.core.verdict import Attempt, Edit, Regeneration
 from resay.errors import ConfigurationError
-from resay.report.html import Html, Reported, joined, page, stylesheet, tag, verdict_section
-from resay.report.html.markup import link, words
+from resay.reporting.render.html import (
+    Html,
+    Reported,
+    joined,
+    page,
+    stylesheet,
+    tag,
+    verdict_section,
+)
+from resay.reporting.render.html.markup import link, words
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has six lanes.\n\n```\ncode\n```\n"
 KEPT = SentenceVerdict("It opened in 1932.", 10, 28, 0.1, by="nli", citations=("doc-a",))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from resay import Contradiction, SentenceVerdict, Verdict
-from resay.report.html import Reported, page
+from resay.reporting.render.html import Reported, page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from resay import Answer, Contradiction, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
-from resay.report import print_answer, print_verdict
+from resay.reporting.render import print_answer, print_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
 KEPT = SentenceVerdict("It opened in 1932.", 10, 28, 0.0, by="prompt")

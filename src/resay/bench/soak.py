@@ -40,7 +40,7 @@ from resay.bench.soak_checks import (
     windows,
 )
 from resay.bench.soak_plan import DRAIN_S, FAULTS, Plan, draw, write_files
-from resay.journal import JournalConfig, open_journal
+from resay.reporting.journal import JournalConfig, open_journal
 from resay.testing import SimulatedProvider
 
 __all__ = ["Life", "Report", "Setting", "run"]

@@ -49,7 +49,7 @@ from resay.errors import (
 )
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
-from resay.report import print_answer, print_part, print_verdict
+from resay.reporting.render import print_answer, print_part, print_verdict
 from resay.scorers import SampleConfig
 
 __all__ = ["app", "run"]

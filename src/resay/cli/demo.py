@@ -18,7 +18,7 @@ from resay.cli.demo_regenerate import run_regenerating_demo
 from resay.errors import MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay.report import print_answer
+from resay.reporting.render import print_answer
 from resay.testing import SimulatedProvider
 
 __all__ = ["run_demo"]

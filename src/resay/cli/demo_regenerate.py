@@ -16,7 +16,7 @@ from resay.core.verdict import Regeneration
 from resay.engine.actions import Answer
 from resay.guard import Guard
 from resay.policy import Policy
-from resay.report import print_answer
+from resay.reporting.render import print_answer
 from resay.testing import SimulatedProvider
 
 __all__ = ["DOCUMENTS", "run_regenerating_demo"]

@@ -12,7 +12,7 @@ import typer
 
 from resay.cli.files import read_text
 from resay.errors import ConfigurationError
-from resay.report.html import Reported, page
+from resay.reporting.render.html import Reported, page
 
 __all__ = ["report"]
 

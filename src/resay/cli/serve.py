@@ -83,7 +83,7 @@ def _url(journal: str | None) -> str | None:
 
 def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
     """Have verdicts written down, unless it was said where, or nowhere."""
-    from resay.journal import JournalConfig
+    from resay.reporting.journal import JournalConfig
 
     if journal == _NONE:
         return told.model_copy(update={"journal": None})

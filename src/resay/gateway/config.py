@@ -13,10 +13,10 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from resay._internal.strict import Strict
 from resay.errors import PolicyError
 from resay.gateway.models import ModelConfig, ModelName
-from resay.journal.config import SQLITE, JournalConfig
 from resay.policy.document import Document, copy_mapping
 from resay.policy.problems import problems_of
 from resay.policy.reading import read_text, read_yaml
+from resay.reporting.journal.config import SQLITE, JournalConfig
 
 __all__ = ["DEFAULT_POLICY", "ClientKey", "GatewayConfig", "GatewayLimits", "UpstreamConfig"]
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from resay.dashboard import routes as dashboard
 from resay.errors import MissingDependencyError
 from resay.gateway.admitting import Admission
 from resay.gateway.config import GatewayConfig
@@ -24,7 +23,8 @@ from resay.gateway.policies import Policies
 from resay.gateway.routing import Routing
 from resay.gateway.upstream import UpstreamClient
 from resay.gateway.watching import Watch
-from resay.journal import open_journal
+from resay.reporting.dashboard import routes as dashboard
+from resay.reporting.journal import open_journal
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -12,8 +12,8 @@ from resay.gateway.logs import log_passed
 from resay.gateway.metrics import Metrics
 from resay.gateway.observing import Observation, Observer, notify
 from resay.gateway.outgoing import Outgoing
-from resay.journal import Entry, Journal
-from resay.journal.entry import Api
+from resay.reporting.journal import Entry, Journal
+from resay.reporting.journal.entry import Api
 
 __all__ = ["Watch", "entry_of"]
 

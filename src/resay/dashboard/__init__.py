@@ -1,8 +1,0 @@
-"""The dashboard: the journal's verdicts and figures, for people with a browser.
-
-It needs the extra `server`.
-"""
-
-from resay.dashboard.mounting import routes
-
-__all__ = ["routes"]

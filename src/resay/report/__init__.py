@@ -1,5 +1,0 @@
-"""Showing verdicts to people."""
-
-from resay.report.terminal import print_answer, print_part, print_verdict
-
-__all__ = ["print_answer", "print_part", "print_verdict"]

@@ -1,0 +1,8 @@
+"""The dashboard: the journal's verdicts and figures, for people with a browser.
+
+It needs the extra `server`.
+"""
+
+from resay.reporting.dashboard.mounting import routes
+
+__all__ = ["routes"]

@@ -1,0 +1,100 @@
+"""Times, shares and dollars, as people read them."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta, timezone
+
+from resay.reporting.render.html import Html, tag
+
+__all__ = [
+    "UNKNOWN",
+    "clock",
+    "counted",
+    "day",
+    "dollars",
+    "duration",
+    "moment",
+    "percent",
+    "share",
+    "stamp",
+    "time_tag",
+]
+
+UNKNOWN = "unknown"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# The same in all languages the process may be set to.
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def moment(time_s: float) -> datetime | None:
+    """Return seconds since the epoch as a date in UTC; None where no calendar goes so far."""
+    try:
+        return _EPOCH + timedelta(seconds=time_s)
+    except OverflowError:
+        return None
+
+
+def clock(when: datetime) -> str:
+    """Return the hour and minute: `09:30`."""
+    return f"{when:%H:%M}"
+
+
+def day(when: datetime) -> str:
+    """Return the day: `7 Nov`."""
+    return f"{when.day} {_MONTHS[when.month - 1]}"
+
+
+def stamp(time_s: float) -> str:
+    """Return a time to the second, in UTC: `7 Nov 2026, 09:30:05`."""
+    when = moment(time_s)
+    return UNKNOWN if when is None else f"{day(when)} {when.year}, {when:%H:%M:%S}"
+
+
+def time_tag(time_s: float, text: str | None = None) -> Html:
+    """Return a time as an element."""
+    when = moment(time_s)
+    shown = text or stamp(time_s)
+    return tag("time", shown, datetime=f"{when:%Y-%m-%dT%H:%M:%SZ}" if when else None)
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took: `850 ms`, `2.41 s`, `1,250 s`."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{seconds:,.0f} s" if seconds < 1e7 else f"{seconds:.1e} s"
+
+
+def dollars(cost_usd: float | None) -> str:
+    """Return what something cost; in words where that is not known."""
+    if cost_usd is None or not math.isfinite(cost_usd):
+        return UNKNOWN
+    if cost_usd == 0:
+        return "$0"
+    if abs(cost_usd) < 0.0001:
+        return "under $0.0001"
+    return f"${cost_usd:,.4f}" if abs(cost_usd) < 1 else f"${cost_usd:,.2f}"
+
+
+def share(part: float, of: float) -> float | None:
+    """Return a part of a whole in [0, 1]; None where there is no whole."""
+    return part / of if of > 0 else None
+
+
+def percent(part: float | None) -> str:
+    """Return a share in percent; a dash where there is none."""
+    if part is None:
+        return "–"
+    if 0 < part < 0.001:
+        return "under 0.1%"
+    return f"{part:.1%}" if part < 0.0995 else f"{part:.0%}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: `1 verdict`, `2,000 verdicts`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

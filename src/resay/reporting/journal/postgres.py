@@ -1,0 +1,224 @@
+"""The journal in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+
+from resay._internal.optional import load_optional
+from resay.errors import ConfigurationError
+from resay.reporting.journal.session import JournalError, RefusedError, Row
+from resay.reporting.journal.statements import (
+    FORGET_VERSION,
+    LATEST,
+    MIGRATIONS,
+    READ_VERSION,
+    SET_VERSION,
+    VERSIONS_TABLE,
+    insert,
+    newer,
+)
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+
+_CONNECT_S = 5
+# A server that does not answer at all would otherwise be waited for until TCP gives up.
+_PATIENCE_S = 30.0
+# Not to_regclass, which may go on denying a table that another session has just made.
+_EXISTS = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
+# Held while the tables are made; any number does that nobody else takes.
+_LOCK = "SELECT pg_advisory_xact_lock(7236142077612401)"
+
+
+class PostgresStore:
+    """Keeps the journal in PostgreSQL, in tables whose names begin with `resay_journal`.
+
+    Args:
+        url: Where it is: `postgresql://`, with user, password, database and options as libpq
+            takes them.
+
+    Raises:
+        ConfigurationError: libpq does not understand it.
+        MissingDependencyError: psycopg is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._driver = load_optional(
+            "psycopg", package="psycopg", extra="postgres", purpose="a journal in PostgreSQL"
+        )
+        self._options = _parsed(self._driver, url)
+        parts = urlsplit(url)
+        # Without the user and the password.
+        self._name = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def __repr__(self) -> str:
+        return repr(self._name)
+
+    def open(self) -> PostgresSession:
+        """Return a session for the running event loop."""
+        return PostgresSession(self._driver, self._options, repr(self))
+
+    def whole(self, sql: str) -> str:
+        """Return the expression for the whole part of a number."""
+        return f"CAST(floor({sql}) AS BIGINT)"
+
+
+class PostgresSession:
+    """Two connections: who reads for long keeps nobody from writing."""
+
+    def __init__(self, driver: Any, options: dict[str, Any], name: str) -> None:
+        self._writing = _Desk(driver, options, name)
+        self._reading = _Desk(driver, options, name)
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """Write entries, all or none of them."""
+        # In one statement: a loop that shuts down, and wants to write what is left, starts no
+        # asynchronous generators any more, as the driver has them for transactions and for many.
+        await self._change(insert(len(rows)), tuple(chain.from_iterable(rows)))
+
+    async def delete(self, sql: str, row: Row) -> int:
+        """Run a statement that deletes entries."""
+        return await self._change(sql, row)
+
+    async def read(self, sql: str, row: Row) -> list[Row]:
+        """Run a query."""
+
+        async def work(connection: AsyncConnection[Row]) -> list[Row]:
+            cursor = await connection.execute(_given(sql), row)
+            return await cursor.fetchall()
+
+        return await self._reading.do(work)
+
+    async def forget(self) -> None:
+        """Do nothing: the server tidies up by itself (VACUUM)."""
+
+    async def aclose(self) -> None:
+        """Close both connections."""
+        await self._reading.aclose()
+        await self._writing.aclose()
+
+    async def _change(self, sql: str, row: Row) -> int:
+        async def work(connection: AsyncConnection[Row]) -> int:
+            return (await connection.execute(_given(sql), row)).rowcount
+
+        return await self._writing.do(work)
+
+
+class _Desk:
+    def __init__(self, driver: Any, options: dict[str, Any], name: str) -> None:
+        self._driver = driver
+        self._options = options
+        self._name = name
+        self._turn = anyio.Lock()
+        self._connection: AsyncConnection[Row] | None = None
+
+    async def do(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]]) -> T:
+        async with self._turn:
+            try:
+                with anyio.fail_after(_PATIENCE_S):
+                    return await self._try(work)
+            except (self._driver.DataError, self._driver.IntegrityError) as error:
+                problem: JournalError = RefusedError(f"{self._journal} refuses it ({_kind(error)})")
+            except (self._driver.Error, OSError) as error:
+                problem = JournalError(f"{self._journal} cannot be used ({_kind(error)})")
+        # Outside of the handler, because the driver's messages repeat what was to be written.
+        raise problem
+
+    async def aclose(self) -> None:
+        async with self._turn:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+
+    @property
+    def _journal(self) -> str:
+        return f"the journal {self._name}"
+
+    async def _try(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]]) -> T:
+        connection = self._connection or await self._connect()
+        # Whoever fails or is cancelled leaves it in a state that nobody knows.
+        self._connection = None
+        try:
+            result = await work(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        self._connection = connection
+        return result
+
+    async def _connect(self) -> AsyncConnection[Row]:
+        connection: AsyncConnection[Row] = await self._driver.AsyncConnection.connect(
+            **self._options,
+            autocommit=True,
+            # Statements prepared in one session are not there in the next that a pooler such as
+            # PgBouncer gives.
+            prepare_threshold=None,
+        )
+        try:
+            await _migrate(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+
+async def _migrate(connection: AsyncConnection[Row]) -> None:
+    if await _version(connection) == LATEST:
+        return
+    # Whoever fails half-way closes the connection, which takes all of it back.
+    await connection.execute(b"BEGIN")
+    await connection.execute(_LOCK)
+    # Another process may have been faster.
+    version = await _version(connection)
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            await connection.execute(_given(statement))
+    await connection.execute(_given(FORGET_VERSION))
+    await connection.execute(_given(SET_VERSION), (LATEST,))
+    await connection.execute(b"COMMIT")
+
+
+async def _version(connection: AsyncConnection[Row]) -> int:
+    # Looked for first: to make a table where it is missing needs rights that few should have.
+    found = await (await connection.execute(_given(_EXISTS), (VERSIONS_TABLE,))).fetchone()
+    if found is None:
+        return 0
+    row = await (await connection.execute(_given(READ_VERSION))).fetchone()
+    version = row[0] if row else 0
+    if version > LATEST:
+        raise newer(version)
+    return version
+
+
+def _given(sql: str) -> bytes:
+    return sql.replace("?", "%s").encode()
+
+
+def _kind(error: Exception) -> str:
+    state = getattr(error, "sqlstate", None)
+    return f"{type(error).__name__}, {state}" if state else type(error).__name__
+
+
+def _parsed(driver: Any, url: str) -> dict[str, Any]:
+    try:
+        given: dict[str, Any] = driver.conninfo.conninfo_to_dict(url)
+    except driver.Error:
+        pass
+    else:
+        defaults = {"connect_timeout": _CONNECT_S, "application_name": "resay"}
+        # What a database in another encoding cannot hold, the server refuses by itself.
+        return defaults | given | {"client_encoding": "UTF8"}
+    # Outside of the handler, whose exception may repeat a password.
+    raise ConfigurationError(
+        "the journal's url is none that PostgreSQL's client understands; write"
+        " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and special characters as %XX"
+    )

@@ -1,0 +1,217 @@
+"""The journal in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from resay.reporting.journal.session import JournalError, RefusedError, Row
+from resay.reporting.journal.statements import (
+    FORGET_VERSION,
+    LATEST,
+    MIGRATIONS,
+    READ_VERSION,
+    SET_VERSION,
+    VERSIONS_TABLE,
+    insert,
+    newer,
+)
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+# How long one statement waits for other processes that write.
+_PATIENCE_S = 5.0
+_SET_UP = (
+    "PRAGMA synchronous = NORMAL",
+    # What is removed is overwritten.
+    "PRAGMA secure_delete = ON",
+    "PRAGMA journal_size_limit = 4000000",
+)
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+_REFUSED = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError)
+
+
+class SqliteStore:
+    """Keeps the journal in an SQLite file, which several processes may share.
+
+    The file is made readable to its owner only, in write-ahead mode, which needs a local disk.
+
+    Args:
+        path: The file; it and its folder are made where they are missing. `~` is the home folder.
+    """
+
+    def __init__(self, path: str) -> None:
+        # The working folder of today may not be that of tomorrow.
+        self._path = Path(path).expanduser().absolute()
+
+    def __repr__(self) -> str:
+        return repr(str(self._path))
+
+    def open(self) -> SqliteSession:
+        """Return a session for the running event loop."""
+        return SqliteSession(self._path)
+
+    def whole(self, sql: str) -> str:
+        """Return the expression for the whole part of a number."""
+        return f"CAST({sql} AS INTEGER)"
+
+
+class SqliteSession:
+    """Two connections, each in a thread of its own: who reads for long keeps nobody from writing.
+
+    The standard library's module does here what aiosqlite would: it runs one connection in one
+    thread. But threads of an executor keep no process from ending when a session was not closed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._writing = _Desk(path)
+        self._reading = _Desk(path)
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """Write entries, all or none of them."""
+        await self._writing.do(lambda connection: _insert(connection, rows))
+
+    async def delete(self, sql: str, row: Row) -> int:
+        """Run a statement that deletes entries."""
+        return await self._writing.do(lambda connection: connection.execute(sql, row).rowcount)
+
+    async def read(self, sql: str, row: Row) -> list[Row]:
+        """Run a query."""
+        return await self._reading.do(lambda connection: connection.execute(sql, row).fetchall())
+
+    async def forget(self) -> None:
+        """Empty the write-ahead log, which holds what the file no longer does."""
+        # Where somebody reads just now it stays for the next time.
+        await self._writing.do(
+            lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        )
+
+    async def aclose(self) -> None:
+        """Close both connections."""
+        await self._reading.aclose()
+        await self._writing.aclose()
+
+
+class _Desk:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="resay-journal")
+
+    async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            future = self._executor.submit(self._do, work)
+        except RuntimeError as error:
+            # Python takes no more work for threads once the process is ending.
+            raise JournalError(f"the journal is closed: {error}") from error
+        return await asyncio.wrap_future(future)
+
+    # It runs after what is being done, and to its end although the loop waits no longer.
+    async def aclose(self) -> None:
+        # Where the process is ending there is no thread to do it, and no need.
+        with suppress(RuntimeError):
+            closed = self._executor.submit(self._close)
+            self._executor.shutdown(wait=False)
+            await asyncio.wrap_future(closed)
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            self._connection = self._connection or _connect(self._path)
+            return work(self._connection)
+        except _REFUSED as error:
+            raise RefusedError(f"the journal {self._name} refuses it: {error}") from error
+        except (sqlite3.Error, OSError) as error:
+            # A new connection finds a file that was moved or put back, too.
+            self._close()
+            raise JournalError(
+                f"the journal {self._name} cannot be used: {_reason(error)}"
+            ) from error
+
+    @property
+    def _name(self) -> str:
+        return repr(str(self._path))
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    with _transaction(connection):
+        connection.executemany(insert(1), rows)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Generator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite ends it by itself where the disk is full, for one.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    _make_private(path)
+    connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)
+    try:
+        # Somebody else may be at it; where it fails for good, the file still works.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+        for statement in _SET_UP:
+            connection.execute(statement)
+        _migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    if _version(connection) == LATEST:
+        return
+    with _transaction(connection):
+        # Another process may have been faster.
+        version = _version(connection)
+        for statements in MIGRATIONS[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(FORGET_VERSION)
+        connection.execute(SET_VERSION, (LATEST,))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    if connection.execute(_EXISTS, (VERSIONS_TABLE,)).fetchone() is None:
+        return 0
+    (version,) = connection.execute(READ_VERSION).fetchone()
+    if version > LATEST:
+        raise newer(version)
+    return version
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before SQLite does, which would let everybody read it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Never open one that is there: closing it again would drop SQLite's locks on it.
+    if not path.exists():
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _reason(error: sqlite3.Error | OSError) -> str:
+    # SQLite's messages speak of files and tables, never of values.
+    return (
+        str(error) if isinstance(error, sqlite3.Error) else error.strerror or type(error).__name__
+    )

@@ -1,0 +1,5 @@
+"""Showing verdicts to people."""
+
+from resay.reporting.render.terminal import print_answer, print_part, print_verdict
+
+__all__ = ["print_answer", "print_part", "print_verdict"]

@@ -1,0 +1,144 @@
+"""A verdict on the terminal: sentences coloured by score, and what a sample says instead.
+
+Without a terminal, or with `NO_COLOR` set, the same text comes without colours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from resay.core.verdict import SentenceVerdict, Unscored, Verdict
+from resay.engine.actions import Answer
+from resay.engine.stream_gate import Part
+from resay.reporting.render.regeneration import print_regeneration
+from resay.reporting.render.texts import clean, cost
+
+__all__ = ["print_answer", "print_part", "print_verdict"]
+
+_LABELS = {
+    "consistent": ("CONSISTENT", "bold green"),
+    "flagged": ("FLAGGED", "bold red"),
+    "inconclusive": ("INCONCLUSIVE", "bold yellow"),
+    "skipped": ("SKIPPED", "bold cyan"),
+}
+_Row = tuple[Text, Text, RenderableType]
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print an answer with its verdict.
+
+    Args:
+        answer: The answer.
+        console: Where to.
+    """
+    if answer.blocked:
+        console.print(Text(clean(answer.text)))
+        console.print()
+        console.print(_headline(answer.verdict))
+    else:
+        print_verdict(answer.verdict, answer.response, console)
+    console.print(Text(f"All together: {cost(answer.usage)}", "dim"))
+
+
+def print_part(part: Part, console: Console) -> None:
+    """Print a part of a streamed answer, its sentences coloured by their scores.
+
+    Args:
+        part: The part.
+        console: Where to.
+    """
+    scores = [sentence.score for sentence in part.sentences]
+    style = "" if part.notice or not scores else _style(max(s or 0.0 for s in scores))
+    console.print(Text(clean(part.text), style), end="", soft_wrap=True)
+
+
+def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
+    """Print the response sentence by sentence with its verdict.
+
+    Args:
+        verdict: What the check found.
+        response: The text that was checked.
+        console: Where to.
+    """
+    console.print(_headline(verdict))
+    for line in _passage_reasons(verdict):
+        console.print(line)
+    console.print()
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", width=5)
+    table.add_column(width=1)
+    table.add_column()
+    for row in _rows(verdict, response):
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+    if verdict.regeneration is not None:
+        print_regeneration(verdict.regeneration, console)
+        console.print()
+    seconds = f"{verdict.elapsed_s:.1f} s"
+    console.print(Text(f"The check: {cost(verdict.usage)}, {seconds}", "dim"))
+
+
+def _headline(verdict: Verdict) -> Text:
+    label, style = _LABELS[verdict.decision]
+    return Text.assemble((label, style), "  ", verdict.reason)
+
+
+def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
+    """Say why methods scored the passage as they did, where no sentence tells."""
+    for step in verdict.steps:
+        if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
+            yield Text(f"{step.method}: {clean(step.why)}", "dim")
+
+
+def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
+    position = 0
+    known = (*verdict.sentences, *verdict.unscored_blocks)
+    for part in sorted(known, key=lambda part: part.start):
+        yield from _unscored(response[position : part.start])
+        if isinstance(part, Unscored):
+            yield from _unscored(part.text, f"  ({part.called}, not scored)")
+        else:
+            yield from _scored(part)
+        position = part.end
+    yield from _unscored(response[position:])
+
+
+def _unscored(text: str, note: str = "") -> Iterator[_Row]:
+    # Between sentences lie spaces and labels; an answer that was left alone is all between them.
+    if note or re.search(r"\w{2}", text):
+        shown = Text.assemble((clean(text.strip("\n")), "dim"), (note, "dim italic"))
+        yield Text("-", "dim"), Text(""), shown
+
+
+def _scored(sentence: SentenceVerdict) -> Iterator[_Row]:
+    style = _style(sentence.score)
+    score = "?" if sentence.score is None else f"{sentence.score:.2f}"
+    mark = "!" if sentence.flagged else ""
+    yield Text(score, style), Text(mark, "bold red"), Text(clean(sentence.text), style)
+    if not sentence.flagged:
+        return
+    if sentence.why:
+        yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
+    if sentence.contradicted_by:
+        said = sentence.contradicted_by
+        quote = f"{said.source} {said.index + 1} says: {clean(said.text)}"
+        yield _below(Text(quote, "italic"))
+
+
+def _below(text: Text) -> _Row:
+    return Text(), Text(), Padding(text, (0, 0, 0, 4))
+
+
+def _style(score: float | None) -> str:
+    if score is None:
+        return "dim"
+    if score > 0.5:
+        return "red"
+    return "yellow" if score > 0.25 else "green"
