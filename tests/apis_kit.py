@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from resay.adapting.shaping import Shaping
+from resay.adapters.shaping import Shaping
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from resay._internal.sync import run_sync
-from resay.adapting import litellm_provider
+from resay.adapters import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
 from resay.testing import SimulatedProvider

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from resay.adapting.mapping import check_chat_completions
+from resay.adapters.mapping import check_chat_completions
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from resay.adapting import Relay, Upstream
+from resay.adapters import Relay, Upstream
 from resay.providers.apis import Body, Request
 
 __all__ = ["Call", "Calls"]

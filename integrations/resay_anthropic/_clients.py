@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from resay.adapting import OnVerdict, PolicyLike
+from resay.adapters import OnVerdict, PolicyLike
 from resay.errors import ConfigurationError
 from resay_anthropic._middleware import HallucinationMiddleware
 

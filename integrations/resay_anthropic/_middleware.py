@@ -10,7 +10,7 @@ from typing import Any
 from anthropic import APIRequest, APIResponse, APIStatusError, AsyncAPIResponse, Middleware
 
 from resay._internal.sync import run_sync
-from resay.adapting import (
+from resay.adapters import (
     OnVerdict,
     PolicyLike,
     Relay,
@@ -23,7 +23,7 @@ from resay.adapting import (
     inside_guard,
     marked,
 )
-from resay.adapting.http import aevents_in, events_in, is_event_stream
+from resay.adapters.http import aevents_in, events_in, is_event_stream
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Request

@@ -7,8 +7,8 @@ from contextlib import aclosing, closing
 from copy import copy
 from typing import Any, TypeVar
 
-from resay.adapting import VERDICT_KEY, verdict_in
-from resay.adapting.http import body_in, with_aevents, with_body, with_events
+from resay.adapters import VERDICT_KEY, verdict_in
+from resay.adapters.http import body_in, with_aevents, with_body, with_events
 from resay.core.verdict import Verdict
 from resay.errors import HallucinationBlocked
 from resay.providers.apis import Body, Event, Request

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resay._internal.optional import require_optional
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 
 require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"

@@ -17,7 +17,7 @@ from langchain_core.messages import (
 )
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from resay.adapting import litellm_provider
+from resay.adapters import litellm_provider
 from resay.core.query import Message, Query
 from resay.policy import Policy
 from resay.providers.base import Provider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from resay.adapting import PolicyLike
+from resay.adapters import PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from resay.adapting import asking_writer
+from resay.adapters import asking_writer
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Sampling

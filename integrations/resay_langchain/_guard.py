@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 from pydantic import PrivateAttr, model_validator
 
-from resay.adapting import (
+from resay.adapters import (
     VERDICT_KEY,
     OnVerdict,
     PolicyLike,

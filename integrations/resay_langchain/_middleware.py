@@ -27,7 +27,7 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Command
 from typing_extensions import NotRequired
 
-from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
+from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
 from resay.core.verdict import Verdict
 from resay.engine.actions import act
 from resay.errors import ConfigurationError, HallucinationBlocked

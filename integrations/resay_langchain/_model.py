@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
-from resay.adapting import (
+from resay.adapters import (
     OnVerdict,
     PolicyLike,
     acarried,

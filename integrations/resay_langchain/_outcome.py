@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from resay.adapting import VERDICT_KEY, verdict_data
+from resay.adapters import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer

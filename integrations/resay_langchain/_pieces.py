@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from resay.adapting import VERDICT_KEY, verdict_data
+from resay.adapters import VERDICT_KEY, verdict_data
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part
 from resay_langchain._outcome import in_place_of, without_text

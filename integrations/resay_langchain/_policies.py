@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resay.adapting import OnVerdict, PolicyLike, guard_of
+from resay.adapters import OnVerdict, PolicyLike, guard_of
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
 from resay_langchain._retrieving import as_retriever

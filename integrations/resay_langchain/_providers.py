@@ -26,8 +26,8 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
-from resay.adapting import cancelled_once, read_in_threads
-from resay.adapting import in_thread as run_in_thread
+from resay.adapters import cancelled_once, read_in_threads
+from resay.adapters import in_thread as run_in_thread
 from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.errors import ProviderError

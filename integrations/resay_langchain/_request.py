@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from resay._internal.sync import run_sync
-from resay.adapting import VERDICT_KEY, aparts_of, parts_of, verdict_data
+from resay.adapters import VERDICT_KEY, aparts_of, parts_of, verdict_data
 from resay.engine.actions import Answer
 from resay.engine.stream import AnswerStream
 from resay.engine.stream_gate import Part

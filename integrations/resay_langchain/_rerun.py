@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import model_validator
 
 from resay._internal.sync import run_sync
-from resay.adapting import litellm_provider, verdict_data
+from resay.adapters import litellm_provider, verdict_data
 from resay.core.query import Query
 from resay.errors import HallucinationBlocked
 from resay.guard import Guard

@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import PrivateAttr
 
-from resay.adapting import marked
+from resay.adapters import marked
 from resay.core.documents import Document
 from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function

@@ -21,7 +21,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
 from resay._internal.telemetry import Place, inside, place_of
-from resay.adapting import marked
+from resay.adapters import marked
 
 __all__ = ["JUDGE", "RETRIEVAL", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from resay.adapting import Upstream, litellm_provider, marked
-from resay.adapting.upstream import JudgeProvider
+from resay.adapters import Upstream, litellm_provider, marked
+from resay.adapters.upstream import JudgeProvider
 from resay.core.query import Query
 from resay.errors import ProviderRefusedError
 from resay.providers.apis import Body

@@ -7,7 +7,7 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
-from resay.adapting import OnVerdict, PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
+from resay.adapters import OnVerdict, PolicyLike, Relay, guard_of, inside_guard, marked, verdict_in
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Regenerate

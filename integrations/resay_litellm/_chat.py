@@ -7,7 +7,7 @@ from typing import Any
 
 from litellm.types.utils import Choices, Message, ModelResponse, ModelResponseStream
 
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Event
 from resay_litellm._pieces import Piece, field, hidden_of, pieces_in
 

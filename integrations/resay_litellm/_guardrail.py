@@ -14,7 +14,7 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
 from resay._internal.importing import import_named
-from resay.adapting import (
+from resay.adapters import (
     VERDICT_KEY,
     OnVerdict,
     PolicyLike,

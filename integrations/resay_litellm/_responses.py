@@ -10,7 +10,7 @@ from litellm.types.llms.openai import ResponsesAPIResponse
 from openai.types.responses.response import IncompleteDetails
 from pydantic import ValidationError
 
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 from resay.providers.apis import RESPONSES as API
 from resay.providers.apis import Body, Event
 from resay_litellm._pieces import Piece, field, hidden_of, pieces_in

@@ -13,7 +13,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 from __future__ import annotations
 
 from resay._internal.optional import require_optional
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 
 require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"

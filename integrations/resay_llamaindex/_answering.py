@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
 from resay._internal.sync import run_sync
-from resay.adapting import aparts_of, parts_of
+from resay.adapters import aparts_of, parts_of
 from resay.engine.actions import Answer
 from resay.engine.stream import AnswerStream
 from resay.errors import HallucinationBlocked

@@ -9,7 +9,7 @@ from typing import Any, cast
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
-from resay.adapting import UnmappedError, litellm_provider
+from resay.adapters import UnmappedError, litellm_provider
 from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard

@@ -15,7 +15,7 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.llms import LLM
 
-from resay.adapting import VERDICT_KEY, OnVerdict, PolicyLike
+from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_llamaindex._engines import retriever_of

@@ -9,7 +9,7 @@ from llama_index.core.llms import LLM
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from resay.adapting import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
+from resay.adapters import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
 from resay.core.query import Query
 from resay_llamaindex._fresh import too_cold
 from resay_llamaindex._messages import openai_messages

@@ -26,7 +26,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay.adapting import OnVerdict, PolicyLike, inside_guard
+from resay.adapters import OnVerdict, PolicyLike, inside_guard
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy

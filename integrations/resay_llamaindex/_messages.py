@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import (
 )
 from pydantic import AnyUrl
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 from resay.core.query import Message
 from resay_llamaindex._reading import as_json
 

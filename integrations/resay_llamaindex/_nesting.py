@@ -8,7 +8,7 @@ from typing import Literal
 
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
-from resay.adapting import marked
+from resay.adapters import marked
 
 __all__ = ["TAG", "Role", "playing"]
 

@@ -14,7 +14,7 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.instrumentation.events import BaseEvent
 from llama_index_instrumentation import get_dispatcher
 
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 from resay.core.verdict import Verdict
 
 __all__ = [

@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
 
-from resay.adapting import litellm_provider
+from resay.adapters import litellm_provider
 from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.errors import ProviderError, ProviderRefusedError

@@ -22,7 +22,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay._internal.sync import run_sync
-from resay.adapting import (
+from resay.adapters import (
     VERDICT_KEY,
     OnVerdict,
     PolicyLike,

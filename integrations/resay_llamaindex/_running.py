@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.instrumentation.span import active_span_id
 
 from resay._internal.telemetry import here, inside
-from resay.adapting import verdict_data
+from resay.adapters import verdict_data
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part
 from resay.errors import HallucinationBlocked

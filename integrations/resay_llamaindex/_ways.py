@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from functools import partial
 from typing import Any, Protocol
 
-from resay.adapting import in_thread, read_in_threads
+from resay.adapters import in_thread, read_in_threads
 
 __all__ = ["Asks", "InLoop", "InThreads", "Streams", "Way"]
 

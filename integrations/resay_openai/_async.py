@@ -8,14 +8,14 @@ from typing import Any
 
 from openai._models import FinalRequestOptions
 
-from resay.adapting import (
+from resay.adapters import (
     Relay,
     StreamedError,
     Upstream,
     cancelled_once,
     is_about_parameters,
 )
-from resay.adapting.http import aevents_in, body_in, is_event_stream, with_aevents
+from resay.adapters.http import aevents_in, body_in, is_event_stream, with_aevents
 from resay.providers.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
 from resay_openai._receiving import Received, is_receiving, receiving

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from resay.adapting import OnVerdict, PolicyLike, guard_of
+from resay.adapters import OnVerdict, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay_openai._async import Async
 from resay_openai._guarded import Guarded, guarded_as

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from openai._models import FinalRequestOptions
 from typing_extensions import Self
 
-from resay.adapting import OnVerdict, PolicyLike, Relay, check_client_policy, guard_of, inside_guard
+from resay.adapters import OnVerdict, PolicyLike, Relay, check_client_policy, guard_of, inside_guard
 from resay.guard import Guard
 from resay.providers.apis import Api, Request
 from resay_openai._helpers import with_final_verdicts

@@ -11,7 +11,7 @@ from openai.lib.streaming.chat import (
     ChatCompletionStreamManager,
 )
 
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 
 __all__ = ["with_final_verdicts"]
 

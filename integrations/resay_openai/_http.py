@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
-from resay.adapting import (
+from resay.adapters import (
     OnVerdict,
     PolicyLike,
     Relay,
@@ -20,7 +20,7 @@ from resay.adapting import (
     inside_guard,
     is_about_parameters,
 )
-from resay.adapting.http import (
+from resay.adapters.http import (
     aevents_in,
     body_in,
     events_in,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from resay.adapting.http import with_body
+from resay.adapters.http import with_body
 from resay.providers.apis import Body
 
 __all__ = ["Received", "is_receiving", "receiving"]

@@ -13,7 +13,7 @@ from typing import Any, cast
 from openai._models import FinalRequestOptions
 from openai._types import NotGiven, Omit
 
-from resay.adapting import VERDICT_KEY, Relay
+from resay.adapters import VERDICT_KEY, Relay
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event
 from resay.providers.apis.reading import listed, mapping

@@ -9,8 +9,8 @@ from typing import Any
 
 from openai._models import FinalRequestOptions
 
-from resay.adapting import Relay, StreamedError, Upstream, in_thread, is_about_parameters
-from resay.adapting.http import body_in, events_in, is_event_stream, with_events
+from resay.adapters import Relay, StreamedError, Upstream, in_thread, is_about_parameters
+from resay.adapters.http import body_in, events_in, is_event_stream, with_events
 from resay.providers.apis import Api, Body, Event, Request
 from resay_openai._guarded import Guarded
 from resay_openai._receiving import Received, is_receiving, receiving

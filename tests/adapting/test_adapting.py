@@ -10,7 +10,7 @@ from contextvars import copy_context
 import pytest
 
 from resay import ConfigurationError, Guard, Policy, PolicyError, Verdict
-from resay.adapting import (
+from resay.adapters import (
     LEFT_OUT,
     OPENAI_PARAMS,
     UnmappedError,
@@ -23,7 +23,7 @@ from resay.adapting import (
     marked,
     verdict_data,
 )
-from resay.adapting.upstream import JudgeProvider
+from resay.adapters.upstream import JudgeProvider
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 from resay.errors import MissingDependencyError
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body

@@ -22,7 +22,7 @@ from apis_kit import (
     rewrite,
     without_verdicts,
 )
-from resay.adapting.shaping import OneOfSeveral, Shaping, outcome_of
+from resay.adapters.shaping import OneOfSeveral, Shaping, outcome_of
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part

@@ -13,7 +13,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableEntityError
 
 from gateway_kit import ASKED, CHAT, MESSAGES, POLICY, Gateways, Served, logged
-from resay.adapting import verdict_in
+from resay.adapters import verdict_in
 from resay.testing import (
     CutConnection,
     Hang,

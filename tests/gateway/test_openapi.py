@@ -22,7 +22,7 @@ from journal_kit import found, mended
 from regenerating_kit import QUESTION, Model, Shelf
 from regenerating_kit import guard_of as mending
 from resay import Guard, Verdict
-from resay.adapting.verdicts import verdict_data
+from resay.adapters.verdicts import verdict_data
 from resay.gateway import GatewayConfig
 from resay.gateway.calls import OWN, REQUEST_ID, TENANT
 from resay.gateway.calls import POLICY as POLICY_HEADER

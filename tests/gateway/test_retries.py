@@ -14,7 +14,7 @@ from openai import OpenAI
 
 from attack_kit import Received, Upstream, said
 from gateway_kit import ASKED, MESSAGES, POLICY, Gateways
-from resay.adapting import verdict_in
+from resay.adapters import verdict_in
 
 # A sample is asked for when the one before it is there.
 POLICIES = POLICY + "cache: {store: none}\nlimits: {concurrency: 1, retries: 0}\n"

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 from resay.core.query import Query
 from resay_langchain._litellm import anthropic, bedrock, gemini, ollama, openai, passed
 from resay_langchain._litellm.settings import check_settings

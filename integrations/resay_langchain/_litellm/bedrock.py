@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 from resay.core.query import Query
 from resay_langchain._litellm.calls import LEFT_OUT, sent_of
 from resay_langchain._litellm.fields import Fields, check_fields, headers_of, name_of, secret

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 
 __all__ = ["LEFT_OUT", "NOTES", "sent_of"]
 

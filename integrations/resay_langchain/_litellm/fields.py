@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 
 __all__ = ["Fields", "Model", "check_fields", "headers_of", "name_of", "secret"]
 

@@ -20,7 +20,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 
 __all__ = ["openai_messages", "require_plain_turns", "require_single_turns", "require_tools"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 from resay.core.query import Query
 from resay_langchain._litellm.calls import sent_of
 from resay_langchain._litellm.fields import Fields, check_fields, name_of

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from resay.adapting import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
+from resay.adapters import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
 from resay.core.query import Query
 from resay_langchain._litellm.calls import NOTES
 from resay_langchain._litellm.fields import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 
 __all__ = ["check_settings"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from resay.adapting import UnmappedError
+from resay.adapters import UnmappedError
 
 __all__ = ["anthropic_choice", "anthropic_tools", "check_openai_tools"]
 

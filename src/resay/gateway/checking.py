@@ -18,8 +18,8 @@ from pydantic import (
 
 from resay._internal.strict import Strict
 from resay._internal.tasks import compute
-from resay.adapting import OPENAI_PARAMS, verdict_data
-from resay.adapting.verdicts import failed_check
+from resay.adapters import OPENAI_PARAMS, verdict_data
+from resay.adapters.verdicts import failed_check
 from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.verdict import Verdict

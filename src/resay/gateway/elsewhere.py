@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from resay.adapting import OPENAI_PARAMS
+from resay.adapters import OPENAI_PARAMS
 from resay.core.query import Query
 from resay.errors import ProviderRefusedError
 from resay.policy import Policy

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.adapting import (
+from resay.adapters import (
     Relay,
     StreamedError,
     Upstream,
@@ -19,8 +19,8 @@ from resay.adapting import (
     is_about_parameters,
     litellm_provider,
 )
-from resay.adapting.http import is_event_stream
-from resay.adapting.shaping import outcome_of
+from resay.adapters.http import is_event_stream
+from resay.adapters.shaping import outcome_of
 from resay.engine.actions import Answer, withheld_stops
 from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
 from resay.gateway.asking import Asked

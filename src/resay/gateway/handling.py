@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from resay._internal.telemetry import inside, request_id, sent_from
-from resay.adapting.http import is_event_stream
+from resay.adapters.http import is_event_stream
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.gateway.answering import Answering
 from resay.gateway.asking import Asked

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from resay._internal.optional import load_optional
-from resay.adapting import litellm_provider, marked
+from resay.adapters import litellm_provider, marked
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.gateway.litellm_errors import refusal_of

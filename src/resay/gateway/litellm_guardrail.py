@@ -15,9 +15,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
-from resay.adapting import Relay, verdict_data
-from resay.adapting.upstream import KnownProvider
-from resay.adapting.verdicts import failed_check
+from resay.adapters import Relay, verdict_data
+from resay.adapters.upstream import KnownProvider
+from resay.adapters.verdicts import failed_check
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer

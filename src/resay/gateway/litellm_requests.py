@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from resay.adapting import OPENAI_PARAMS
+from resay.adapters import OPENAI_PARAMS
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body
 from resay.providers.apis.reading import listed, mapping, mappings, text

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from resay.adapting import check_client_policy, guard_of
+from resay.adapters import check_client_policy, guard_of
 from resay.errors import ResayError
 from resay.gateway.config import DEFAULT_POLICY, GatewayConfig
 from resay.gateway.refusing import RefusedError

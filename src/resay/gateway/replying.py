@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from resay.adapting import Upstream, cancelled_once, litellm_provider
-from resay.adapting.upstream import JudgeProvider, SampleProvider
+from resay.adapters import Upstream, cancelled_once, litellm_provider
+from resay.adapters.upstream import JudgeProvider, SampleProvider
 from resay.engine.actions import Answer
 from resay.gateway.config import GatewayConfig
 from resay.gateway.elsewhere import Elsewhere

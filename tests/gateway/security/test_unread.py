@@ -12,7 +12,7 @@ import pytest
 
 from attack_kit import ANSWER, Received, Upstream, ask, said, stream_of
 from gateway_kit import ASKED, Served
-from resay.adapting import verdict_in
+from resay.adapters import verdict_in
 
 CHAT, TEXT, MESSAGES, RESPONSES = (
     "/v1/chat/completions",

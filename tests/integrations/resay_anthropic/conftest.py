@@ -13,7 +13,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from known_world import WORLD
-from resay.adapting.http import package_of
+from resay.adapters.http import package_of
 from resay.testing import RequestRecord, SimulatedProvider
 
 HTTP: Any = package_of(anthropic.DefaultHttpxClient)

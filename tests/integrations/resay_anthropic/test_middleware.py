@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from known_world import KNOWN, MADE_UP
 from resay import Guard, Policy
-from resay.adapting import marked
+from resay.adapters import marked
 from resay.errors import ConfigurationError, HallucinationBlocked, PolicyError
 from resay.testing import SimulatedProvider
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of
@@ -241,7 +241,7 @@ def test_the_http_response_itself_may_be_wanted(sync_client: Anthropic) -> None:
 
 
 def package(client: Any) -> Any:
-    from resay.adapting.http import package_of
+    from resay.adapters.http import package_of
 
     return package_of(type(client._client))
 

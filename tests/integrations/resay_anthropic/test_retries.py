@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from resay.adapting.http import package_of
+from resay.adapters.http import package_of
 from resay.errors import DeadlineExceededError, HallucinationBlocked
 from resay.testing import Hang, ServerError, SimulatedProvider
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of

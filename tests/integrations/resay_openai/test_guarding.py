@@ -9,7 +9,7 @@ import pytest
 
 from known_world import KNOWN, MADE_UP
 from resay import Guard, HallucinationBlocked, Policy
-from resay.adapting import marked
+from resay.adapters import marked
 from resay.errors import ConfigurationError
 from resay.testing import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
 from resay_openai import (

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from known_world import KNOWN, MADE_UP
-from resay.adapting import marked
+from resay.adapters import marked
 from resay.errors import ConfigurationError
 from resay.testing import Hang, RateLimited, RefusedLogprobs
 from resay_openai import guard_http_client, verdict_of

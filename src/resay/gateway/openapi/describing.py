@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import yaml
 
 from resay._internal._version import __version__
-from resay.adapting import VERDICT_KEY
+from resay.adapters import VERDICT_KEY
 from resay.core.decision import Decision
 from resay.core.verdict import Verdict
 from resay.engine.actions import Action

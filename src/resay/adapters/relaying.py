@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 from resay._internal.sync import run_sync
 from resay._internal.telemetry import here, inside
 from resay._internal.telling import acarried, acarrying
-from resay.adapting.incoming import Incoming
-from resay.adapting.parts import aparts_of
-from resay.adapting.shaping import (
+from resay.adapters.incoming import Incoming
+from resay.adapters.parts import aparts_of
+from resay.adapters.shaping import (
     FirstOfStream,
     OneOfSeveral,
     PassedOn,
@@ -25,8 +25,8 @@ from resay.adapting.shaping import (
     unchecked,
     usage_of,
 )
-from resay.adapting.threads import given_in_sync, in_thread, read_in_threads
-from resay.adapting.upstream import (
+from resay.adapters.threads import given_in_sync, in_thread, read_in_threads
+from resay.adapters.upstream import (
     JudgeProvider,
     KnownProvider,
     MainProvider,
@@ -38,7 +38,7 @@ from resay.adapting.upstream import (
     is_about_parameters,
     sample_of,
 )
-from resay.adapting.verdicts import failed_check
+from resay.adapters.verdicts import failed_check
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.engine.actions import Answer, withheld_stops

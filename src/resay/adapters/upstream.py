@@ -11,8 +11,8 @@ from typing import Any
 
 from resay._internal.nesting import marked
 from resay._internal.telemetry import Place
-from resay.adapting.mapping import litellm_provider
-from resay.adapting.verdicts import NO_ANSWER
+from resay.adapters.mapping import litellm_provider
+from resay.adapters.verdicts import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.core.verdict import Usage, Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError

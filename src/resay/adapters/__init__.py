@@ -5,24 +5,24 @@ from __future__ import annotations
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.sync import carried, carrying
 from resay._internal.telling import OnVerdict, acarried, acarrying
-from resay.adapting.mapping import (
+from resay.adapters.mapping import (
     LEFT_OUT,
     OPENAI_PARAMS,
     UnmappedError,
     check_chat_completions,
     litellm_provider,
 )
-from resay.adapting.parts import aparts_of, parts_of
-from resay.adapting.policies import (
+from resay.adapters.parts import aparts_of, parts_of
+from resay.adapters.policies import (
     PolicyLike,
     asking_writer,
     check_client_policy,
     guard_of,
 )
-from resay.adapting.relaying import Relay
-from resay.adapting.threads import cancelled_once, in_thread, read_in_threads
-from resay.adapting.upstream import StreamedError, Upstream, is_about_parameters
-from resay.adapting.verdicts import VERDICT_KEY, verdict_data, verdict_in
+from resay.adapters.relaying import Relay
+from resay.adapters.threads import cancelled_once, in_thread, read_in_threads
+from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
 
 __all__ = [
     "LEFT_OUT",

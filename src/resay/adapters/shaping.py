@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from resay.adapting.verdicts import NO_ANSWER, verdict_data
+from resay.adapters.verdicts import NO_ANSWER, verdict_data
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
