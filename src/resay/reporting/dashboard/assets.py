@@ -41,7 +41,7 @@ class Assets:
 
 
 def _read(name: str) -> str:
-    file = resources.files("resay.dashboard") / "static" / name
+    file = resources.files("resay.reporting.dashboard") / "static" / name
     return file.read_text(encoding="utf-8")
 
 

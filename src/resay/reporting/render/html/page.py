@@ -24,7 +24,7 @@ _MEANING = (
 
 def stylesheet() -> str:
     """Return the style sheet of the page and its parts."""
-    file = resources.files("resay.report.html") / "style.css"
+    file = resources.files("resay.reporting.render.html") / "style.css"
     return file.read_text(encoding="utf-8")
 
 
