@@ -16,7 +16,7 @@ from resay.adapters import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
 from resay.testing import SimulatedProvider
-from tiny_models import tiny
+from support.tiny_models import tiny
 
 __all__ = ["tiny"]
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from cli_kit import resay_here
-from docs_kit import ROOT, answered_by, lay_out, snippets
-from otel_kit import forget_providers
 from resay import Policy
 from resay.testing import SimulatedProvider
+from support.cli import resay_here
+from support.docs import ROOT, answered_by, lay_out, snippets
+from support.otel import forget_providers
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 

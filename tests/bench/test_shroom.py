@@ -15,7 +15,7 @@ from resay.bench.cli import app
 from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
 from resay.testing import EmptyAnswer, Refused
-from tiny_models import make_bert
+from support.tiny_models import make_bert
 
 KEYS = {
     "method",

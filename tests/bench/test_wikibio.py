@@ -13,7 +13,7 @@ from resay.bench import wikibio
 from resay.bench.cli import app
 from resay.bench.entries import choose, with_models
 from resay.testing import Refused
-from tiny_models import make_deberta, make_roberta
+from support.tiny_models import make_deberta, make_roberta
 
 KEYS = {
     "method",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import resay
-from cli_kit import resay_cli, resay_here
 from resay.testing import Refused, SimulatedProvider
+from support.cli import resay_cli, resay_here
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
 RESPONSE = "The bridge opened in 1932. It has 31 lamps."

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli_kit import resay_cli, resay_here
 from resay import Guard, Policy
+from support.cli import resay_cli, resay_here
 
 POLICY = """# ours
 version: 1

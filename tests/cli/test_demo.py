@@ -8,11 +8,11 @@ import re
 import pytest
 from rich.console import Console
 
-from cli_kit import resay_here
 from resay.cli.demo import run_demo
 from resay.cli.demo_regenerate import DOCUMENTS
 from resay.testing import Subject, World
 from resay.testing.fences import Shown
+from support.cli import resay_here
 
 SUBJECTS = World.default().subjects
 

@@ -9,10 +9,10 @@ from typing import Any, TextIO
 
 import pytest
 
-from cli_kit import resay_cli, resay_here
 from resay import Guard
 from resay.cli import main
 from resay.testing import SimulatedProvider
+from support.cli import resay_cli, resay_here
 
 CHECK = ("check", "-r", "r.txt", "--method", "ngram", "--samples", "a.txt", "b.txt", "c.txt")
 FULL = Path("/dev/full")

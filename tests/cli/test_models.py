@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from resay.cli.app import app
 from resay.errors import ConfigurationError, MissingDependencyError
-from tiny_models import make_deberta, make_roberta
+from support.tiny_models import make_deberta, make_roberta
 
 pytest.importorskip("onnx")
 pytest.importorskip("torch")

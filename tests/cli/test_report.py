@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from html_kit import Element, parsed
 from resay import Answer, SentenceVerdict, Usage, Verdict
 from resay.cli import main
 from resay.cli.app import app
 from resay.errors import ConfigurationError
+from support.html import Element, parsed
 
 TEXT = "It has six lanes.\u2028It is wide."
 FLAGGED = Verdict(

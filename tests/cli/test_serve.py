@@ -15,10 +15,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from gateway_kit import CHAT, POLICY
 from resay.cli.app import app
 from resay.errors import ConfigurationError, PolicyError
 from resay.testing import Hang, SimulatedProvider
+from support.gateway import CHAT, POLICY
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 

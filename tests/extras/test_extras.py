@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from docs_kit import ROOT, Snippet, answered_by, lay_out, snippets
-from extras_kit import BARE, EXTRAS, Environment, Environments
 from resay.testing import SimulatedInference, SimulatedProvider
-from tiny_models import make_deberta
+from support.docs import ROOT, Snippet, answered_by, lay_out, snippets
+from support.extras import BARE, EXTRAS, Environment, Environments
+from support.tiny_models import make_deberta
 
 FOLDER = os.environ.get("RESAY_TEST_EXTRAS")
 pytestmark = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway_kit import Gateways
 from resay.testing import SimulatedProvider
+from support.gateway import Gateways
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_kit import Gateways, Served
-from known_world import KNOWN, MADE_UP, WORLD
 from resay import Verdict
 from resay.testing import Hang, ServerError, SimulatedProvider
+from support.gateway import Gateways, Served
+from support.known_world import KNOWN, MADE_UP, WORLD
 
 NGRAM = "chain: [{method: ngram}]\nsampling: {max: 3, min: 3}\nthreshold: {passage: 0.5}\n"
 STRICT = "chain: [{method: ngram}]\nsampling: {max: 3}\nthreshold: {passage: 0.0}\n"

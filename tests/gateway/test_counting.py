@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gateway_kit import CHAT, POLICY, Gateways, Served
 from resay.testing import SimulatedProvider
+from support.gateway import CHAT, POLICY, Gateways, Served
 
 STREAM = {**CHAT, "stream": True}
 TEXT = {"model": "simulated", "prompt": CHAT["messages"][0]["content"], "max_tokens": 300}

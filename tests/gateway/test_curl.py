@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gateway_kit import ASKED, POLICY, Gateways, Served
 from resay.testing import Refused, SimulatedProvider, Stall
+from support.gateway import ASKED, POLICY, Gateways, Served
 
 CURL, NODE = shutil.which("curl"), shutil.which("node")
 needs_curl = pytest.mark.skipif(CURL is None, reason="curl is not installed")

@@ -12,7 +12,6 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableEntityError
 
-from gateway_kit import ASKED, CHAT, MESSAGES, POLICY, Gateways, Served, logged
 from resay.adapters import verdict_in
 from resay.testing import (
     CutConnection,
@@ -24,6 +23,7 @@ from resay.testing import (
     Subject,
     World,
 )
+from support.gateway import ASKED, CHAT, MESSAGES, POLICY, Gateways, Served, logged
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 RAISE = BLOCK.replace("do: block", "do: block, exit: raise")

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_kit import ASKED, Gateways, Served
 from resay.errors import PolicyError
 from resay.gateway import GatewayConfig
 from resay.testing import SimulatedProvider
+from support.gateway import ASKED, Gateways, Served
 
 UPSTREAM = {"api_key": "sk-operators-own"}
 CHAT = "/v1/chat/completions"

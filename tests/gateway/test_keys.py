@@ -8,11 +8,11 @@ import pytest
 from anthropic import Anthropic
 from openai import AuthenticationError, OpenAI
 
-from gateway_kit import CHAT, MESSAGES, Gateways, Served
 from resay.errors import ConfigurationError
 from resay.gateway import ClientKey
 from resay.gateway.keys import Keyring
 from resay.testing.serving import Exchange, LoopbackServer
+from support.gateway import CHAT, MESSAGES, Gateways, Served
 
 OWN, THEIRS = "sk-of-the-upstream", "sk-of-a-client"
 KEYS = [

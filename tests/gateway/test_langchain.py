@@ -19,9 +19,9 @@ from langchain_anthropic import ChatAnthropic, _client_utils, chat_models
 from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
 
-from conformance_kit import QUESTION, Founding, Sdk
-from gateway_kit import Shared, shared_gateway
 from resay.testing import RateLimited, Refused
+from support.conformance import QUESTION, Founding, Sdk
+from support.gateway import Shared, shared_gateway
 
 pytestmark = pytest.mark.anyio
 

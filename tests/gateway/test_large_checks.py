@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_kit import Gateways
 from resay import Verdict
 from resay._internal.tasks import stop_if_abandoned
+from support.gateway import Gateways
 
 POLICY = "chain: [{method: ngram}]\nsampling: {confidence: null}\nthreshold: {sentence: 0.1}\n"
 LONGEST_S = 30.0

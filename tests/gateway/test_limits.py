@@ -7,10 +7,10 @@ import anyio
 import httpx
 import pytest
 
-from gateway_kit import CHAT, POLICY, Gateways, Served, received
 from resay.gateway import GatewayLimits
 from resay.gateway.admitting import Admission, OverloadedError
 from resay.testing import Hang, SimulatedProvider
+from support.gateway import CHAT, POLICY, Gateways, Served, received
 
 HEAD = b"POST %s HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\n"
 PATHS = [b"/v1/chat/completions", b"/v1/audio"]

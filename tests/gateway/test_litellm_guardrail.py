@@ -12,14 +12,14 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_kit import Gateways, Served
-from known_world import MADE_UP
-from mended_kit import KNOWN as CLOCK
-from mended_kit import RIGHT, WORLD
 from resay.gateway import GatewayConfig
 from resay.gateway.marking import Marks
 from resay.gateway.remembering import Conversations
 from resay.testing import ServerError, SimulatedProvider
+from support.gateway import Gateways, Served
+from support.known_world import MADE_UP
+from support.repaired import KNOWN as CLOCK
+from support.repaired import RIGHT, WORLD
 
 PATH = "/beta/litellm_basic_guardrail_api"
 NGRAM = """

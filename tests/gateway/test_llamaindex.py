@@ -16,9 +16,9 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai import OpenAI
 
-from conformance_kit import QUESTION, Founding, Sdk
-from gateway_kit import shared_gateway
 from resay.testing import RateLimited, Refused
+from support.conformance import QUESTION, Founding, Sdk
+from support.gateway import shared_gateway
 
 pytestmark = pytest.mark.anyio
 

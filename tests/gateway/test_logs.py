@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal_kit import SECRETS, found, mended
 from resay import Guard
 from resay._internal.telemetry import request_id
 from resay.engine.actions import Answer
@@ -31,6 +30,7 @@ from resay.gateway.logs import (
     log_request,
     one_line,
 )
+from support.journal import SECRETS, found, mended
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 SECRET = "zqcontentzq"

@@ -16,7 +16,6 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
-from journal_kit import SECRETS, found, mended
 from resay import MissingDependencyError, __version__
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
@@ -24,6 +23,7 @@ from resay.engine.actions import Answer
 from resay.gateway import GatewayConfig, Observation
 from resay.gateway.logs import one_line
 from resay.gateway.metrics import Metrics, Readings
+from support.journal import SECRETS, found, mended
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 OPEN = "application/openmetrics-text; version=1.0.0"

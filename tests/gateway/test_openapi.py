@@ -17,16 +17,16 @@ from jsonschema import Draft202012Validator, ValidationError
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import resay.gateway
-from gateway_kit import ASKED, CHAT, POLICY, Gateways
-from journal_kit import found, mended
-from regenerating_kit import QUESTION, Model, Shelf
-from regenerating_kit import guard_of as mending
 from resay import Guard, Verdict
 from resay.adapters.verdicts import verdict_data
 from resay.gateway import GatewayConfig
 from resay.gateway.calls import OWN, REQUEST_ID, TENANT
 from resay.gateway.calls import POLICY as POLICY_HEADER
 from resay.gateway.openapi import document
+from support.gateway import ASKED, CHAT, POLICY, Gateways
+from support.journal import found, mended
+from support.regenerating import QUESTION, Model, Shelf
+from support.regenerating import guard_of as mending
 
 UPSTREAM = {"upstream": {"url": "http://127.0.0.1:9/v1"}}
 KEYS = {"keys": [{"name": "team", "sha256": "0" * 64}]}

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from openai import OpenAI
 
-from gateway_kit import Gateways, Served, received
 from resay.testing import SimulatedProvider
+from support.gateway import Gateways, Served, received
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateway_kit import POLICY, Gateways, Served, logged
 from resay.errors import ConfigurationError, PolicyError
 from resay.gateway import Gateway, GatewayConfig, serving
+from support.gateway import POLICY, Gateways, Served, logged
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 BAD = "chain:\n  - method: ngramm\n"

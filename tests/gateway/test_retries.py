@@ -12,9 +12,9 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from attack_kit import Received, Upstream, said
-from gateway_kit import ASKED, MESSAGES, POLICY, Gateways
 from resay.adapters import verdict_in
+from support.attacks import Received, Upstream, said
+from support.gateway import ASKED, MESSAGES, POLICY, Gateways
 
 # A sample is asked for when the one before it is there.
 POLICIES = POLICY + "cache: {store: none}\nlimits: {concurrency: 1, retries: 0}\n"

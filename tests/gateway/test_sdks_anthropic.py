@@ -9,9 +9,6 @@ import anthropic
 import pytest
 from anthropic import Anthropic, APIStatusError, AsyncAnthropic, InternalServerError
 
-from anthropic_shapes import ASYNC_SHAPES, SHAPES, acreate, astream, create, stream
-from conformance_kit import Sdk
-from gateway_kit import shared_gateway
 from resay.testing import (
     CutConnection,
     Fault,
@@ -21,6 +18,9 @@ from resay.testing import (
     Refused,
     ServerError,
 )
+from support.anthropic_shapes import ASYNC_SHAPES, SHAPES, acreate, astream, create, stream
+from support.conformance import Sdk
+from support.gateway import shared_gateway
 
 pytestmark = pytest.mark.anyio
 

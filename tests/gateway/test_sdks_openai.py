@@ -8,9 +8,18 @@ from typing import Any
 import pytest
 from openai import APIError, AsyncOpenAI, InternalServerError, OpenAI
 
-from conformance_kit import Sdk
-from gateway_kit import shared_gateway
-from openai_shapes import (
+from resay.testing import (
+    CutConnection,
+    Fault,
+    Hang,
+    MalformedJson,
+    RateLimited,
+    Refused,
+    ServerError,
+)
+from support.conformance import Sdk
+from support.gateway import shared_gateway
+from support.openai_shapes import (
     ASYNC_SHAPES,
     SYNC_SHAPES,
     acreate,
@@ -22,15 +31,6 @@ from openai_shapes import (
     stream,
     stream_helper,
     stream_tools,
-)
-from resay.testing import (
-    CutConnection,
-    Fault,
-    Hang,
-    MalformedJson,
-    RateLimited,
-    Refused,
-    ServerError,
 )
 
 pytestmark = pytest.mark.anyio

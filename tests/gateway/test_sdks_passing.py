@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from openai import NotFoundError, OpenAI
 
-from gateway_kit import Shared, shared_gateway
 from resay.testing import SimulatedInference
 from resay.testing.serving import Exchange, LoopbackServer
+from support.gateway import Shared, shared_gateway
 
 SOUND = bytes(range(256)) * 4000
 COMPLETION = {

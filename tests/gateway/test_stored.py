@@ -16,8 +16,8 @@ import openai
 import pytest
 from openai import OpenAI
 
-from gateway_kit import MESSAGES, POLICY, Gateways, Served, logged
 from resay.testing import SimulatedProvider
+from support.gateway import MESSAGES, POLICY, Gateways, Served, logged
 
 QUESTION = MESSAGES[0]["content"]
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block, message: No.}\n"

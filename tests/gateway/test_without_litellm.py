@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway_kit import ASKED, POLICY, Gateways
 from resay.errors import MissingDependencyError
+from support.gateway import ASKED, POLICY, Gateways
 
 CHECKED: dict[str, Any] = {"query": "How many lamps has the bridge?", "model": "simulated"}
 JUDGED = "chain: [{method: prompt, mode: per_sample}]\nsampling: {max: 2, min: 2}\n"

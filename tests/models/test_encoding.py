@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.models.encoding import Encoded, TextEncoder, pad
-from tiny_models import TEXTS, make_tokenizer
+from support.tiny_models import TEXTS, make_tokenizer
 
 
 @pytest.fixture(scope="module", params=["words", "bytes"])

@@ -10,7 +10,7 @@ import pytest
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig, pair_classifier, sentence_embedder, tracing
 from resay.models.export import export
-from tiny_models import make_bert, make_deberta, make_gpt2, make_longformer, make_roberta
+from support.tiny_models import make_bert, make_deberta, make_gpt2, make_longformer, make_roberta
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("torch")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from known_models import make_writer
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, text_generator
-from tiny_models import TEXTS, make_longformer, make_t5, sentences
+from support.known_models import make_writer
+from support.tiny_models import TEXTS, make_longformer, make_t5, sentences
 
 torch: Any = pytest.importorskip("torch")
 transformers: Any = pytest.importorskip("transformers")

@@ -26,7 +26,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
-from tiny_models import (
+from support.tiny_models import (
     NLI_LABELS,
     make_bert,
     make_deberta,

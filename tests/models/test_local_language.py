@@ -17,7 +17,7 @@ from resay import Guard
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.local_language import LocalLanguageModel, _pieces
-from tiny_models import make_gpt2, make_tokenizer
+from support.tiny_models import make_gpt2, make_tokenizer
 
 pytestmark = pytest.mark.anyio
 

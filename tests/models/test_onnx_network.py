@@ -23,7 +23,7 @@ from resay.models import (
 )
 from resay.models.encoding import Encoded, pad
 from resay.models.export import export
-from tiny_models import make_bert, make_deberta, make_roberta, sentences
+from support.tiny_models import make_bert, make_deberta, make_roberta, sentences
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei, vllm
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import remote_tei
 from resay.models.remote import (
@@ -25,6 +24,17 @@ from resay.testing import (
     SimulatedInference,
 )
 from resay.testing.inference_model import words_of
+from support.remote_models import (
+    ELSE,
+    LABELS,
+    OTHER,
+    PREMISE,
+    SAME,
+    classifier,
+    expected,
+    tei,
+    vllm,
+)
 
 pytestmark = pytest.mark.anyio
 

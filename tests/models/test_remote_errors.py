@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from remote_models import OTHER, SAME, classifier, expected, tei, vllm
 from resay.errors import ConfigurationError, MissingDependencyError, ScorerError
 from resay.models.config import ModelConfig
 from resay.models.remote import (
@@ -29,6 +28,7 @@ from resay.testing import (
     SimulatedInference,
     inference_wire,
 )
+from support.remote_models import OTHER, SAME, classifier, expected, tei, vllm
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,6 @@ import anyio
 import numpy as np
 import pytest
 
-from remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 from resay.errors import ScorerError
 from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
@@ -25,6 +24,7 @@ from resay.testing import (
     Slow,
 )
 from resay.testing.serving import Exchange, LoopbackServer
+from support.remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 
 pytestmark = pytest.mark.anyio
 

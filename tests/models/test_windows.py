@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from resay import Passage
 from resay.models.encoding import TextEncoder
 from resay.models.windows import cut, windows
-from tiny_models import make_tokenizer
+from support.tiny_models import make_tokenizer
 
 
 class Counter:

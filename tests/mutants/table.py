@@ -11,22 +11,36 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Paths under `tests`. Those that need no network come first: what is noticed early costs least.
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "resay.engine.actions": ("test_actions.py",),
-    "resay.engine.state": ("test_decisions.py", "test_chain.py", "test_holding.py"),
-    "resay.engine.chain": (
-        *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
-        "telemetry/test_spans.py",
+    "resay.engine.actions": ("engine/test_actions.py",),
+    "resay.engine.state": (
+        "engine/test_decide.py",
+        "engine/test_chain.py",
+        "engine/test_stream_gate.py",
     ),
-    "resay.engine.contradiction": ("test_contradiction.py",),
+    "resay.engine.chain": (
+        *(
+            "engine/test_decide.py",
+            "engine/test_chain.py",
+            "engine/test_skipping.py",
+            "engine/test_stream_gate.py",
+        ),
+        "_internal/telemetry/test_spans.py",
+    ),
+    "resay.engine.contradiction": ("engine/test_contradiction.py",),
     "resay.engine.decide": (
-        *("test_decisions.py", "test_chain.py", "test_skipping.py", "test_holding.py"),
+        *(
+            "engine/test_decide.py",
+            "engine/test_chain.py",
+            "engine/test_skipping.py",
+            "engine/test_stream_gate.py",
+        ),
     ),
     "resay.engine.stream_gate": (
-        "test_holding.py",
-        "test_streaming.py",
-        "regenerating/test_streams.py",
+        "engine/test_stream_gate.py",
+        "engine/test_stream.py",
+        "engine/regeneration/test_streams.py",
     ),
-    "resay.core.logprobs": ("test_logprobs.py",),
+    "resay.core.logprobs": ("core/test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),
@@ -45,8 +59,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.uncertainty": ("scorers/test_logprobs.py",),
-    "resay.scorers.stopping": ("test_stopping.py",),
-    "resay.core.verdict": ("test_verdict.py",),
+    "resay.scorers.stopping": ("scorers/test_stopping.py",),
+    "resay.core.verdict": ("core/test_verdict.py",),
 }
 
 # Faults that once went unnoticed: where, what is replaced, and by what.

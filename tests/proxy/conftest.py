@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from known_world import WORLD
-from proxy_kit import KEY, free_port, running
 from resay.testing import SimulatedProvider
+from support.known_world import WORLD
+from support.proxy import KEY, free_port, running
 
 NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 3, "min": 3}}
 STRICT = {**NGRAM, "threshold": {"passage": 0.0, "sentence": 0.0}}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from known_world import MADE_UP, WORLD
+from support.known_world import MADE_UP, WORLD
 
 if os.environ.get("RESAY_TEST_PROXY") != "1":
     pytest.skip("needs LiteLLM's proxy: make test-proxy", allow_module_level=True)
@@ -26,9 +26,9 @@ pytest.importorskip("litellm_proxy_extras", reason="litellm[proxy] is not instal
 import anthropic
 import openai
 
-from proxy_kit import KEY, free_port, running
 from resay.gateway import Gateway, GatewayConfig, Observation, serving
 from resay.testing import SimulatedProvider
+from support.proxy import KEY, free_port, running
 
 ASKED: Any = [{"role": "user", "content": MADE_UP}]
 NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 3, "min": 3}}

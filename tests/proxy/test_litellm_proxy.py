@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from known_world import MADE_UP
+from support.known_world import MADE_UP
 
 if os.environ.get("RESAY_TEST_PROXY") != "1":
     pytest.skip("needs LiteLLM's proxy: make test-proxy", allow_module_level=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from folder_kit import GUIDES, write, write_all
+from support.folder import GUIDES, write, write_all
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from folder_kit import GUIDES, INDEX, documents, ids, write_all
 from resay import ConfigurationError, Document
 from resay.retrieval import FolderRetriever, PreparesRetrieval, Retriever, index_folder
 from resay.retrieval import folder as folder_module
+from support.folder import GUIDES, INDEX, documents, ids, write_all
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from folder_kit import INDEX
 from resay.retrieval import FolderRetriever, IndexReport, folder_index, folder_store, index_folder
 from resay.retrieval.folder_files import Excerpt
+from support.folder import INDEX
 
 COUNT = 40
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from folder_kit import INDEX, LONG_AGO, find, write
 from resay import ConfigurationError
 from resay.retrieval import FolderRetriever, Skipped, index_folder
+from support.folder import INDEX, LONG_AGO, find, write
 
 
 def test_hidden_files_and_other_kinds_are_no_part_of_it(folder: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from folder_kit import INDEX, LONG_AGO, find, write
 from resay import ConfigurationError
 from resay.retrieval import IndexReport, index_folder
+from support.folder import INDEX, LONG_AGO, find, write
 
 
 def changes(report: IndexReport) -> dict[str, object]:

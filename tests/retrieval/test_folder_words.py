@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from folder_kit import GUIDES, ids, write_all
 from resay.retrieval import FolderRetriever, index_folder
+from support.folder import GUIDES, ids, write_all
 
 pytestmark = pytest.mark.anyio
 

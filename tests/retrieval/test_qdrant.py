@@ -15,14 +15,14 @@ import pytest
 from pydantic import ValidationError
 from qdrant_client import models
 
-from qdrant_server import QdrantServer
 from resay import Document
 from resay.errors import ConfigurationError, ResayError
 from resay.models import sentence_embedder
 from resay.retrieval import QdrantConfig, open_retriever
 from resay.retrieval.qdrant import QdrantRetriever
 from resay.retrieval.qdrant_stores import Store, store_at
-from tiny_models import make_bert, sentences
+from support.qdrant import QdrantServer
+from support.tiny_models import make_bert, sentences
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.evidence import Evidence, Samples
-from tiny_models import make_roberta, sentences
+from support.tiny_models import make_roberta, sentences
 
 pytestmark = pytest.mark.anyio
 

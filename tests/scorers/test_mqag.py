@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from known_models import DISTRACTORS, make_reader, make_writer
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
@@ -22,7 +21,8 @@ from resay.scorers.mqag import Mqag
 from resay.scorers.mqag_answers import Examinee
 from resay.scorers.mqag_questions import Question, read_options, write_questions
 from resay.scorers.mqag_scoring import Scoring
-from tiny_models import make_roberta, sentences
+from support.known_models import DISTRACTORS, make_reader, make_writer
+from support.tiny_models import make_roberta, sentences
 
 torch: Any = pytest.importorskip("torch")
 transformers: Any = pytest.importorskip("transformers")

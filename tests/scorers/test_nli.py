@@ -13,14 +13,14 @@ import pytest
 import torch
 import transformers
 
-from known_models import make_denier
 from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nearest import Nearest
 from resay.scorers.nli import Nli
-from tiny_models import make_bert, make_deberta, sentences
+from support.known_models import make_denier
+from support.tiny_models import make_bert, make_deberta, sentences
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from resay import Guard, Passage
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.similarity import Similarity
-from tiny_models import make_bert, sentences
+from support.tiny_models import make_bert, sentences
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from attack_kit import ANSWER, Upstream, is_well, said
-from gateway_kit import POLICY, Gateways, Served
+from support.attacks import ANSWER, Upstream, is_well, said
+from support.gateway import POLICY, Gateways, Served
 
 UNCACHED = POLICY + "cache: {store: none}\n"
 # Nothing of an answer is to be seen anywhere.

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from attack_kit import ANSWER, CHAT, Answered, Upstream, answered, ask, chunked, head_of, said
-from gateway_kit import MESSAGES, POLICY, Gateways, Served
+from support.attacks import ANSWER, CHAT, Answered, Upstream, answered, ask, chunked, head_of, said
+from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 FILES = "/v1/files"
 PATHS = [CHAT, "/v1/responses", "/v1/messages", FILES]

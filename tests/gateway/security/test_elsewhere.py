@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from attack_kit import ANSWER, CHAT, Upstream, ask, said
-from gateway_kit import POLICY, Gateways, Served
+from support.attacks import ANSWER, CHAT, Upstream, ask, said
+from support.gateway import POLICY, Gateways, Served
 
 if find_spec("litellm") is None:
     pytest.skip("litellm is not installed", allow_module_level=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attack_kit import (
+from support.attacks import (
     ANSWER,
     LONGEST_S,
     Upstream,
@@ -23,7 +23,7 @@ from attack_kit import (
     said,
     stream_of,
 )
-from gateway_kit import ASKED, Served
+from support.gateway import ASKED, Served
 
 # The gateway is the same for all examples: that is what is tried.
 fuzzing = settings(

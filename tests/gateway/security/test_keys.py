@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from attack_kit import (
+from resay.errors import PolicyError
+from resay.gateway import Gateway, GatewayConfig
+from support.attacks import (
     ANSWER,
     CHAT,
     Answered,
@@ -23,9 +25,7 @@ from attack_kit import (
     posting,
     said,
 )
-from gateway_kit import POLICY, Gateways, Served
-from resay.errors import PolicyError
-from resay.gateway import Gateway, GatewayConfig
+from support.gateway import POLICY, Gateways, Served
 
 OWN = "sk-own-of-the-upstream-4711"
 THEIRS = "sk-theirs-of-the-client-4712"

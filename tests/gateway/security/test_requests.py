@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from attack_kit import CHAT, Upstream, answered, ask, chunked, head_of, posting
-from gateway_kit import MESSAGES, Served
+from support.attacks import CHAT, Upstream, answered, ask, chunked, head_of, posting
+from support.gateway import MESSAGES, Served
 
 BODY = json.dumps({"model": "m", "messages": MESSAGES}).encode()
 INNER = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"

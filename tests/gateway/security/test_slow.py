@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from attack_kit import (
+from support.attacks import (
     ANSWER,
     CHAT,
     LONGEST_S,
@@ -24,7 +24,7 @@ from attack_kit import (
     said,
     wait_until,
 )
-from gateway_kit import MESSAGES, POLICY, Gateways, Served
+from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 BODY = json.dumps({"model": "m", "messages": MESSAGES}).encode()
 UNCACHED = POLICY + "cache: {store: none}\n"

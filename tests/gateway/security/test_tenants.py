@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from attack_kit import CHAT, answered, head_of, posting
-from gateway_kit import POLICY, Gateways, Served
 from resay.testing import SimulatedProvider
+from support.attacks import CHAT, answered, head_of, posting
+from support.gateway import POLICY, Gateways, Served
 
 KEYS = {name: f"sk-of-{name}" for name in ("alice", "bob")}
 BODY = b'{"model": "m", "temperature": 1, "messages": [{"role": "user", "content": "%s?"}]}'

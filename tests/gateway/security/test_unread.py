@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from attack_kit import ANSWER, Received, Upstream, ask, said, stream_of
-from gateway_kit import ASKED, Served
 from resay.adapters import verdict_in
+from support.attacks import ANSWER, Received, Upstream, ask, said, stream_of
+from support.gateway import ASKED, Served
 
 CHAT, TEXT, MESSAGES, RESPONSES = (
     "/v1/chat/completions",

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from attack_kit import (
+from resay.providers.apis import EventReader
+from support.attacks import (
     ANSWER,
     CHAT,
     Received,
@@ -22,8 +23,7 @@ from attack_kit import (
     said,
     stream_of,
 )
-from gateway_kit import MESSAGES, Gateways, Served
-from resay.providers.apis import EventReader
+from support.gateway import MESSAGES, Gateways, Served
 
 ASKED = {"model": "m", "messages": MESSAGES}
 SECRET = "Zorblatt"

@@ -12,9 +12,9 @@ import anyio.to_thread
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from known_world import WORLD
 from resay.adapters.http import package_of
 from resay.testing import RequestRecord, SimulatedProvider
+from support.known_world import WORLD
 
 HTTP: Any = package_of(anthropic.DefaultHttpxClient)
 MAIN = "x-main"

@@ -8,9 +8,9 @@ import anthropic
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from known_world import KNOWN
 from resay.errors import ConfigurationError
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of
+from support.known_world import KNOWN
 
 POLICY: dict[str, Any] = {"chain": [{"method": "ngram"}], "sampling": {"max": 2}}
 ASKED: Any = {

@@ -11,16 +11,6 @@ import anthropic
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from anthropic_shapes import (
-    ASYNC_SHAPES,
-    SHAPES,
-    acreate,
-    astream,
-    create,
-    stream,
-    streaming_response,
-)
-from conformance_kit import POLICY, Sdk, Seen
 from resay.testing import (
     CutConnection,
     Fault,
@@ -33,6 +23,16 @@ from resay.testing import (
     SimulatedProvider,
 )
 from resay_anthropic import guard_client
+from support.anthropic_shapes import (
+    ASYNC_SHAPES,
+    SHAPES,
+    acreate,
+    astream,
+    create,
+    stream,
+    streaming_response,
+)
+from support.conformance import POLICY, Sdk, Seen
 
 pytestmark = pytest.mark.anyio
 

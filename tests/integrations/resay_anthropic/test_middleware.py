@@ -10,12 +10,12 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from known_world import KNOWN, MADE_UP
 from resay import Guard, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError, HallucinationBlocked, PolicyError
 from resay.testing import SimulatedProvider
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of
+from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
 

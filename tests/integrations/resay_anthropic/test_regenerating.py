@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from mended_kit import (
+from resay.errors import ConfigurationError
+from resay.testing import SimulatedProvider
+from resay_anthropic import guard_client, verdict_of
+from support.repaired import (
     KNOWN,
     MODES,
     QUESTION,
@@ -18,9 +21,6 @@ from mended_kit import (
     guard,
     half_right,
 )
-from resay.errors import ConfigurationError
-from resay.testing import SimulatedProvider
-from resay_anthropic import guard_client, verdict_of
 
 pytestmark = pytest.mark.anyio
 

@@ -12,10 +12,10 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from known_world import KNOWN, MADE_UP
 from resay.errors import ConfigurationError, HallucinationBlocked
 from resay.testing import Hang, SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
+from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from attack_kit import Received, Upstream, said, stream_of
 from resay_anthropic import guard_client
+from support.attacks import Received, Upstream, said, stream_of
 
 pytestmark = pytest.mark.anyio
 

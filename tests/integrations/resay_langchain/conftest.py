@@ -10,9 +10,9 @@ import pytest
 from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 
-from langchain_kit import WORLD
 from resay.core.verdict import Verdict
 from resay.testing import SimulatedProvider
+from support.langchain import WORLD
 
 
 @pytest.fixture

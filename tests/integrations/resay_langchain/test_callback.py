@@ -16,11 +16,11 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
 
-from langchain_kit import JUDGED, KNOWN, MADE_UP, PROMPT, RAISE, REPLACE, UNCACHED, UNJUDGED, N
 from resay import ConfigurationError, Guard, Verdict
 from resay.testing import Hang, ServerError
 from resay_langchain import HallucinationCallback, VerdictCollector, guard
 from resay_langchain import verdict_of as read_verdict
+from support.langchain import JUDGED, KNOWN, MADE_UP, PROMPT, RAISE, REPLACE, UNCACHED, UNJUDGED, N
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,10 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
 
-from langchain_kit import (
+from resay import ConfigurationError, Guard, HallucinationBlocked, Policy, PolicyError
+from resay_langchain import GuardedChatModel, guard
+from resay_langchain import verdict_of as read_verdict
+from support.langchain import (
     JUDGED,
     KNOWN,
     MADE_UP,
@@ -28,9 +31,6 @@ from langchain_kit import (
     bodies,
     verdict_of,
 )
-from resay import ConfigurationError, Guard, HallucinationBlocked, Policy, PolicyError
-from resay_langchain import GuardedChatModel, guard
-from resay_langchain import verdict_of as read_verdict
 
 pytestmark = pytest.mark.anyio
 

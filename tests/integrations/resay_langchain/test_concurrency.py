@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from langchain_kit import PROMPT, UNJUDGED, N
 from resay.testing import Invention, SimulatedProvider, Subject, World
 from resay_langchain import guard
+from support.langchain import PROMPT, UNJUDGED, N
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,15 @@ from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
-from langchain_kit import (
+from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
+from resay.testing import (
+    Hang,
+    RateLimited,
+    Refused,
+    ServerError,
+)
+from resay_langchain import guard
+from support.langchain import (
     JUDGED,
     KNOWN,
     MADE_UP,
@@ -35,14 +43,6 @@ from langchain_kit import (
     bodies,
     verdict_of,
 )
-from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
-from resay.testing import (
-    Hang,
-    RateLimited,
-    Refused,
-    ServerError,
-)
-from resay_langchain import guard
 
 pytestmark = pytest.mark.anyio
 

@@ -31,7 +31,16 @@ from langgraph.types import Command
 from openai import InternalServerError
 from pydantic import BaseModel
 
-from langchain_kit import (
+from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
+from resay.testing import ServerError
+from resay_langchain import (
+    GuardedChatModel,
+    HallucinationGuardMiddleware,
+    VerdictCollector,
+    guard,
+)
+from resay_langchain import verdict_of as read_verdict
+from support.langchain import (
     JUDGED,
     KNOWN,
     MADE_UP,
@@ -48,15 +57,6 @@ from langchain_kit import (
     needs_hearing_agents,
     verdict_of,
 )
-from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
-from resay.testing import ServerError
-from resay_langchain import (
-    GuardedChatModel,
-    HallucinationGuardMiddleware,
-    VerdictCollector,
-    guard,
-)
-from resay_langchain import verdict_of as read_verdict
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-from langchain_kit import UNCACHED, Recorder
 from resay_langchain import GuardedChatModel, VerdictCollector, guard, verdict_of
+from support.langchain import UNCACHED, Recorder
 
 pytestmark = pytest.mark.anyio
 

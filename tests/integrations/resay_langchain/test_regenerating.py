@@ -22,7 +22,6 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 
 import resay
-from langchain_kit import JUDGED, KNOWN, MADE_UP, MESSAGE, PROMPT, N, Recorder, verdict_of
 from resay import ConfigurationError, Guard, HallucinationBlocked
 from resay.testing import Invention, SimulatedProvider, Subject, World
 from resay_langchain import (
@@ -34,6 +33,7 @@ from resay_langchain import (
     guard,
 )
 from resay_langchain import verdict_of as read_verdict
+from support.langchain import JUDGED, KNOWN, MADE_UP, MESSAGE, PROMPT, N, Recorder, verdict_of
 
 pytestmark = pytest.mark.anyio
 

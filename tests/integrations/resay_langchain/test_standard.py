@@ -32,11 +32,11 @@ from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.integration_tests import chat_models as suite
 from langchain_tests.unit_tests import ChatModelUnitTests
 
-from langchain_kit import since
 from resay import Policy
 from resay._internal.sync import run_sync
 from resay.testing import SimulatedProvider
 from resay_langchain import GuardedChatModel
+from support.langchain import since
 
 pytestmark = [
     # The suites' coroutines bear no mark of their own.

@@ -21,7 +21,10 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import Field
 
-from langchain_kit import (
+from resay import HallucinationBlocked
+from resay.testing import Invention, SimulatedProvider, Subject, World
+from resay_langchain import GuardedChatModel, guard
+from support.langchain import (
     JUDGED,
     KNOWN,
     MADE_UP,
@@ -35,9 +38,6 @@ from langchain_kit import (
     needs_events_v3,
     verdict_of,
 )
-from resay import HallucinationBlocked
-from resay.testing import Invention, SimulatedProvider, Subject, World
-from resay_langchain import GuardedChatModel, guard
 
 pytestmark = [
     pytest.mark.anyio,

@@ -9,9 +9,9 @@ from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import BaseModel, Field
 
-from langchain_kit import JUDGED, PROMPT, N, Recorder
 from resay import HallucinationBlocked
 from resay_langchain import GuardedChatModel, VerdictCollector, guard, verdict_of
+from support.langchain import JUDGED, PROMPT, N, Recorder
 
 pytestmark = [
     pytest.mark.anyio,

@@ -16,9 +16,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tracers.context import register_configure_hook, tracing_v2_enabled
 from opentelemetry import trace
 
-from langchain_kit import MADE_UP, MESSAGE, PATIENT, REPLACE, Recorder
-from otel_kit import Seen, forget_providers
 from resay_langchain import GuardedChatModel
+from support.langchain import MADE_UP, MESSAGE, PATIENT, REPLACE, Recorder
+from support.otel import Seen, forget_providers
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,20 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from langchain_kit import JUDGED, MADE_UP, PROMPT, UNJUDGED, WORLD, N, Recorder, bodies, verdict_of
 from resay import ConfigurationError
 from resay.testing import Refused, SimulatedProvider
 from resay_langchain import GuardedChatModel, guard
+from support.langchain import (
+    JUDGED,
+    MADE_UP,
+    PROMPT,
+    UNJUDGED,
+    WORLD,
+    N,
+    Recorder,
+    bodies,
+    verdict_of,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
 

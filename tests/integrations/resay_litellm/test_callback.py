@@ -9,12 +9,12 @@ pytest.importorskip("litellm")
 
 import openai
 
-from known_world import KNOWN, MADE_UP
-from litellm_kit import BLOCK, JUDGED, STRICT, N, ask
 from resay import Guard
 from resay.errors import ConfigurationError
 from resay.testing import Refused, SimulatedProvider
 from resay_litellm import HallucinationCallback, verdict_of
+from support.known_world import KNOWN, MADE_UP
+from support.litellm import BLOCK, JUDGED, STRICT, N, ask
 
 pytestmark = pytest.mark.anyio
 

@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("litellm")
 
-from known_world import KNOWN, MADE_UP
-from litellm_kit import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 from resay import Guard, HallucinationBlocked, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError, PolicyError
 from resay.testing import IgnoreN, ServerError, SimulatedProvider
 from resay_litellm import VERDICT_KEY, ResayGuardrail, verdict_of
+from support.known_world import KNOWN, MADE_UP
+from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 
 pytestmark = pytest.mark.anyio
 

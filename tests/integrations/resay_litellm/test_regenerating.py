@@ -12,8 +12,10 @@ pytest.importorskip("litellm")
 
 from litellm.types.utils import Delta, ModelResponseStream, StreamingChoices
 
-from litellm_kit import as_sent, ask
-from mended_kit import (
+from resay.errors import ConfigurationError
+from resay_litellm import HallucinationCallback, verdict_of
+from support.litellm import as_sent, ask
+from support.repaired import (
     KNOWN,
     MODES,
     QUESTION,
@@ -25,8 +27,6 @@ from mended_kit import (
     said_beside,
     words_of_draft,
 )
-from resay.errors import ConfigurationError
-from resay_litellm import HallucinationCallback, verdict_of
 
 pytestmark = pytest.mark.anyio
 

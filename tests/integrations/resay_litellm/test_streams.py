@@ -14,11 +14,11 @@ pytest.importorskip("litellm")
 from litellm.exceptions import GuardrailRaisedException
 from litellm.types.utils import ChoiceLogprobs, Delta, ModelResponseStream, StreamingChoices
 
-from known_world import KNOWN, MADE_UP
-from litellm_kit import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 from resay import HallucinationBlocked
 from resay.testing import CutConnection, Stall
 from resay_litellm import verdict_of
+from support.known_world import KNOWN, MADE_UP
+from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from known_world import WORLD
 from resay.testing import SimulatedProvider
+from support.known_world import WORLD
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from known_world import WORLD
 from resay.testing import SimulatedProvider
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
+from support.known_world import WORLD
 
 Make = Callable[..., Any]
 Finish = Callable[[Any], Awaitable[Any]]

@@ -10,10 +10,10 @@ import httpx
 import openai
 import pytest
 
-from known_world import KNOWN, MADE_UP
 from resay import HallucinationBlocked
 from resay.testing import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
 from resay_openai import GuardedAzureOpenAI, guard_http_client, verdict_of
+from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
-from known_world import KNOWN, MADE_UP, WORLD
 from resay.testing import Hang, SimulatedProvider, Stall
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI, verdict_of
+from support.known_world import KNOWN, MADE_UP, WORLD
 
 pytestmark = pytest.mark.anyio
 

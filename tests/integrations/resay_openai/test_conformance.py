@@ -9,20 +9,6 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from conformance_kit import POLICY, Sdk
-from openai_shapes import (
-    ASYNC_SHAPES,
-    SYNC_SHAPES,
-    acreate,
-    arespond,
-    astream,
-    create,
-    respond,
-    respond_helper,
-    stream,
-    stream_helper,
-    stream_tools,
-)
 from resay.testing import (
     CutConnection,
     Fault,
@@ -35,6 +21,20 @@ from resay.testing import (
     SimulatedProvider,
 )
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
+from support.conformance import POLICY, Sdk
+from support.openai_shapes import (
+    ASYNC_SHAPES,
+    SYNC_SHAPES,
+    acreate,
+    arespond,
+    astream,
+    create,
+    respond,
+    respond_helper,
+    stream,
+    stream_helper,
+    stream_tools,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,6 @@ import httpx
 import openai
 import pytest
 
-from known_world import KNOWN, MADE_UP
 from resay import Guard, HallucinationBlocked, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError
@@ -20,6 +19,7 @@ from resay_openai import (
     guard_client,
     verdict_of,
 )
+from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
 

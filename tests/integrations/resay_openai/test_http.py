@@ -10,11 +10,11 @@ from typing import Any
 import openai
 import pytest
 
-from known_world import KNOWN, MADE_UP
 from resay.adapters import marked
 from resay.errors import ConfigurationError
 from resay.testing import Hang, RateLimited, RefusedLogprobs
 from resay_openai import guard_http_client, verdict_of
+from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from known_world import MADE_UP
 from resay.testing import SimulatedProvider
 from resay_openai import verdict_of
+from support.known_world import MADE_UP
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,9 @@ import httpx
 import openai
 import pytest
 
-from mended_kit import (
+from resay.errors import ConfigurationError
+from resay_openai import guard_client, guard_http_client, verdict_of
+from support.repaired import (
     KNOWN,
     MODES,
     QUESTION,
@@ -19,8 +21,6 @@ from mended_kit import (
     guard,
     half_right,
 )
-from resay.errors import ConfigurationError
-from resay_openai import guard_client, guard_http_client, verdict_of
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from known_world import MADE_UP
 from resay_openai import GuardedOpenAI, verdict_of
+from support.known_world import MADE_UP
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from attack_kit import ANSWER, Received, Upstream, said, stream_of
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI, guard_http_client, verdict_of
+from support.attacks import ANSWER, Received, Upstream, said, stream_of
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.query import Query
+from resay.providers.apis import COMPLETIONS, Event, Outcome
+from support.apis import (
+    BLOCKED,
+    BLOCKS,
+    JSON,
+    PASSED,
+    REWRITTEN,
+    WORDS,
+    Blocks,
+    after,
+    buffer,
+    hold,
+    in_words,
+    read,
+    received,
+    regenerated,
+    rewrite,
+    sent,
+    spoiled,
+    without_verdicts,
+)
+
+PROMPT = "Canberra was"
+LISTED = {
+    "tokens": [" zebra"],
+    "token_logprobs": [-0.5],
+    "top_logprobs": [{" zebra": -0.5, " lion": -1.5}],
+    "text_offset": [12],
+}
+
+
+def request_of(**body: Any) -> dict[str, Any]:
+    return {"model": "m", "prompt": PROMPT, **body}
+
+
+def response_of(*texts: str, **more: Any) -> dict[str, Any]:
+    choices = [
+        {"index": i, "text": said, "logprobs": LISTED, "finish_reason": "length", **more}
+        for i, said in enumerate(texts)
+    ]
+    usage = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
+    envelope = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m"}
+    return {**envelope, "choices": choices, "usage": usage, "kept_by_some": "zebra"}
+
+
+def piece(text: str, reason: str | None = None, index: int = 0, **more: Any) -> Event:
+    choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason, **more}
+    envelope = {"id": "cmpl-7", "object": "text_completion", "created": 1, "model": "m"}
+    return Event({**envelope, "choices": [choice]})
+
+
+def stream_of(blocks: Blocks, last: str = "") -> list[Event]:
+    said = [piece(text) for texts in blocks for text in texts]
+    return [*said, piece(last, "stop"), Event("[DONE]")]
+
+
+def joined(blocks: Blocks) -> str:
+    return "".join(text for texts in blocks for text in texts)
+
+
+# Requests
+
+
+def test_a_prompt_is_a_message_of_the_user():
+    request = COMPLETIONS.read(request_of(n=3, stream=True, temperature=0.2, stop=None, suffix="!"))
+
+    assert request.query.messages == ({"role": "user", "content": PROMPT},)
+    assert request.query.params == {"temperature": 0.2, "suffix": "!"}
+    assert (request.n, request.streams) == (3, True)
+    assert request.unrepeatable is request.query.unchecked is None
+    assert COMPLETIONS.read(request_of(prompt=[PROMPT])).query == Query(request.query.messages)
+
+
+@pytest.mark.parametrize(
+    ("body", "n", "reason"),
+    [
+        ({"prompt": ["One?", "Two?"]}, 2, "several prompts"),
+        ({"prompt": ["One?", "Two?"], "n": 3}, 6, "several prompts"),
+        ({"prompt": [[1, 2], [3]]}, 2, "several prompts"),
+        ({"prompt": [1, 2, 3]}, 1, "not given as a text"),
+        ({"prompt": [[1, 2, 3]], "n": 2}, 2, "not given as a text"),
+        ({"prompt": None}, 1, "not given as a text"),
+        ({"prompt": []}, 1, "not given as a text"),
+        ({"prompt": {"text": "Who?"}}, 1, "not given as a text"),
+        ({"echo": True}, 1, "repeats the prompt"),
+        ({"echo": True, "prompt": [PROMPT], "n": 2}, 2, "repeats the prompt"),
+    ],
+    ids=str,
+)
+def test_what_is_left_unchecked_says_why(body: dict[str, Any], n: int, reason: str):
+    request = COMPLETIONS.read(request_of(**body))
+
+    assert request.n == n
+    assert request.query.unchecked is not None
+    assert reason in request.query.unchecked
+    assert request.unrepeatable == request.query.unchecked
+
+
+@pytest.mark.parametrize(("asked", "top"), [(0, 0), (3, 3), (True, 1)])
+def test_a_number_of_alternatives_asks_for_log_probabilities(asked: Any, top: int):
+    params = COMPLETIONS.read(request_of(logprobs=asked)).query.params
+
+    assert params == {"logprobs": True, "top_logprobs": top}
+
+
+@pytest.mark.parametrize("asked", [None, False, -1, "3"])
+def test_anything_else_does_not(asked: Any):
+    assert not COMPLETIONS.read(request_of(logprobs=asked)).query.params
+
+
+@pytest.mark.parametrize(("top", "own", "asked"), [(0, None, 0), (3, None, 3), (20, None, 5)])
+def test_log_probabilities_are_asked_for(top: int, own: Any, asked: int):
+    body = request_of() if own is None else request_of(logprobs=own)
+
+    assert COMPLETIONS.asking_logprobs(body, top) == {**body, "logprobs": asked}
+
+
+def test_a_sample_is_asked_for_natively_with_the_same_prompt():
+    body = request_of(
+        prompt=[PROMPT],
+        suffix=" by the lake.",
+        best_of=5,
+        n=2,
+        logprobs=3,
+        seed=1,
+        stream=True,
+        stream_options={"include_usage": True},
+        temperature=0,
+        max_tokens=40,
+        stop=["\n"],
+        prompt_logprobs=1,
+        min_p=0.1,
+    )
+    request = COMPLETIONS.read(body)
+
+    sample = COMPLETIONS.sample(request, request.query.for_sampling(), 1)
+
+    kept = ("model", "prompt", "suffix", "max_tokens", "stop", "min_p")
+    assert sample == {name: body[name] for name in kept}
+    wanted = {"max_completion_tokens": 9, "top_p": 0.9}
+    query = request.query.for_sampling(temperature=0.7, params=wanted)
+    asked = COMPLETIONS.sample(request, query, 4)
+    assert asked == {**sample, "n": 4, "temperature": 0.7, "top_p": 0.9, "max_tokens": 9}
+
+
+def test_a_question_of_its_own_is_a_prompt():
+    body = request_of(suffix="!", max_tokens=16)
+    parts = [{"type": "text", "text": "Is it"}, {"type": "text", "text": "so?"}]
+    for content in ("Is it\nso?", parts):
+        asked = COMPLETIONS.fresh(body, Query(({"role": "user", "content": content},)))
+        assert asked == {"model": "m", "prompt": "Is it\nso?", "max_tokens": 1024}
+    query = COMPLETIONS.read(body).query
+    assert COMPLETIONS.fresh(body, query) == {"model": "m", "prompt": PROMPT, "max_tokens": 16}
+
+
+def test_a_conversation_is_written_down():
+    said = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Is it so?"},
+        {"role": "assistant", "content": "Perhaps."},
+        {"role": "user", "content": "Yes or no?"},
+    ]
+    params = {"logprobs": True, "top_logprobs": 2, "temperature": 0.0}
+
+    asked = COMPLETIONS.fresh(request_of(max_tokens=2000), Query(tuple(said), None, params))
+
+    assert asked == {
+        "model": "m",
+        "prompt": "System: Be brief.\n\nUser: Is it so?\n\nAssistant: Perhaps.\n\n"
+        "User: Yes or no?\n\nAssistant:",
+        "stop": ["\n\nUser:"],
+        "max_tokens": 2000,
+        "logprobs": 2,
+        "temperature": 0.0,
+    }
+
+
+@given(spoiled(request_of(n=2, logprobs=1, echo=False, stop=["a"])))
+@settings(max_examples=100)
+def test_a_request_with_anything_in_it_is_read(body: Any):
+    if isinstance(body, dict):
+        request = COMPLETIONS.read(body)
+        COMPLETIONS.asking_logprobs(body, 3)
+        COMPLETIONS.sample(request, request.query.for_sampling(), 2)
+        COMPLETIONS.fresh(body, request.query)
+
+
+# Responses
+
+
+def test_a_response_is_read():
+    response = response_of(" zebra", " lion")
+
+    first, second = COMPLETIONS.completions(response)
+
+    assert (first.text, second.text, first.finish_reason) == (" zebra", " lion", "length")
+    top = (TopLogprob(" zebra", -0.5), TopLogprob(" lion", -1.5))
+    assert first.logprobs == (TokenLogprob(" zebra", -0.5, top=top),)
+    assert first.raw is response
+    usage = COMPLETIONS.usage(response)
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 5, 7)
+    (bare,) = COMPLETIONS.completions(COMPLETIONS.without_logprobs(response_of(" zebra")))
+    assert not bare.logprobs
+
+
+def test_a_response_that_passed_has_its_verdict_and_is_as_it_was():
+    response = response_of(" zebra")
+
+    assert COMPLETIONS.answered(response, [PASSED]) == {**response, "hallucination": PASSED.data}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said", "reason"),
+    [(BLOCKED, "Withheld.", "content_filter"), (REWRITTEN, "Anew.", "stop")],
+)
+def test_no_word_is_left_of_what_is_replaced(outcome: Outcome, said: str, reason: str):
+    response = response_of(" zebra", token_ids=[7], prompt_logprobs=[{"7": {"zebra": 1}}])
+
+    answered = COMPLETIONS.answered(response, [outcome])
+
+    (answer,) = COMPLETIONS.completions(answered)
+    assert (answer.text, answer.finish_reason, answer.logprobs) == (said, reason, ())
+    assert "zebra" not in in_words([Event(answered)])
+    assert answered["hallucination"] == outcome.data
+    assert [answered[name] for name in ("id", "model", "usage")] == [
+        "cmpl-1",
+        "m",
+        response["usage"],
+    ]
+
+
+def test_each_of_several_answers_has_its_verdict():
+    answered = COMPLETIONS.answered(response_of(" one", " two"), [PASSED, BLOCKED])
+
+    assert [choice["text"] for choice in answered["choices"]] == [" one", "Withheld."]
+    verdicts = [choice["hallucination"]["decision"] for choice in answered["choices"]]
+    assert verdicts == ["consistent", "flagged"]
+    assert answered["hallucination"] == BLOCKED.data
+
+
+# Streams
+
+
+@given(BLOCKS, st.sampled_from(["", " end."]))
+def test_what_passed_on_is_given_as_it_is_but_for_the_verdict(blocks: Blocks, last: str):
+    events = received(sent(stream_of(blocks, last)))
+
+    assert read(COMPLETIONS, events).text == joined(blocks) + last
+    for given_events in (after(COMPLETIONS, events, PASSED), buffer(COMPLETIONS, events, PASSED)):
+        changed = [b for a, b in zip(events, given_events, strict=True) if a != b]
+        assert len(changed) == 1
+        assert '"hallucination": {"decision": "consistent"}' in in_words(changed)
+        assert read(COMPLETIONS, given_events) == read(COMPLETIONS, events)
+
+
+@given(BLOCKS, st.lists(WORDS, min_size=1, max_size=4), st.sampled_from(["", " end."]))
+def test_held_text_is_given_as_it_is_released(blocks: Blocks, pieces: list[str], last: str):
+    held = hold(COMPLETIONS, stream_of(blocks, last), pieces, PASSED)
+
+    answer = read(COMPLETIONS, received(sent(held)))
+    assert (answer.text, answer.finish_reason) == ("".join(pieces), "stop")
+    assert '"hallucination": {"decision": "consistent"}' in in_words(held)
+
+
+@given(st.integers(0, 12), st.booleans(), st.sampled_from(["", " moon"]))
+def test_nothing_withheld_is_given(cut: int, shows: bool, last: str):
+    events = [piece("Known. ", token_ids=[1]), *stream_of([["Zanzibar ", "moon"]] * 2, last)][:cut]
+    shown = ["Known. "] if shows and cut else []
+
+    given_events = hold(COMPLETIONS, events, shown, BLOCKED)
+
+    words = in_words(given_events)
+    assert not [word for word in ("Zanzibar", "moon", "token_ids") if word in words]
+    answer = read(COMPLETIONS, given_events)
+    assert (answer.text, answer.finish_reason) == ("".join(shown) + "Withheld.", "content_filter")
+    assert '"hallucination": {"decision": "flagged"}' in words
+
+
+@pytest.mark.parametrize("last", ["", " and more."])
+def test_a_message_after_the_answer_is_the_last_that_is_said(last: str):
+    answer = read(COMPLETIONS, after(COMPLETIONS, stream_of([["It is ", "so."]], last), BLOCKED))
+
+    assert (answer.text, answer.finish_reason) == ("It is so.Withheld.", "content_filter")
+
+
+@given(BLOCKS, st.booleans())
+def test_an_answer_that_was_written_again_is_given(blocks: Blocks, shows: bool):
+    new = regenerated("One. It is not known.", "One. Two.")
+    events = stream_of([["One. ", "Two."], *blocks])
+
+    given_events = rewrite(COMPLETIONS, events, ["One. "] * shows, new)
+
+    answer = read(COMPLETIONS, given_events)
+    assert (answer.text, answer.finish_reason) == (new.text, "stop")
+    assert "Two." not in in_words(without_verdicts(given_events))
+
+
+def test_what_a_stream_cost_is_told_behind_it():
+    usage = {"prompt_tokens": 5, "completion_tokens": 7}
+    told = Event({"id": "cmpl-7", "model": "m", "choices": [], "usage": usage})
+    events = [piece("So.", token_ids=[1]), piece("", "stop"), told, Event("[DONE]")]
+
+    for given_events in (
+        hold(COMPLETIONS, events, ["So."], PASSED),
+        hold(COMPLETIONS, events, [], BLOCKED),
+        after(COMPLETIONS, events, BLOCKED),
+    ):
+        *_, cost, done = given_events
+        ((_, chunk),) = COMPLETIONS.chunks(cost)
+        assert chunk.usage is not None
+        assert (chunk.usage.prompt_tokens, chunk.usage.completion_tokens) == (5, 7)
+        assert done.data == "[DONE]"
+
+
+def test_answers_that_come_together_are_told_apart():
+    both = Event({"choices": [{"index": i, "text": said} for i, said in enumerate("ab")]})
+
+    apart = COMPLETIONS.apart(both)
+
+    assert [(place, read(COMPLETIONS, [own]).text) for place, own in apart] == [(0, "a"), (1, "b")]
+    again = COMPLETIONS.together(apart[1][1], 1)
+    assert [index for index, _ in COMPLETIONS.chunks(again)] == [1]
+
+
+@given(st.data())
+@settings(max_examples=75, deadline=None)
+def test_events_with_anything_in_them_are_read(data: st.DataObject):
+    events = stream_of([["a", "b"]], "c")
+    place = data.draw(st.integers(0, len(events) - 1))
+    body = data.draw(spoiled(events[place].body) | JSON)
+    events[place] = Event(body if isinstance(body, dict) else str(body))
+
+    for event in events:
+        COMPLETIONS.chunks(event)
+        COMPLETIONS.usage(event.body)
+        COMPLETIONS.framed(event)
+        COMPLETIONS.tells_more(event)
+        COMPLETIONS.without_logprobs(event.body)
+        for _, own in COMPLETIONS.apart(event):
+            COMPLETIONS.together(own, 1)
+    for outcome in (PASSED, BLOCKED, REWRITTEN):
+        after(COMPLETIONS, events, outcome)
+        hold(COMPLETIONS, events, ["x"], outcome)
+        buffer(COMPLETIONS, events, outcome)

@@ -1,0 +1,147 @@
+"""What holds for the streams of every API."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resay.providers.apis import Event
+from support.apis import (
+    ALL,
+    BLOCKED,
+    BLOCKS,
+    CALL,
+    JSON,
+    PASSED,
+    WORDS,
+    Blocks,
+    Spoken,
+    after,
+    buffer,
+    hold,
+    in_words,
+    read,
+    received,
+    sent,
+    spoiled,
+)
+
+every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
+
+
+def joined(blocks: Blocks) -> str:
+    return "".join(piece for pieces in blocks for piece in pieces)
+
+
+@every_api
+@given(BLOCKS, st.booleans())
+def test_the_pieces_of_a_stream_make_up_the_answer(spoken: Spoken, blocks: Blocks, called: bool):
+    events = received(sent(spoken.stream(blocks, "hm", called)))
+
+    answer = read(spoken.api, events)
+
+    assert answer.text == joined(blocks)
+    assert [call.name for call in answer.calls] == ["look_up"] * called
+    assert [json.loads(call.arguments) for call in answer.calls] == [CALL] * called
+    assert answer.finish_reason
+
+
+@every_api
+@given(BLOCKS, st.booleans())
+def test_what_passed_on_is_given_as_it_is_but_for_the_verdict(
+    spoken: Spoken, blocks: Blocks, called: bool
+):
+    events = spoken.stream(blocks, "hm", called)
+
+    for given_events in (after(spoken.api, events, PASSED), buffer(spoken.api, events, PASSED)):
+        assert len(given_events) == len(events)
+        changed = [b for a, b in zip(events, given_events, strict=True) if a != b]
+        assert len(changed) == 1
+        assert '"hallucination": {"decision": "consistent"}' in in_words(changed)
+        assert read(spoken.api, given_events) == read(spoken.api, events)
+
+
+@every_api
+@given(BLOCKS, st.lists(WORDS, min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_held_text_is_given_as_it_is_released(
+    spoken: Spoken, blocks: Blocks, pieces: list[str], called: bool, thinks: bool
+):
+    events = spoken.stream(blocks, "hm" * thinks, called)
+
+    held = hold(spoken.api, events, pieces, PASSED)
+
+    assert read(spoken.api, received(sent(held))).text == "".join(pieces)
+    assert read(spoken.api, held).calls == read(spoken.api, events).calls
+    assert '"hallucination": {"decision": "consistent"}' in in_words(held)
+
+
+@every_api
+@given(st.integers(0, 40), st.booleans(), st.booleans(), st.integers(1, 3))
+@settings(max_examples=60)
+def test_nothing_withheld_is_given(
+    spoken: Spoken, cut: int, called: bool, shows: bool, number: int
+):
+    blocks = [["Known. ", "Zanzibar ", "moon"]] * number
+    events = spoken.stream(blocks, "", called)[:cut]
+    said_any = bool(read(spoken.api, events).text)
+    shown = ["Known. "] if shows and said_any else []
+
+    given_events = hold(spoken.api, events, shown, BLOCKED)
+
+    words = in_words(given_events)
+    assert "Zanzibar" not in words
+    assert "moon" not in words
+    assert "Oslo" not in words
+    answer = read(spoken.api, given_events)
+    assert answer.text == "".join(shown) + "Withheld."
+    assert answer.finish_reason == spoken.filtered
+    assert not answer.calls
+    assert '"hallucination": {"decision": "flagged"}' in words
+
+
+@every_api
+def test_a_message_after_the_answer_follows_it(spoken: Spoken):
+    events = spoken.stream([["It is ", "so."]], "hm", True)
+
+    given_events = after(spoken.api, events, BLOCKED)
+
+    answer = read(spoken.api, given_events)
+    assert answer.text == "It is so.Withheld."
+    assert answer.finish_reason == spoken.filtered
+    assert answer.calls == read(spoken.api, events).calls
+
+
+@every_api
+@given(BLOCKS, BLOCKS, st.booleans())
+def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, called: bool):
+    api = spoken.api
+    for event in spoken.stream(blocks, "hm", called):
+        for place, own in api.apart(event):
+            assert place == 0
+            assert read(api, [api.together(own, 0)]) == read(api, [event])
+
+
+@every_api
+@given(st.data())
+@settings(max_examples=75, deadline=None)
+def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
+    events = spoken.stream([["a", "b"]], "hm", True)
+    place = data.draw(st.integers(0, len(events) - 1))
+    was = events[place]
+    body = data.draw(spoiled(was.body) | JSON)
+    events[place] = Event(body if isinstance(body, dict) else str(body), was.name)
+    pieces = data.draw(st.lists(WORDS, max_size=2))
+
+    for event in events:
+        spoken.api.chunks(event)
+        spoken.api.usage(event.body)
+        spoken.api.apart(event)
+        spoken.api.together(event, 1)
+        spoken.api.without_logprobs(event.body)
+    for outcome in (PASSED, BLOCKED):
+        after(spoken.api, events, outcome)
+        hold(spoken.api, events, pieces, outcome)
+        buffer(spoken.api, events, outcome)

@@ -1,0 +1,1 @@
+"""What tests share: servers, clients, models and texts."""

@@ -1,0 +1,78 @@
+"""A dashboard that is asked without a network."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+
+from resay.core.usage import Usage
+from resay.reporting.dashboard import routes
+from resay.reporting.journal import Entry, Journal
+from support.html import Element, parsed
+from support.journal import entry, found
+
+__all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
+
+
+@asynccontextmanager
+async def asking(journal: Journal, prefix: str = "/ui", root_path: str = "") -> Any:
+    """A client of an application with the dashboard and nothing else."""
+    app = Starlette(routes=routes(journal, prefix))
+    transport = httpx.ASGITransport(app=app, root_path=root_path)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        yield client
+
+
+def make(decision: Any = "flagged", **changes: Any) -> Entry:
+    """An entry of a moment ago."""
+    given = {
+        "time": time.time() - 1,
+        "flagged": 1 if decision == "flagged" else 0,
+        "sentences": 1,
+        "score": 0.75,
+        "latency_s": 2.0,
+        "check_s": 0.5,
+        "usage": Usage(1, 10, 5, 0.03),
+        "check_usage": Usage(5, 50, 25, 0.01),
+    }
+    return entry(found(decision), **(given | changes))
+
+
+def recent(count: int, **changes: Any) -> list[Entry]:
+    """Entries of the last seconds, the newest first."""
+    now = time.time()
+    return [make(time=now - 1 - i, id=f"entry-{i}", **changes) for i in range(count)]
+
+
+async def write(journal: Journal, *entries: Entry) -> None:
+    """Have entries in the journal."""
+    for one in entries:
+        assert await journal.append(one)
+    await journal.flush()
+
+
+async def shown(client: httpx.AsyncClient, path: str = "/ui", status: int = 200) -> Element:
+    """A page as a tree."""
+    response = await client.get(path)
+    assert response.status_code == status, response.text
+    return parsed(response.text)
+
+
+def cells(page: Element) -> list[list[str]]:
+    """The list of verdicts, as it reads."""
+    return [
+        [cell.text for cell in row.children if isinstance(cell, Element)]
+        for row in page.one("table", "log").all("tr")
+    ]
+
+
+def tiles(page: Element) -> dict[str, tuple[str, str]]:
+    """The figures, each with what is said beside it."""
+    return {
+        tile.one("dt").text: (tile.one("b").text, tile.one("span").text)
+        for tile in page.one("dl", "tiles").all("div")
+    }

@@ -1,0 +1,73 @@
+"""The pages, what is in them, and where what they ask is answered."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from resay import Verdict
+from resay.testing import SimulatedProvider
+
+__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "lay_out", "snippets"]
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INSTALL = "$ pip install "
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One block of a page.
+
+    Attributes:
+        page: The page's name.
+        text: The block.
+        installed: What the page has installed last before it, in `pip`'s words; `resay` where it
+            says nothing.
+    """
+
+    page: str
+    text: str
+    installed: tuple[str, ...]
+
+
+def snippets(language: str) -> list[Snippet]:
+    """Return the blocks of a language in all pages."""
+    return [found for page in PAGES for kind, found in _blocks_of(page) if kind == language]
+
+
+def _blocks_of(page: Path) -> list[tuple[str, Snippet]]:
+    found: list[tuple[str, Snippet]] = []
+    installed = ("resay",)
+    for kind, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        found.append((kind, Snippet(page.name, text, installed)))
+        for line in text.splitlines():
+            if line.startswith(_INSTALL):
+                installed = tuple(shlex.split(line.removeprefix(_INSTALL), comments=True))
+    return found
+
+
+def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
+    """Return the environment in which OpenAI and Anthropic are a simulated provider."""
+    return {
+        "OPENAI_API_KEY": "simulated",
+        "OPENAI_BASE_URL": provider.base_url,
+        "OPENAI_API_BASE": provider.base_url,  # LlamaIndex knows only this one
+        "ANTHROPIC_API_KEY": "simulated",
+        "ANTHROPIC_BASE_URL": provider.root_url,
+    }
+
+
+def lay_out(folder: Path) -> None:
+    """Put the files into a folder that the pages take for granted."""
+    (folder / "policy.yaml").write_text(snippets("yaml")[0].text)
+    (folder / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
+    (folder / "verdict.json").write_text(json.dumps(Verdict("consistent", 0.0, "fine").to_dict()))
+    for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
+        (folder / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")

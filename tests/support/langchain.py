@@ -1,0 +1,120 @@
+"""What the tests of the LangChain adapter share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import langchain_core
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
+from packaging.version import Version
+
+from resay.testing import SimulatedProvider
+from support.known_world import KNOWN, MADE_UP, WORLD
+
+__all__ = [
+    "JUDGED",
+    "KNOWN",
+    "MADE_UP",
+    "MESSAGE",
+    "PATIENT",
+    "PROMPT",
+    "RAISE",
+    "REPLACE",
+    "UNCACHED",
+    "UNJUDGED",
+    "WORLD",
+    "N",
+    "Recorder",
+    "Start",
+    "bodies",
+    "needs_events_v3",
+    "needs_hearing_agents",
+    "since",
+    "verdict_of",
+]
+
+
+def since(version: str) -> bool:
+    """Return whether langchain-core is of a version, or newer."""
+    return Version(langchain_core.__version__) >= Version(version)
+
+
+needs_events_v3 = pytest.mark.skipif(
+    not since("1.4"), reason="the third kind of events came with langchain-core 1.4"
+)
+
+needs_hearing_agents = pytest.mark.skipif(
+    sys.version_info < (3, 11),
+    reason="before Python 3.11 agents hand their configuration to no asynchronous call",
+)
+
+N = 3
+# Calls are counted, and what was answered before is not asked again.
+UNCACHED = {"cache": {"store": "none"}}
+JUDGED = UNCACHED | {
+    "chain": [{"method": "prompt", "mode": "per_sample"}],
+    "sampling": {"max": N},
+}
+PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
+UNJUDGED = UNCACHED | {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+MESSAGE = "No answer today."
+REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
+RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}
+
+PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{question}")])
+
+
+class Start(NamedTuple):
+    name: str
+    parent: UUID | None
+    tags: list[str]
+    metadata: dict[str, Any]
+
+
+class Recorder(BaseCallbackHandler):
+    """Remembers the runs and the verdicts it is told of."""
+
+    run_inline = True
+
+    def __init__(self):
+        self.runs: dict[UUID, Start] = {}
+        self.messages: dict[UUID, AIMessage] = {}
+        self.verdicts: list[dict[str, Any]] = []
+        self.failed: dict[UUID, BaseException] = {}
+
+    def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"])
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, **kwargs):
+        self._add(run_id, kwargs, kwargs["name"] or serialized["name"])
+
+    def _add(self, run_id, kwargs, name):
+        self.runs[run_id] = Start(name, kwargs["parent_run_id"], kwargs["tags"], kwargs["metadata"])
+
+    def on_llm_end(self, response, *, run_id, **kwargs):
+        self.messages[run_id] = response.generations[0][0].message
+
+    def on_llm_error(self, error, *, run_id, **kwargs):
+        self.failed[run_id] = error
+
+    def on_custom_event(self, name, data, **kwargs):
+        assert name == "resay_verdict"
+        self.verdicts.append(data)
+
+    def named(self, name: str) -> dict[UUID, Start]:
+        return {run_id: run for run_id, run in self.runs.items() if run.name == name}
+
+
+def verdict_of(message: AIMessage) -> dict[str, Any]:
+    return message.response_metadata["hallucination"]
+
+
+def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
+    """What was sent, main call and samples alone or what the judge was asked alone."""
+    sent = [dict(request.body or {}) for request in provider.requests]
+    return [b for b in sent if b["messages"][-1]["content"].startswith("Context:") is judged]
