@@ -1,76 +1,78 @@
-"""Which room may know which."""
+"""A package imports only packages named before it, and there is no circle: docs/architecture.md.
+
+Every import counts: those inside functions, and those that only type checkers read.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "resay"
-
-# From the top of the house to the ground floor. A module imports only what stands below it.
-FLOORS = (
-    {"__main__"},
-    {"cli"},
-    {"bench"},
-    {"calibration"},
-    {"gateway"},
-    {"dashboard"},
-    {"adapting", "journal", "report"},
-    {"guard"},
-    {"listening", "running", "streaming"},
-    {"holding"},
-    {"regenerating"},
-    {"checking", "demands", "observing"},
-    {"chain"},
-    {"deciding"},
-    {"board", "actions"},
-    {"policy", "contradiction"},
-    {"scorers"},
-    {"apis", "evidence", "objects", "retrieval", "sources", "when"},
-    {"testing"},
-    {"providers", "models"},
-    {"query", "verdict", "growing", "logprobs"},
-    {"passage", "prices", "regeneration"},
-    {"nearness", "segmentation", "tokens", "stopping"},
-    {"documents", "unscored", "usage"},
-    {"decision", "importing", "loops", "nesting", "one_of", "optional", "strict", "sync", "tasks"},
-    {"telemetry", "telling"},
-    {"errors", "_version"},
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = (
+    *("errors", "_internal", "core", "providers", "models", "testing", "scorers", "retrieval"),
+    *("policy", "engine", "guard", "reporting", "adapters", "calibration", "gateway"),
+    *("benchmarks", "cli", "__main__"),
 )
-HEIGHT = {room: len(FLOORS) - i for i, rooms in enumerate(FLOORS) for room in rooms}
-MODULES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def names() -> dict[str, Path]:
+    """Every module by its full name."""
+    found: dict[str, Path] = {}
+    for root in (ROOT / "src", ROOT / "integrations"):
+        for path in root.rglob("*.py"):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(part for part in parts if part != "__init__")] = path
+    return found
 
 
-def imported_rooms(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
-    typing_only = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-        for node in ast.walk(block)
+MODULES = names()
+FILES = {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+ADAPTERS = sorted({name for name in MODULES if "." not in name} - {"resay"})
+
+
+def imported(name: str) -> Iterator[str]:
+    """The modules of the project that a module imports."""
+    for node in ast.walk(ast.parse(FILES[name])):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (module if module in MODULES else node.module for module in inside)
+
+
+IMPORTS = {name: set(imported(name)) - {name} for name in MODULES}
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, *ADAPTERS])
+def test_a_package_imports_only_those_before_it(package: str) -> None:
+    own = package if package in ADAPTERS else f"resay.{package}"
+    below = PACKAGES if package in ADAPTERS else PACKAGES[: PACKAGES.index(package)]
+    allowed = (own, *(f"resay.{name}" for name in below))
+    modules = [name for name in MODULES if f"{name}.".startswith(f"{own}.")]
+    assert modules
+    for name in modules:
+        above = [
+            m for m in IMPORTS[name] if not f"{m}.".startswith(tuple(f"{a}." for a in allowed))
+        ]
+        assert not above, f"{name} must not import {above}"
+
+
+def test_no_modules_import_each_other() -> None:
+    # What is public imports nothing but for type checkers, who may come from anywhere.
+    TopologicalSorter({n: i for n, i in IMPORTS.items() if n != "resay"}).prepare()
+
+
+def test_it_stays_small_enough_to_live_in() -> None:
+    source = ROOT / "src" / "resay"
+    assert {p.name.removesuffix(".py") for p in source.iterdir()} - {"__pycache__"} == {
+        *PACKAGES,
+        *("__init__", "py.typed"),
     }
-    names = [
-        node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing_only
-    ]
-    return {name.split(".")[1] for name in names if name.startswith("resay.")}
-
-
-@pytest.mark.parametrize("room", sorted({room_of(path) for path in MODULES}))
-def test_a_room_imports_only_what_stands_below_it(room: str) -> None:
-    for path in (path for path in MODULES if room_of(path) == room):
-        above = {r for r in imported_rooms(path) - {room} if HEIGHT[r] >= HEIGHT[room]}
-        # One floor may hold rooms that know each other; those are listed from left to right.
-        assert not above, f"{path.relative_to(SOURCE)} must not know {above}"
-
-
-def test_files_are_short() -> None:
-    lines = {path: len(path.read_text().splitlines()) for path in MODULES}
-    assert not {path: count for path, count in lines.items() if count > 800}
+    assert len(MODULES) <= 300
+    lines = {name: len(text.splitlines()) for name, text in FILES.items()}
+    assert not {name: count for name, count in lines.items() if count > 800}

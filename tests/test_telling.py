@@ -31,7 +31,7 @@ import resay
 import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
-from resay._internal.telling import OnVerdict
+from resay.core.verdict import OnVerdict
 from resay.testing import SimulatedProvider
 from resay_langchain import GuardedChatModel, HallucinationGuardMiddleware, guard
 from resay_litellm import HallucinationCallback, ResayGuardrail

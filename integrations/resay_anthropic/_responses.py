@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from resay.adapters import VERDICT_KEY, verdict_in
 from resay.adapters.http import body_in, with_aevents, with_body, with_events
-from resay.core.verdict import Verdict
-from resay.errors import HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.providers.apis import Body, Event, Request
 
 __all__ = ["answered", "astreaming", "body_of", "raw_of", "streaming", "verdict_of"]

@@ -25,10 +25,13 @@ from resay_langchain._callback import (  # noqa: E402 - what they need is there 
     HallucinationCallback,
     VerdictCollector,
 )
-from resay_langchain._guard import GuardedRunnable, guard  # noqa: E402 - see above
-from resay_langchain._model import GuardedChatModel  # noqa: E402 - see above
 from resay_langchain._outcome import verdict_of  # noqa: E402 - see above
 from resay_langchain._retrieving import as_retriever  # noqa: E402 - see above
+from resay_langchain._runnables import (  # noqa: E402 - see above
+    GuardedChatModel,
+    GuardedRunnable,
+    guard,
+)
 from resay_langchain._runs import VERDICT_EVENT  # noqa: E402 - see above
 
 if TYPE_CHECKING:

@@ -28,17 +28,17 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
-from resay.core.verdict import Verdict
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import act
-from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._exiting import ExitBehavior, exiting
 from resay_langchain._fitness import check_runnable
 from resay_langchain._grafting import grafted
-from resay_langchain._model import GuardedChatModel
 from resay_langchain._outcome import in_place_of
 from resay_langchain._policies import guarding, withholding
+from resay_langchain._runnables import GuardedChatModel
 from resay_langchain._watch import Watch, documents_in
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from resay._internal.sync import run_sync
 from resay.adapters import VERDICT_KEY, aparts_of, parts_of, verdict_data
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream import AnswerStream
 from resay.engine.stream_gate import Part
-from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Block
 from resay_langchain._asking import Asking

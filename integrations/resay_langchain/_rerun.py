@@ -15,7 +15,7 @@ from pydantic import model_validator
 from resay._internal.sync import run_sync
 from resay.adapters import litellm_provider, verdict_data
 from resay.core.query import Query
-from resay.errors import HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Regenerate
 from resay.providers.routes import Sources

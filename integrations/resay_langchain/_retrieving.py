@@ -12,7 +12,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import PrivateAttr
 
 from resay.adapters import marked
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function
 from resay.retrieval.ids import id_of

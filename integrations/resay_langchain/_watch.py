@@ -9,7 +9,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from resay.errors import HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked
 
 __all__ = ["Watch", "documents_in", "watch_among"]
 

@@ -25,8 +25,8 @@ from resay.adapters import (
     verdict_data,
     verdict_in,
 )
-from resay.core.verdict import Verdict
-from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import Body, Event, Request
 from resay_litellm._asking import upstream_of

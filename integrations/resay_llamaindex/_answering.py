@@ -10,9 +10,9 @@ from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
 from resay._internal.sync import run_sync
 from resay.adapters import aparts_of, parts_of
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream import AnswerStream
-from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay_llamaindex._asking import Asking
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request

@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
 from resay.adapters import marked
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function
 from resay_llamaindex._nesting import TAG

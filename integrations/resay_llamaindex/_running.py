@@ -16,9 +16,9 @@ from llama_index.core.instrumentation.span import active_span_id
 
 from resay._internal.telemetry import here, inside
 from resay.adapters import verdict_data
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part
-from resay.errors import HallucinationBlocked
 from resay_llamaindex._outcome import announce, in_place_of, with_verdict
 
 __all__ = ["Recorder", "Showing", "last_raw", "outcome"]

@@ -30,7 +30,8 @@ from resay.adapters.http import (
     with_body,
     with_events,
 )
-from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked
+from resay.errors import ConfigurationError
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     COMPLETIONS,

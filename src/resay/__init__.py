@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 from resay._internal._version import __version__
 
 if TYPE_CHECKING:
-    from resay._internal.telling import last_verdict, verdicts
-    from resay.core.documents import Document
     from resay.core.logprobs import TokenLogprob
     from resay.core.passage import Passage, Sentence
     from resay.core.query import Query
     from resay.core.verdict import (
         Contradiction,
+        Document,
+        HallucinationBlocked,
         SentenceVerdict,
         StepRecord,
         Unscored,
         Usage,
         Verdict,
+        last_verdict,
+        verdicts,
     )
     from resay.engine.actions import Answer
     from resay.engine.stream import AnswerStream, SyncAnswerStream
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
         BudgetExceededError,
         ConfigurationError,
         DeadlineExceededError,
-        HallucinationBlocked,
         MissingDependencyError,
         PolicyError,
         ProviderError,
@@ -86,8 +87,9 @@ _HOMES = {
     "Answer": "engine.actions",
     "AnswerStream": "engine.stream",
     "Contradiction": "core.verdict",
-    "Document": "core.documents",
+    "Document": "core.verdict",
     "Guard": "guard",
+    "HallucinationBlocked": "core.verdict",
     "Part": "engine.stream_gate",
     "Passage": "core.passage",
     "Policy": "policy",
@@ -102,8 +104,8 @@ _HOMES = {
     "Unscored": "core.verdict",
     "Usage": "core.verdict",
     "Verdict": "core.verdict",
-    "last_verdict": "_internal.telling",
-    "verdicts": "_internal.telling",
+    "last_verdict": "core.verdict",
+    "verdicts": "core.verdict",
 }
 
 

@@ -11,7 +11,8 @@ ResayError
 ├── DeadlineExceededError      no answer at all within `limits.deadline_s`
 ├── StreamUnfinishedError      the answer was asked for before its stream was read to the end
 ├── ScorerError                a scorer could not do its work
-└── HallucinationBlocked       the policy withheld the answer and asked for an exception
+└── HallucinationBlocked       the policy withheld the answer and asked for an exception; it lives
+                               with the verdict that it carries, in `resay.core.verdict`
 
 Messages name the offending value with `repr` and say what to do next. They never hold a key,
 a prompt or a response.
@@ -19,17 +20,12 @@ a prompt or a response.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from resay.core.usage import Usage
-    from resay.core.verdict import Verdict
+from typing import ClassVar
 
 __all__ = [
     "BudgetExceededError",
     "ConfigurationError",
     "DeadlineExceededError",
-    "HallucinationBlocked",
     "MissingDependencyError",
     "PolicyError",
     "ProviderError",
@@ -42,7 +38,13 @@ __all__ = [
 
 
 class ResayError(Exception):
-    """The root of everything Resay raises on purpose."""
+    """The root of everything Resay raises on purpose.
+
+    Attributes:
+        is_failure: Whether something went wrong; not so where the policy asked for the exception.
+    """
+
+    is_failure: ClassVar[bool] = True
 
 
 class ConfigurationError(ResayError):
@@ -117,17 +119,3 @@ class StreamUnfinishedError(ResayError):
 
 class ScorerError(ResayError):
     """A scorer could not do its work."""
-
-
-class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy asks for, no error
-    """The policy withheld the answer and says `exit: raise`.
-
-    Attributes:
-        verdict: Why. It holds the withheld text; do not show it to end users.
-        usage: What everything cost, main call and check together.
-    """
-
-    def __init__(self, verdict: Verdict, usage: Usage | None = None) -> None:
-        super().__init__(f"the answer was withheld: {verdict.reason}")
-        self.verdict = verdict
-        self.usage = usage or verdict.usage

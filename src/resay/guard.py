@@ -9,9 +9,8 @@ from os import PathLike
 from typing import Any
 
 from resay._internal.sync import run_sync
-from resay._internal.telling import OnVerdict
 from resay.core.query import Message, Query
-from resay.core.verdict import Verdict
+from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
 from resay.engine.check import Given, skipped_early

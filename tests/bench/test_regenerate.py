@@ -11,8 +11,7 @@ from resay import Guard
 from resay.bench.cli import app
 from resay.bench.regenerate import WAYS, Way
 from resay.bench.regenerate_rows import Taken, row_of
-from resay.core.documents import Document
-from resay.core.usage import Usage
+from resay.core.verdict import Document, Usage
 from resay.testing import SimulatedProvider
 
 TINY = [

@@ -100,16 +100,22 @@ _APART = "It only tells one of two equal tokens from the other."
 EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
     "resay.engine.stream_gate:Holding._score: 1  ->  2": _TURNS,
-    "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  self._cache is"
-    " not None": _NO_JUDGE,
-    "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider else"
-    " None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
-    "resay.engine.chain:_groups: group[-1]  ->  group[0]": "A step that corrects is alone in its group.",
+    "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
+    "self._cache is not None": _NO_JUDGE,
+    "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider "
+    "else None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
+    "resay.engine.chain:_groups: group[-1]  ->  group[0]": (
+        "A step that corrects is alone in its group."
+    ),
     "resay.engine.chain:Chain.view: sentences[0]  ->  sentences[-1]": "There is one sentence.",
-    "resay.engine.state:Entry.against: 0.0  ->  0.5": "Half is no more over a half than nothing is.",
+    "resay.engine.state:Entry.against: 0.0  ->  0.5": (
+        "Half is no more over a half than nothing is."
+    ),
     "resay.engine.state:Board.joined: in_doubt or decisive  ->  in_doubt": "Only its note is read.",
     "resay.engine.state:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
-    "resay.engine.contradiction:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": "As good a tolerance.",
+    "resay.engine.contradiction:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": (
+        "As good a tolerance."
+    ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",

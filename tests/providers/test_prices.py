@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Policy, PolicyError, Query
-from resay.core.usage import Usage
+from resay.core.verdict import Usage
 from resay.policy import Price, Prices, policy_schema
 from resay.providers import Completion, Completions
 
@@ -107,7 +107,7 @@ LIST: dict[str, Any] = {
 ASKING = """
 import json, sys
 from resay.policy import Price, Prices
-from resay.core.usage import Usage
+from resay.core.verdict import Usage
 prices = Prices({"own": Price(input=5, output=5)})
 costs = [prices.cost_usd(m, Usage(1, r, w, None)) for m, r, w in json.loads(sys.argv[1])]
 print(json.dumps([costs, "litellm" in sys.modules]))

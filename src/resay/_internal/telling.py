@@ -14,23 +14,20 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from resay.core.verdict import Verdict
+from typing import Any, TypeVar
 
 __all__ = [
     "Carrier",
-    "OnVerdict",
+    "Listener",
     "acarried",
     "acarrying",
     "atell",
-    "last_verdict",
+    "collecting",
+    "last",
     "tell",
-    "verdicts",
 ]
 
-OnVerdict = Callable[["Verdict"], object]
+Listener = Callable[[Any], object]
 """Is told of each verdict. What an async function returns is awaited."""
 
 T = TypeVar("T")
@@ -38,43 +35,15 @@ T = TypeVar("T")
 _log = logging.getLogger("resay")
 
 
-def last_verdict() -> Verdict | None:
-    """Return the verdict of the last guarded call in this thread or task.
-
-    That is the last answer that was given or checked, or withheld with an exception; of a stream,
-    once it was read to its end. Other threads and tasks have their own, and a verdict that a child
-    task found stays in that task: use `verdicts` where a framework runs its model in one.
-
-    Returns:
-        The verdict; None where there is none yet.
-
-    Example:
-        ```python
-        text = agent.run_sync("Who designed the Sydney Harbour Bridge?").output
-        print(resay.last_verdict().reason)
-        ```
-    """
+def last() -> Any:
+    """Return what was told last in this thread or task, or None."""
     return _last.get()
 
 
 @contextmanager
-def verdicts() -> Generator[list[Verdict], None, None]:
-    """Collect the verdicts of guarded calls that are made meanwhile.
-
-    Also of those in tasks that are begun meanwhile, and in threads that are given a copy of the
-    context, as `asyncio.to_thread` does. Other requests have nothing to do with it.
-
-    Yields:
-        A list that grows with each verdict.
-
-    Example:
-        ```python
-        with resay.verdicts() as found:
-            agent.run_sync("Who designed the Sydney Harbour Bridge?")
-        print([verdict.decision for verdict in found])
-        ```
-    """
-    found: list[Verdict] = []
+def collecting() -> Generator[list[Any], None, None]:
+    """Collect what is told meanwhile, also in tasks and copies of the context begun meanwhile."""
+    found: list[Any] = []
     token = _collecting.set((*_collecting.get(), found))
     try:
         yield found
@@ -91,7 +60,7 @@ class Carrier:
 
     def __init__(self) -> None:
         # Tasks and threads may add at the same time; appending is atomic.
-        self._told: list[tuple[Verdict, Sequence[OnVerdict]]] = []
+        self._told: list[tuple[Any, Sequence[Listener]]] = []
         self._ended = False
 
     @contextmanager
@@ -103,7 +72,7 @@ class Carrier:
         finally:
             _carrier.reset(token)
 
-    def take(self, verdict: Verdict, listeners: Sequence[OnVerdict]) -> bool:
+    def take(self, verdict: Any, listeners: Sequence[Listener]) -> bool:
         """Take a verdict, unless the call is over."""
         if not self._ended:
             self._told.append((verdict, listeners))
@@ -129,13 +98,13 @@ class Carrier:
             await _atell(verdict, listeners)
 
 
-_last: ContextVar[Verdict | None] = ContextVar("resay_last_verdict", default=None)
-_collecting: ContextVar[tuple[list[Verdict], ...]] = ContextVar("resay_verdicts", default=())
+_last: ContextVar[Any] = ContextVar("resay_last_verdict", default=None)
+_collecting: ContextVar[tuple[list[Any], ...]] = ContextVar("resay_verdicts", default=())
 _carrier: ContextVar[Carrier | None] = ContextVar("resay_carrier", default=None)
 
 
 def tell(
-    verdict: Verdict, listeners: Sequence[OnVerdict], wait: Callable[[Awaitable[Any]], object]
+    verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
     """Tell of a verdict that was just found, in code that is not async.
 
@@ -148,7 +117,7 @@ def tell(
     _tell(verdict, listeners, wait)
 
 
-async def atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
+async def atell(verdict: Any, listeners: Sequence[Listener]) -> None:
     """Tell of a verdict that was just found.
 
     Args:
@@ -159,13 +128,13 @@ async def atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
     await _atell(verdict, listeners)
 
 
-def _collect(verdict: Verdict) -> None:
+def _collect(verdict: Any) -> None:
     for found in _collecting.get():
         found.append(verdict)
 
 
 def _tell(
-    verdict: Verdict, listeners: Sequence[OnVerdict], wait: Callable[[Awaitable[Any]], object]
+    verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
     for listener in _waiting(verdict, listeners):
         with _complaining():
@@ -174,7 +143,7 @@ def _tell(
                 wait(result)
 
 
-async def _atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
+async def _atell(verdict: Any, listeners: Sequence[Listener]) -> None:
     for listener in _waiting(verdict, listeners):
         with _complaining():
             result = listener(verdict)
@@ -182,7 +151,7 @@ async def _atell(verdict: Verdict, listeners: Sequence[OnVerdict]) -> None:
                 await result
 
 
-def _waiting(verdict: Verdict, listeners: Sequence[OnVerdict]) -> Sequence[OnVerdict]:
+def _waiting(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
     """Return who is told now: nobody inside of another call, which tells them at its end."""
     _last.set(verdict)
     outer = _carrier.get()

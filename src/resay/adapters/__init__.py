@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.sync import carried, carrying
-from resay._internal.telling import OnVerdict, acarried, acarrying
+from resay._internal.telling import acarried, acarrying
 from resay.adapters.mapping import (
     LEFT_OUT,
     OPENAI_PARAMS,
@@ -23,6 +23,7 @@ from resay.adapters.relaying import Relay
 from resay.adapters.threads import cancelled_once, in_thread, read_in_threads
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
+from resay.core.verdict import OnVerdict
 
 __all__ = [
     "LEFT_OUT",

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from resay._internal.optional import require_optional
-from resay._internal.telling import OnVerdict
+from resay.core.verdict import OnVerdict
 from resay.engine.regeneration.rechecking import comparing_with_references
 from resay.errors import ConfigurationError
 from resay.guard import Guard

@@ -40,10 +40,9 @@ from resay.adapters.upstream import (
 )
 from resay.adapters.verdicts import failed_check
 from resay.core.query import Query
-from resay.core.usage import Usage
+from resay.core.verdict import HallucinationBlocked, Usage
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.stream_gate import Part
-from resay.errors import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import Api, Body, Event, Outcome, Request

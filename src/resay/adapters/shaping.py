@@ -7,8 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from resay.adapters.verdicts import NO_ANSWER, verdict_data
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream_gate import Part
 from resay.providers.apis import Api, Event, Outcome

@@ -1,9 +1,9 @@
 """Measures adaptive stopping on WikiBio: how many samples it takes, and how often it errs.
 
 A judge's recorded answers about all samples say what each decision would be with all of them; the
-same chain then draws samples one wave after the other and stops when `resay.scorers.stopping` says that
-enough is known. Samples come in the order recorded, and in random orders: a decision is as right as
-the samples that happen to come first.
+same chain then draws samples one wave after the other and stops when `resay.scorers.stopping` says
+that enough is known. Samples come in the order recorded, and in random orders: a decision is as
+right as the samples that happen to come first.
 """
 
 from __future__ import annotations

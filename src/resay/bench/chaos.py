@@ -33,9 +33,9 @@ from resay.bench.chaos_watch import (
     tasks_left,
     unmatched,
 )
-from resay.core.verdict import Usage
+from resay.core.verdict import HallucinationBlocked, Usage
 from resay.engine.actions import Answer
-from resay.errors import HallucinationBlocked, ResayError
+from resay.errors import ResayError
 from resay.guard import Guard
 from resay.providers.limits import process_limiter
 from resay.providers.litellm import LiteLLMProvider

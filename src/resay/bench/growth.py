@@ -14,10 +14,9 @@ from typing import Any
 
 from resay._internal.sync import run_sync
 from resay.bench.table import Column, ResultTable, Row
-from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Verdict
+from resay.core.verdict import Document, Verdict
 from resay.engine.regeneration.fencing import disarmed
 from resay.engine.regeneration.repairs import replacement_in
 from resay.guard import Guard

@@ -21,7 +21,7 @@ from resay.bench.serving import simulated_elsewhere
 from resay.bench.table import ResultTable
 from resay.bench.turns import Ask, Setting, in_turns
 from resay.core.query import Query
-from resay.core.regeneration import Mode
+from resay.core.verdict import Mode
 from resay.guard import Guard
 from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider

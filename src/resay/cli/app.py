@@ -37,12 +37,11 @@ from resay.cli.output import (
 )
 from resay.cli.report import report
 from resay.cli.serve import serve
-from resay.core.verdict import Verdict
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.stream import SyncAnswerStream
 from resay.errors import (
     ConfigurationError,
     DeadlineExceededError,
-    HallucinationBlocked,
     PolicyError,
     ProviderError,
     ResayError,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from resay._internal.sync import run_sync
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
 
 __all__ = ["index"]

@@ -1,19 +1,17 @@
-"""What a check found: scores, the decision, and why."""
+"""What a check found: scores, the decision, and why; what it cost, and what was repaired."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from resay.core.decision import Decision
-from resay.core.regeneration import Attempt, Edit, Regeneration
-from resay.core.unscored import Unscored
-from resay.core.usage import Usage
-from resay.errors import ConfigurationError
+from resay._internal.telling import collecting, last
+from resay.errors import ConfigurationError, ResayError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -22,20 +20,242 @@ __all__ = [
     "Attempt",
     "Contradiction",
     "Decision",
+    "Document",
     "Edit",
     "EvidenceKind",
+    "HallucinationBlocked",
+    "Mode",
+    "OnVerdict",
     "Regeneration",
     "Scores",
     "SentenceVerdict",
     "StepRecord",
     "Unscored",
+    "UnscoredKind",
     "Usage",
     "Verdict",
     "Via",
+    "counted",
+    "last_verdict",
     "mean_score",
     "over",
     "tally",
+    "verdicts",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What LLM calls cost.
+
+    Attributes:
+        calls: Requests sent, failed and cancelled ones included.
+        prompt_tokens: Tokens read, as reported by the provider.
+        completion_tokens: Tokens written, as reported by the provider.
+        cost_usd: Dollars, or None when the price of any of the calls is unknown. A cancelled call
+            is taken to cost what an answered one of the same kind cost on average.
+        cancelled: How many of the calls were cancelled before they were answered.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    cancelled: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.cancelled + other.cancelled,
+        )
+
+    def since(self, earlier: Usage) -> Usage:
+        """Return what was added to an earlier state of the same meter."""
+        known = self.cost_usd is not None and earlier.cost_usd is not None
+        return Usage(
+            self.calls - earlier.calls,
+            self.prompt_tokens - earlier.prompt_tokens,
+            self.completion_tokens - earlier.completion_tokens,
+            (self.cost_usd or 0.0) - (earlier.cost_usd or 0.0) if known else None,
+            self.cancelled - earlier.cancelled,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A piece of trusted text, small enough to be read by a model beside others.
+
+    Attributes:
+        id: What tells it from all others of its retriever: `guide.md#3`, a URL, a key. It stands in
+            verdicts, also where those are kept without content.
+        text: The text.
+        score: How well it fits the search, in the retriever's own units; None where it does not
+            say. Only the order in which documents come is relied on.
+        metadata: Whatever else is known of it; `title` and `url` are shown where they are.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    score: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    @property
+    def title(self) -> str:
+        """What to call it: its title, or else its id."""
+        title = self.metadata.get("title")
+        return title if isinstance(title, str) and title.strip() else self.id
+
+
+UnscoredKind = Literal[
+    "prose",
+    "heading",
+    "code",
+    "table",
+    "rule",
+    "math",
+    "html",
+    "definition",
+    "sentence",
+    "field",
+]
+_CALLED: Mapping[UnscoredKind, str] = {
+    "prose": "text fragment",
+    "code": "code block",
+    "math": "formula",
+    "html": "HTML block",
+    "definition": "link definition",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """A stretch of the response, with a letter or a digit in it, that was not scored.
+
+    Attributes:
+        text: The stretch, exactly `response[start:end]`.
+        start: Code-point offset of its first character in the response.
+        end: Code-point offset after its last character.
+        kind: What it is: a block that holds no sentences (`heading`, `code`, `table`, `rule`,
+            `math`, `html`, `definition`); a `sentence` about which no method gave a score; a
+            `field` of an object that the policy does not compare; or other `prose`, such as the
+            label of a footnote.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: UnscoredKind
+
+    @property
+    def called(self) -> str:
+        """What its kind is called in a sentence."""
+        return _CALLED.get(self.kind, self.kind)
+
+
+def counted(unscored: Iterable[Unscored]) -> str:
+    """Return how many stretches of each kind there are: `1 table, 2 headings`."""
+    counts = Counter(stretch.called for stretch in unscored)
+    return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
+
+
+Mode = Literal["repair", "rewrite"]
+"""Whether only doubtful sentences are replaced, or the whole answer is written again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One sentence that was replaced or removed.
+
+    Attributes:
+        before: The sentence as the model first wrote it, exactly `draft[start:end]`.
+        after: What stands in its place; empty where it was removed.
+        start: Code-point offset of its first character in the draft.
+        end: Code-point offset after its last character.
+        sources: The ids of the documents that support what stands there now.
+    """
+
+    before: str
+    after: str
+    start: int
+    end: int
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a better answer.
+
+    Attributes:
+        why: What it was to mend, in one line without content: the reason of a verdict.
+        queries: What was searched for. Holds words of the answer.
+        documents: The ids of the documents that were found, best first.
+        score_before: The passage score of what was to be mended, measured with the documents as
+            soon as there are any; None where it has none.
+        score_after: The passage score of the new answer; None where there is none.
+        decision: What the check of the new answer found; None where there is no new answer.
+        note: What went wrong or was left out, in one line without content, or None.
+        usage: What the attempt cost: writing and checking.
+        elapsed_s: Wall-clock seconds.
+    """
+
+    why: str
+    queries: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    score_before: float | None = None
+    score_after: float | None = None
+    decision: Decision | None = None
+    note: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Regeneration:
+    """How a flagged answer was mended, or was to be.
+
+    Attributes:
+        mode: How the answer was to be written.
+        attempts: What was tried, in order.
+        adopted: Which attempt's answer was given, from 0; None where none was better than the
+            model's first.
+        reason: Why the first answer was flagged.
+        score: The passage score of the first answer, as the chain gave it.
+        draft: The first answer.
+        edits: What was changed in it, in order; empty where the answer was written as a whole.
+        sources: The documents the new answer cites, in the order of their first mention; of their
+            metadata only texts and numbers.
+    """
+
+    mode: Mode
+    attempts: tuple[Attempt, ...]
+    adopted: int | None = None
+    reason: str = ""
+    score: float | None = None
+    draft: str = field(default="", repr=False)
+    edits: tuple[Edit, ...] = ()
+    sources: tuple[Document, ...] = ()
+
+    def without_content(self) -> Regeneration:
+        """Return the same without the words of answers, searches and documents."""
+        return replace(
+            self,
+            attempts=tuple(replace(attempt, queries=()) for attempt in self.attempts),
+            draft="",
+            edits=tuple(replace(edit, before="", after="") for edit in self.edits),
+            sources=tuple(replace(source, text="", metadata={}) for source in self.sources),
+        )
 
 
 EvidenceKind = Literal["sample", "reference"]
@@ -341,6 +561,66 @@ class Verdict:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
         # Outside of the handler, whose exception holds the words of the response.
         raise ConfigurationError(f"this is no verdict; look at {', '.join(places)}")
+
+
+class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy asks for, no error
+    """The policy withheld the answer and says `exit: raise`.
+
+    Attributes:
+        verdict: Why. It holds the withheld text; do not show it to end users.
+        usage: What everything cost, main call and check together.
+    """
+
+    is_failure: ClassVar[bool] = False
+
+    def __init__(self, verdict: Verdict, usage: Usage | None = None) -> None:
+        super().__init__(f"the answer was withheld: {verdict.reason}")
+        self.verdict = verdict
+        self.usage = usage or verdict.usage
+
+
+OnVerdict = Callable[[Verdict], object]
+"""Is told of each verdict. What an async function returns is awaited."""
+
+
+def last_verdict() -> Verdict | None:
+    """Return the verdict of the last guarded call in this thread or task.
+
+    That is the last answer that was given or checked, or withheld with an exception; of a stream,
+    once it was read to its end. Other threads and tasks have their own, and a verdict that a child
+    task found stays in that task: use `verdicts` where a framework runs its model in one.
+
+    Returns:
+        The verdict; None where there is none yet.
+
+    Example:
+        ```python
+        text = agent.run_sync("Who designed the Sydney Harbour Bridge?").output
+        print(resay.last_verdict().reason)
+        ```
+    """
+    return last()
+
+
+@contextmanager
+def verdicts() -> Generator[list[Verdict], None, None]:
+    """Collect the verdicts of guarded calls that are made meanwhile.
+
+    Also of those in tasks that are begun meanwhile, and in threads that are given a copy of the
+    context, as `asyncio.to_thread` does. Other requests have nothing to do with it.
+
+    Yields:
+        A list that grows with each verdict.
+
+    Example:
+        ```python
+        with resay.verdicts() as found:
+            agent.run_sync("Who designed the Sydney Harbour Bridge?")
+        print([verdict.decision for verdict in found])
+        ```
+    """
+    with collecting() as found:
+        yield found
 
 
 @cache

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from resay.core.documents import Document
-from resay.core.verdict import Usage, Verdict
-from resay.errors import HallucinationBlocked
+from resay.core.verdict import Document, HallucinationBlocked, Usage, Verdict
 from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
 

@@ -8,14 +8,16 @@ from math import fsum
 
 from resay._internal.tasks import stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.unscored import Unscored, UnscoredKind, counted
 from resay.core.verdict import (
     Contradiction,
     Decision,
     EvidenceKind,
     SentenceVerdict,
     StepRecord,
+    Unscored,
+    UnscoredKind,
     Verdict,
+    counted,
     over,
     tally,
 )

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from resay._internal.sync import wait_for
-from resay._internal.telling import OnVerdict, atell, tell
-from resay.core.verdict import Verdict
+from resay._internal.telling import atell, tell
+from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import Answer
-from resay.errors import HallucinationBlocked
 
 __all__ = ["Listeners"]
 

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar, cast
 
 from resay._internal.telemetry import Outcome, checking
-from resay.core.verdict import Verdict
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
-from resay.errors import HallucinationBlocked
 from resay.policy import Policy
 from resay.providers.base import Completion
 

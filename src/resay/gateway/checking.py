@@ -20,12 +20,11 @@ from resay._internal.strict import Strict
 from resay._internal.tasks import compute
 from resay.adapters import OPENAI_PARAMS, verdict_data
 from resay.adapters.verdicts import failed_check
-from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, tokens_of
-from resay.core.verdict import Verdict
+from resay.core.verdict import Document, HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.engine.regeneration.fencing import disarmed, quoted
-from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.errors import ConfigurationError
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Reply, Shared, read_as, sources_of

@@ -21,8 +21,9 @@ from resay.adapters import (
 )
 from resay.adapters.http import is_event_stream
 from resay.adapters.shaping import outcome_of
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
-from resay.errors import DeadlineExceededError, HallucinationBlocked, ProviderError
+from resay.errors import DeadlineExceededError, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers
 from resay.gateway.counting import asking_usage, is_usage_alone

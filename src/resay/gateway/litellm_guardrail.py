@@ -18,10 +18,8 @@ from resay._internal.strict import Strict
 from resay.adapters import Relay, verdict_data
 from resay.adapters.upstream import KnownProvider
 from resay.adapters.verdicts import failed_check
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay.core.verdict import HallucinationBlocked, Usage, Verdict
 from resay.engine.actions import Answer
-from resay.errors import HallucinationBlocked
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
 from resay.gateway.replying import Reply, Shared, read_as, sources_of

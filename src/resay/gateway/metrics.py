@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from resay._internal._version import __version__
-from resay.core.usage import Usage
+from resay.core.verdict import Usage
 from resay.engine.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.gateway.logs import one_line

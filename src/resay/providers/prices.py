@@ -16,7 +16,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from resay._internal.strict import Strict
-from resay.core.usage import Usage
+from resay.core.verdict import Usage
 
 __all__ = ["Price", "Prices"]
 

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from resay.core.query import Query
-from resay.core.usage import Usage
+from resay.core.verdict import Usage
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 from resay.providers.prices import Prices
 

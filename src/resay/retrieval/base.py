@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from resay.core.documents import Document
+from resay.core.verdict import Document
 
 __all__ = ["PreparesRetrieval", "Retriever"]
 

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.words import TOKENIZER, match_expression
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from resay._internal.importing import import_named, is_async, name_of
 from resay._internal.nesting import marked
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.base import PreparesRetrieval
 from resay.retrieval.ids import id_of

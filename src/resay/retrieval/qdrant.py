@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import NAMESPACE_URL, uuid5
 
 from resay._internal.optional import load_optional, require_optional
-from resay.core.documents import Document
+from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig, config_of, sentence_embedder
 from resay.retrieval.qdrant_stores import store_at

@@ -12,7 +12,8 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from resay.errors import ConfigurationError, HallucinationBlocked
+from resay.core.verdict import HallucinationBlocked
+from resay.errors import ConfigurationError
 from resay.testing import Hang, SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
 from support.known_world import KNOWN, MADE_UP

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Usage
-from resay.core.decision import Decision
+from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
 from support.journal import NOW, SECRETS, entry, found, mended

@@ -1,4 +1,4 @@
-"""OpenTelemetry's API. Only `resay._internal.telemetry.spans` imports this, and only where it is in use.
+"""OpenTelemetry's API. Only `spans` beside it imports this, and only where it is in use.
 
 The names that begin with `gen_ai.` are those of OpenTelemetry's semantic conventions for generative
 AI. What they are called today is written out here: there is no stable package with them.
@@ -18,9 +18,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay._internal._version import __version__
+from resay._internal.telemetry.attributes import AttributeValue, Place
 from resay._internal.telemetry.outcome import Outcome
-from resay._internal.telemetry.spans import AttributeValue, Place
-from resay.errors import HallucinationBlocked
+from resay.errors import ResayError
 
 __all__ = ["CAPTURE", "OpenTelemetry"]
 
@@ -79,12 +79,11 @@ class OpenTelemetry:
         ) as opened:
             try:
                 yield _Open(opened)
-            except HallucinationBlocked:
-                raise
             except Exception as error:
-                kind = _kind(error)
-                opened.set_attribute("error.type", kind)
-                opened.set_status(Status(StatusCode.ERROR, kind))
+                if not isinstance(error, ResayError) or error.is_failure:
+                    kind = _kind(error)
+                    opened.set_attribute("error.type", kind)
+                    opened.set_status(Status(StatusCode.ERROR, kind))
                 raise
             except BaseException:
                 opened.set_attribute("resay.cancelled", True)

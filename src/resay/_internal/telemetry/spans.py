@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, NewType, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from resay._internal.telemetry.attributes import AttributeValue, Place
 
 if TYPE_CHECKING:
     from resay._internal.telemetry.otel import OpenTelemetry
@@ -22,12 +24,6 @@ __all__ = [
     "sent_from",
     "span",
 ]
-
-AttributeValue = str | bool | int | float | Sequence[str] | None
-"""What an attribute can be. None leaves it out."""
-
-Place = NewType("Place", object)
-"""A place in the tree of spans."""
 
 
 class Span(Protocol):

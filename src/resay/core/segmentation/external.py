@@ -28,9 +28,9 @@ def load_sentencex() -> Callable[[str], Iterator[int]]:
     """Load sentencex.
 
     Returns:
-        A function like `resay.core.segmentation.sentence_ends`. It gives long blocks to sentencex in
-        parts that end where the built-in rules end a sentence, and leaves what sentencex cannot
-        read, such as lone surrogates, to the built-in rules.
+        A function like `resay.core.segmentation.sentence_ends`. It gives long blocks to sentencex
+        in parts that end where the built-in rules end a sentence, and leaves what it cannot read,
+        such as lone surrogates, to the built-in rules.
 
     Raises:
         MissingDependencyError: It is not installed.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from resay.core.documents import Document
 from resay.core.tokens import tokenize
+from resay.core.verdict import Document
 
 __all__ = ["claims_more", "nearest", "sources_of"]
 

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
-from resay.core.documents import Document
+from resay.core.verdict import Document
 
 __all__ = ["FENCE", "disarmed", "fenced", "quoted"]
 

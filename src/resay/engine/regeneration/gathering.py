@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from resay._internal.telemetry import span
-from resay.core.documents import Document
-from resay.core.verdict import tally
+from resay.core.verdict import Document, tally
 from resay.engine.regeneration.fencing import disarmed
 from resay.policy import Regenerate
 from resay.retrieval import AdaptedRetriever

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from resay.core.documents import Document
-from resay.core.verdict import Edit, Regeneration, SentenceVerdict, Verdict
+from resay.core.verdict import Document, Edit, Regeneration, SentenceVerdict, Verdict
 from resay.engine.regeneration.candidates import Candidate
 from resay.engine.regeneration.citing import sources_of
 

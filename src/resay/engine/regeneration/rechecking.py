@@ -14,10 +14,9 @@ from typing import cast
 from anyio.abc import TaskGroup
 
 from resay._internal.tasks import in_task_group
-from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import SentenceVerdict, Verdict
+from resay.core.verdict import Document, SentenceVerdict, Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.regeneration.fencing import quoted

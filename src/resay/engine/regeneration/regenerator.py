@@ -11,9 +11,8 @@ import anyio
 
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.documents import Document
 from resay.core.passage import Passage, Sentence
-from resay.core.verdict import Attempt, Regeneration, SentenceVerdict, Usage, Verdict
+from resay.core.verdict import Attempt, Document, Regeneration, SentenceVerdict, Usage, Verdict
 from resay.engine.check import Check
 from resay.engine.regeneration.candidates import Candidate, in_doubt, kept_in
 from resay.engine.regeneration.citing import claims_more

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from resay.core.documents import Document
 from resay.core.passage import Passage
+from resay.core.verdict import Document
 from resay.engine.regeneration.writing import REMOVE, unmarked
 
 __all__ = ["Repaired", "Replacement", "replacement_in"]

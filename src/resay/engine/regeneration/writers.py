@@ -8,10 +8,9 @@ from typing import Any
 
 import anyio
 
-from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Query
-from resay.core.verdict import tally
+from resay.core.verdict import Document, tally
 from resay.engine.check import Check
 from resay.engine.regeneration.citing import nearest
 from resay.engine.regeneration.repairs import Replacement, replacement_in

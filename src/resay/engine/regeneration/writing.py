@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.core.documents import Document
 from resay.core.query import Message, Query
+from resay.core.verdict import Document
 from resay.engine.regeneration.fencing import fenced
 
 __all__ = ["REMOVE", "Written", "repairing", "rewriting", "unmarked"]

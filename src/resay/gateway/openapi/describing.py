@@ -9,8 +9,7 @@ import yaml
 
 from resay._internal._version import __version__
 from resay.adapters import VERDICT_KEY
-from resay.core.decision import Decision
-from resay.core.verdict import Verdict
+from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.gateway.checking import CheckRequest, CheckResponse
 from resay.gateway.config import GatewayConfig

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, get_args
 from urllib.parse import urlencode
 
-from resay.core.decision import Decision
+from resay.core.verdict import Decision
 from resay.reporting.journal import By
 
 __all__ = ["BYS", "DECISIONS", "SPANS", "BadQueryError", "Span", "Wanted", "wanted_of"]

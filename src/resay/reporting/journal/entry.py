@@ -11,9 +11,7 @@ from math import isfinite
 from typing import Any, Literal
 from uuid import UUID
 
-from resay.core.decision import Decision
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay.core.verdict import Decision, Usage, Verdict
 
 __all__ = ["Action", "Api", "Entry", "new_id"]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from resay._internal.loops import PerLoop
-from resay.core.decision import Decision
+from resay.core.verdict import Decision
 from resay.reporting.journal.config import Content, JournalConfig
 from resay.reporting.journal.entry import Entry
 from resay.reporting.journal.rows import entry_of, named, row_of

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay.core.verdict import Usage, Verdict
 from resay.errors import ConfigurationError
 from resay.reporting.journal.config import Content
 from resay.reporting.journal.entry import Entry

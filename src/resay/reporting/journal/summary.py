@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from resay.core.decision import Decision
+from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.session import Row
 

@@ -1,8 +1,8 @@
 """Whether there is anything to check in a response: cheap, and wrong only on the safe side.
 
 A sentence nobody checks is worse than a check for nothing. So a response is left out only when each
-of its clauses is one of the phrases in `resay.scorers.gate.phrases`, is code, or is a question put to the
-user; a digit anywhere, a word too many, or a language not listed there, and it is checked.
+of its clauses is one of the phrases in `resay.scorers.gate.phrases`, is code, or is a question put
+to the user; a digit anywhere, a word too many, or a language not listed there, and it is checked.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from resay.core.decision import Decision
+from resay.core.verdict import Decision
 from resay.reporting.render.html.markup import Html, joined, tag
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resay.core.documents import Document
-from resay.core.verdict import Attempt, Edit, Regeneration, Verdict
+from resay.core.verdict import Attempt, Document, Edit, Regeneration, Verdict
 from resay.reporting.render.html.answer import citation_marks
 from resay.reporting.render.html.figures import badge, chip, definition, hidden, seconds
 from resay.reporting.render.html.markup import Html, joined, link, tag
