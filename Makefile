@@ -43,8 +43,8 @@ RESAY_DATA ?= ../shared/data
 # What takes long, or wants the benchmark data.
 test-benches: $(VENV)/.dev
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
-		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/bench \
-		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir bench)
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/benchmarks \
+		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
 # The newest row has no constraints: it is there to learn what came out since.
 MATRIX := .venv-matrix

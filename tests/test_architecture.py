@@ -73,6 +73,5 @@ def test_it_stays_small_enough_to_live_in() -> None:
         *PACKAGES,
         *("__init__", "py.typed"),
     }
-    assert len(MODULES) <= 300
     lines = {name: len(text.splitlines()) for name, text in FILES.items()}
     assert not {name: count for name, count in lines.items() if count > 800}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from resay.bench import chaos
-from resay.bench.chaos_plan import POLICIES, WEATHERS, draw
+from resay.benchmarks import chaos
+from resay.benchmarks.chaos_plan import POLICIES, WEATHERS, draw
 
 REQUESTS = 80
 

@@ -10,9 +10,9 @@ import anyio
 import numpy as np
 import pytest
 
-from resay.bench import wikibio
-from resay.bench.measuring import measure
-from resay.bench.wikibio_figures import is_wrong
+from resay.benchmarks import wikibio
+from resay.benchmarks.measuring import measure
+from resay.benchmarks.wikibio_figures import is_wrong
 from resay.calibration import Guarantee, Outcome, Target, calibrate, fit_thresholds
 from resay.core.verdict import SentenceVerdict, Verdict
 from resay.policy import Policy, Threshold

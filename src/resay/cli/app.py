@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from resay._internal._version import __version__
-from resay.bench.cli import app as bench_app
+from resay.benchmarks.cli import app as bench_app
 from resay.cli.calibrate import calibrate
 from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts

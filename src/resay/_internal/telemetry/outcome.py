@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from resay._internal.telemetry.spans import AttributeValue
+from resay._internal.telemetry.attributes import AttributeValue
 
 __all__ = ["Outcome"]
 

@@ -1,0 +1,157 @@
+"""What a benchmark can measure, and how the command line names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from resay.benchmarks.judges import BenchJudge
+from resay.errors import ConfigurationError
+from resay.models import ModelConfig
+from resay.scorers import ScorerConfig, registry
+from resay.scorers.judging import JudgedConfig
+
+__all__ = ["Entry", "choose", "with_models"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One method in one variant: one row of a benchmark's table.
+
+    Attributes:
+        method: The scorer's name.
+        variant: Which of its variants.
+        settings: The scorer's settings in this variant, without the judge.
+        paper: The published figures under the benchmark's own keys.
+        extra: Measured only when it is asked for by its variant's name.
+        live_only: Asks what no recording holds.
+    """
+
+    method: str
+    variant: str
+    settings: Mapping[str, Any]
+    paper: Mapping[str, float] | None = None
+    extra: bool = False
+    live_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        return f"{self.method}:{self.variant}"
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether its scorer asks a judge."""
+        return issubclass(registry()[self.method].Config, JudgedConfig)
+
+    @property
+    def takes_model(self) -> bool:
+        """Whether its scorer runs a neural model."""
+        return "model" in registry()[self.method].Config.model_fields
+
+    def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
+        """Return the scorer's configuration.
+
+        Args:
+            judge: Who answers, where the scorer asks a judge.
+            **settings: What the user wants otherwise than the entry has it.
+        """
+        asked: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
+        return registry()[self.method].Config(**{**asked, **self.settings, **settings})
+
+
+def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:
+    """Find the entries the user names.
+
+    Args:
+        entries: All there are.
+        wanted: Names separated by commas, each `method` or `method:variant`. A bare method stands
+            for all its variants that are not `extra`.
+
+    Returns:
+        The entries in the order named, each once.
+
+    Raises:
+        ConfigurationError: A name is unknown, or there is none.
+    """
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    if not names:
+        raise ConfigurationError(f"no method is named in {wanted!r}; {_allowed(entries)}")
+    found: dict[str, Entry] = {}
+    for name in names:
+        found |= {entry.name: entry for entry in _named(entries, name)}
+    return tuple(found.values())
+
+
+def _named(entries: Sequence[Entry], name: str) -> list[Entry]:
+    method, _, variant = name.partition(":")
+    of_method = [entry for entry in entries if entry.method == method]
+    if not of_method:
+        raise ConfigurationError(f"unknown method {name!r}; {_allowed(entries)}")
+    named = [e for e in of_method if (e.variant == variant if ":" in name else not e.extra)]
+    if not named:
+        raise ConfigurationError(f"unknown variant {name!r}; {_allowed(of_method)}")
+    return named
+
+
+def _allowed(entries: Sequence[Entry]) -> str:
+    methods = dict.fromkeys(entry.method for entry in entries)
+    return f"choose from {', '.join([*methods, *(entry.name for entry in entries)])}"
+
+
+def with_models(entries: Sequence[Entry], given: Sequence[str]) -> tuple[Entry, ...]:
+    """Put models in the place of those that methods come with.
+
+    Args:
+        entries: What is to be measured.
+        given: Each `METHOD=MODEL`, or only `MODEL` where one of the methods has a model. A model is
+            a name, or settings as a policy has them, such as `{name: FOLDER, backend: onnx}`.
+
+    Returns:
+        The entries with those models.
+
+    Raises:
+        ConfigurationError: A model is for no method, or its settings are not valid.
+    """
+    takers = list(dict.fromkeys(entry.method for entry in entries if entry.takes_model))
+    models = dict(_assigned(text, takers) for text in given)
+    return tuple(
+        replace(entry, settings={**entry.settings, "model": models[entry.method]})
+        if entry.takes_model and entry.method in models
+        else entry
+        for entry in entries
+    )
+
+
+def _assigned(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]:
+    method, sign, model = text.partition("=")
+    named = bool(sign) and method in registry()
+    if named and method in takers:
+        return method, _model(model)
+    if named or len(takers) != 1:
+        known = ", ".join(takers) or "none"
+        raise ConfigurationError(
+            f"{text!r} is for none of the methods with a model, which are: {known}; pass"
+            " METHOD=MODEL"
+        )
+    return takers[0], _model(text)
+
+
+def _model(text: str) -> str | ModelConfig:
+    if not text.startswith("{"):
+        return text
+    try:
+        return ModelConfig.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ConfigurationError(f"{text!r} is not a model's settings: {_first(error)}") from error
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+    return str(error).partition("\n")[0]

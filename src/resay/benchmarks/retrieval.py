@@ -1,0 +1,242 @@
+"""Whether what is searched for finds the right document, on WikiBio.
+
+The passages of the data set are about people, and each has a reference: the paragraph of Wikipedia
+about the same person. All references stand in one folder, under names that say nothing. For each
+passage with flagged sentences, searches are made in several ways, the rankings they give are fused
+as regeneration does it, and counted is how often the passage's own reference comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+from resay.benchmarks.corrections import Correction
+from resay.benchmarks.entries import Entry
+from resay.benchmarks.judges import BenchJudge
+from resay.benchmarks.loading import Lenient, parse_row, read_lines
+from resay.benchmarks.measuring import Item, measure
+from resay.benchmarks.table import Column, ResultTable, Row
+from resay.benchmarks.wikibio import Corpus
+from resay.benchmarks.wikibio_entries import ENTRIES
+from resay.benchmarks.wikibio_recorded import Recorded
+from resay.core.verdict import over
+from resay.engine.regeneration.gathering import fused
+from resay.engine.regeneration.queries import search_queries
+from resay.retrieval import Retriever
+from resay.retrieval.folder import FolderRetriever
+from resay.retrieval.ids import id_of
+
+__all__ = ["COLUMNS", "DETECTORS", "WAYS", "load_references", "run"]
+
+_DATA = "wikibio_gpt3.jsonl"
+
+DETECTORS = tuple(entry for entry in ENTRIES if not isinstance(entry, (Correction, Recorded)))
+"""Who can flag sentences."""
+
+# As applications put around a question, in verbs that the rules for questions know.
+_INSTRUCTIONS = """\
+You are a careful assistant for students of history. Answer in a friendly tone and do not use lists.
+
+{question}
+
+Write three short paragraphs with dates and places of birth, in 200 words."""
+
+COLUMNS = (
+    Column("flagged_by", "flagged by"),
+    Column("searched", "searched for"),
+    Column("passages", "passages", 0),
+    Column("searches", "searches", 2),
+    Column("first", "first %", 1),
+    Column("among_k", "among the first k %", 1),
+)
+"""What readers see of a row."""
+
+
+class _DataRow(Lenient):
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A passage with flagged sentences.
+
+    Attributes:
+        question: What it answers.
+        answer: The whole passage.
+        flagged: Its flagged sentences, in order.
+        name: The file of its reference.
+    """
+
+    question: str
+    answer: str
+    flagged: tuple[str, ...]
+    name: str
+
+
+WAYS: Mapping[str, Callable[[_Case], Sequence[str]]] = MappingProxyType(
+    {
+        "what is in doubt": lambda case: search_queries(case.question, case.flagged),
+        "question + each sentence": lambda case: [f"{case.question} {s}" for s in case.flagged],
+        "each sentence": lambda case: case.flagged,
+        "question": lambda case: [case.question],
+        "whole answer": lambda case: [case.answer],
+    }
+)
+"""What may be searched for; the first is what regeneration does."""
+
+
+def load_references(data: Path) -> tuple[str, ...]:
+    """Return the references of all passages, also of those that are not measured.
+
+    Raises:
+        ConfigurationError: The data set cannot be read, or is not valid.
+    """
+    path = data / _DATA
+    lines = read_lines(path)
+    return tuple(parse_row(_DataRow, lines, i, path).reference for i in range(len(lines)))
+
+
+async def run(
+    corpus: Corpus,
+    references: Sequence[str],
+    entries: Sequence[Entry],
+    judge: BenchJudge | None,
+    *,
+    threshold: float = 0.5,
+    k: int = 3,
+    instructions: bool = False,
+    concurrency: int = 16,
+    done: Callable[[], object] = lambda: None,
+) -> ResultTable:
+    """Measure searches.
+
+    Args:
+        corpus: The passages.
+        references: All references, in the order of the data set.
+        entries: Who flags sentences, beside the people who labelled them.
+        judge: Who answers for judges; may be None when no entry needs one.
+        threshold: From which score on, exclusive, a sentence is flagged.
+        k: How many documents each search gives, and among how many of the fused ranking the
+            reference is looked for.
+        instructions: Whether each question stands between instructions.
+        concurrency: How many requests a live judge gets at once.
+        done: Called after each passage that is scored or searched for.
+
+    Returns:
+        For each way to flag a row for each way to search.
+    """
+    names = [f"{id_of(reference)}.txt" for reference in references]
+    flags = {"labels": [[label != "accurate" for label in row] for row in corpus.labels]}
+    for entry in entries:
+        scored = await measure(
+            entry.config(judge), corpus.items, judge, concurrency=concurrency, done=done
+        )
+        flags[_named(entry, judge)] = [
+            [over(score, threshold) for score in result.scores.sentences] for result in scored
+        ]
+    rows: list[Row] = []
+    async with _folder_of(dict(zip(names, references, strict=True))) as retriever:
+        for flagged_by, found in flags.items():
+            cases = [
+                replace(case, question=_INSTRUCTIONS.format(question=case.question))
+                if instructions
+                else case
+                for case in _cases(corpus.items, found, names)
+            ]
+            for searched, way in WAYS.items():
+                results = [await _rank(retriever, way(case), case.name, k) for case in cases]
+                rows.append(_row(flagged_by, searched, results, k))
+                done()
+    about = {
+        "passages": len(corpus.items),
+        "references": len(references),
+        "k": k,
+        "threshold": threshold,
+        "instructions": instructions,
+    }
+    notes = tuple(_notes(len(references), threshold, k, instructions=instructions))
+    return ResultTable("retrieval", COLUMNS, tuple(rows), notes, about)
+
+
+def _named(entry: Entry, judge: BenchJudge | None) -> str:
+    return f"{entry.name}, {judge.name}" if judge and entry.needs_judge else entry.name
+
+
+def _cases(
+    items: Sequence[Item], flags: Sequence[Sequence[bool]], names: Sequence[str]
+) -> Iterator[_Case]:
+    for item, flagged in zip(items, flags, strict=True):
+        sentences = zip(item.passage.sentences, flagged, strict=True)
+        doubtful = tuple(sentence.text for sentence, is_flagged in sentences if is_flagged)
+        if doubtful:
+            question = item.query.question if item.query else ""
+            yield _Case(question, item.passage.text, doubtful, names[item.index])
+
+
+@asynccontextmanager
+async def _folder_of(texts: Mapping[str, str]) -> AsyncGenerator[Retriever, None]:
+    """Hold texts in a folder as long as they are searched."""
+    with TemporaryDirectory(prefix="resay-bench-") as folder:
+        for name, text in texts.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        retriever = FolderRetriever(folder)
+        await retriever.prepare()
+        yield retriever
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Where a reference was found.
+
+    Attributes:
+        searches: How many searches were made.
+        rank: The rank of the reference in the fused ranking, from 1; None where it is not there.
+    """
+
+    searches: int
+    rank: int | None
+
+
+async def _rank(retriever: Retriever, queries: Sequence[str], name: str, k: int) -> _Ranked:
+    found = fused([await retriever.retrieve(query, k=k) for query in queries])
+    files = [Path(str(document.metadata["path"])).name for document in found]
+    return _Ranked(len(queries), files.index(name) + 1 if name in files else None)
+
+
+def _row(flagged_by: str, searched: str, results: Sequence[_Ranked], k: int) -> Row:
+    about: dict[str, Any] = {
+        "flagged_by": flagged_by,
+        "searched": searched,
+        "passages": len(results),
+    }
+    if not results:
+        return {**about, "searches": None, "first": None, "among_k": None}
+    ranks = [result.rank or k + 1 for result in results]
+    return {
+        **about,
+        "searches": round(fmean(result.searches for result in results), 3),
+        "first": round(100 * fmean(rank == 1 for rank in ranks), 3),
+        "among_k": round(100 * fmean(rank <= k for rank in ranks), 3),
+    }
+
+
+def _notes(references: int, threshold: float, k: int, *, instructions: bool) -> Iterator[str]:
+    yield (
+        f"first: the share of passages with flagged sentences whose own reference, of {references},"
+        f" comes first; each search gives {k} documents, and their rankings are fused."
+    )
+    yield f"searches: how many are made for a passage, in the mean. k is {k}."
+    yield (
+        f"labels: the sentences that people found inaccurate; others: those with scores over"
+        f" {threshold:g}."
+    )
+    yield "what is in doubt: what regeneration searches for; it is not told the entity."
+    if instructions:
+        yield "Each question stands between three sentences of instructions."
