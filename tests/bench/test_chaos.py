@@ -133,7 +133,7 @@ def test_growth_is_told_and_chance_is_not() -> None:
     ]
     entries = "resay.providers.caching.memory._Entry"
     assert growth({entries: 10}, {entries: CACHED}) == []
-    assert growth({entries: CACHED}, {entries: CACHED + 6})
+    assert growth({entries: CACHED}, {entries: CACHED + 13})
 
 
 def test_the_census_sees_what_is_kept() -> None:
