@@ -129,11 +129,11 @@ def test_the_check_is_told_from_the_main_call() -> None:
 def test_growth_is_told_and_chance_is_not() -> None:
     assert growth({"resay.a.A": 10}, {"resay.a.A": 14}) == []
     assert growth({"resay.a.A": 10}, {"resay.a.A": 40, "resay.b.B": 1}) == [
-        "40 of resay.a.A, which are more than 15"
+        "40 of resay.a.A, which are more than 22"
     ]
     entries = "resay.providers.caching.memory._Entry"
     assert growth({entries: 10}, {entries: CACHED}) == []
-    assert growth({entries: CACHED}, {entries: CACHED + 6})
+    assert growth({entries: CACHED}, {entries: CACHED + 13})
 
 
 def test_the_census_sees_what_is_kept() -> None:

@@ -43,9 +43,10 @@ def test_a_missing_extra_is_told_when_the_guard_is_made(monkeypatch: pytest.Monk
     from importlib.util import find_spec
 
     def without(name: str) -> Any:
-        return None if name in {"torch", "onnxruntime"} else find_spec(name)
+        return None if name in {"torch", "onnxruntime"} else find_spec("json")
 
-    monkeypatch.setattr("resay._internal.optional.find_spec", without)
+    for module in ("resay._internal.optional", "resay.models.loading"):
+        monkeypatch.setattr(f"{module}.find_spec", without)
     with pytest.raises(Exception, match=r"needs 'torch'.*resay\[nli\]"):
         Guard({"chain": [{"method": "nli", "model": "a/model-nobody-has-asked-for"}]})
     onnx = {"name": "a/model-nobody-has-asked-for", "backend": "onnx"}

@@ -242,7 +242,8 @@ async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
                 writer.write(_ANSWER + _BODY)
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
+    # From Python 3.12 on `async with` would wait for the client to end its last connection.
+    with closing(server):
         port = server.sockets[0].getsockname()[1]
         asked = Query.of(
             "Who?", model="openai/x", api_base=f"http://127.0.0.1:{port}/v1", api_key="k"

@@ -84,7 +84,8 @@ def request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, An
 
 
 def _connection(model: Any) -> tuple[str, dict[str, Any]]:
-    if model.use_responses_api:
+    # Older versions of langchain-litellm do not have it.
+    if getattr(model, "use_responses_api", False):
         raise UnmappedError(f"{name_of(model)} uses the Responses API")
     named: str = model.model if model.model_name is None else model.model_name
     places = {name: getattr(model, name) for name in _PLACE}

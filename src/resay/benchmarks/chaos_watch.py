@@ -47,7 +47,7 @@ _RECENT = 4000
 _ASKED_AGAIN = frozenset({400, 422})
 _KEPT = "resay.providers.caching.memory._Entry"
 # An exception that a library keeps as its last one holds what was on its way.
-_BY_CHANCE = 5
+_BY_CHANCE = 12
 
 
 @dataclass(slots=True)

@@ -33,7 +33,17 @@ from resay_langchain import (
     guard,
 )
 from resay_langchain import verdict_of as read_verdict
-from support.langchain import JUDGED, KNOWN, MADE_UP, MESSAGE, PROMPT, N, Recorder, verdict_of
+from support.langchain import (
+    JUDGED,
+    KNOWN,
+    MADE_UP,
+    MESSAGE,
+    PROMPT,
+    N,
+    Recorder,
+    needs_hearing_agents,
+    verdict_of,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -449,6 +459,7 @@ async def test_an_agents_turns_that_call_tools_are_untouched(ask, make_model):
     assert state["messages"][1].tool_calls == calls.tool_calls
 
 
+@needs_hearing_agents
 async def test_an_agent_streams_the_mended_answer(make_model):
     made = agent(make_model(), policy(), retriever=Shelf())
     asked = {"messages": [HumanMessage(MADE_UP)]}
