@@ -61,6 +61,7 @@ logger = logging.getLogger("resay.gateway")
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # The first of them say enough: that is too long for anybody.
 _DIGITS = 18
 # How long requests may take to end once the server has given them up.
@@ -216,6 +217,9 @@ class Handling:
             # Whoever reads it next could see it end elsewhere (RFC 9112, section 6.1).
             message = "the request says in two ways how long its body is"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
+        if any(_CONTROL.search(value) for _, value in call.headers):
+            # Servers read such a header each in its own way (RFC 9110, section 5.5).
+            raise RefusedError(400, "bad_header", "a header has a control character in its value")
 
     def _owner(self, call: Call) -> str | None:
         if not self._keys:

@@ -76,6 +76,16 @@ def test_no_header_says_what_is_asked(served: Served, upstream: Upstream, line: 
     assert not request.headers(line.partition(":")[0].lower())
 
 
+@pytest.mark.parametrize("target", [CHAT, FILES])
+@pytest.mark.parametrize("character", ["\x01", "\x0b", "\x1f", "\x7f"])
+def test_a_control_character_in_a_header_is_refused(
+    served: Served, upstream: Upstream, target: str, character: str
+) -> None:
+    answer = answered(served, posting(target, BODY, f"X-A:{character} b"))
+    assert answer.status == 400
+    assert not upstream.received
+
+
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT"])
 def test_nothing_that_was_sent_is_given_back(
     served: Served, upstream: Upstream, method: str
