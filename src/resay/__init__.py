@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from resay._internal._version import __version__
 
 if TYPE_CHECKING:
+    from resay._internal.telemetry import request_id
     from resay.core.logprobs import TokenLogprob
     from resay.core.passage import Passage, Sentence
     from resay.core.query import Query
@@ -80,6 +81,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "last_verdict",
+    "request_id",
     "verdicts",
 ]
 
@@ -105,6 +107,7 @@ _HOMES = {
     "Usage": "core.verdict",
     "Verdict": "core.verdict",
     "last_verdict": "core.verdict",
+    "request_id": "_internal.telemetry",
     "verdicts": "core.verdict",
 }
 
