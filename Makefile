@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-performance clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
@@ -18,7 +18,8 @@ help:
 	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
 	@echo "make test-mutants  what the core's tests notice of small faults put into it"
 	@echo "make lint    ruff and the strict type checker"
-	@echo "make bench   published benchmarks and speed, where the data is (RESAY_DATA=DIR)"
+	@echo "make bench   published benchmarks, where the data is (RESAY_DATA=DIR)"
+	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,7 +44,7 @@ RESAY_DATA ?= ../shared/data
 # What takes long, or wants the benchmark data.
 test-benches: $(VENV)/.dev
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
-		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/benchmarks \
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/benchmarks tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
 # The newest row has no constraints: it is there to learn what came out since.
@@ -135,13 +136,17 @@ bench: $(VENV)/.dev
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
-	$(BIN)/resay bench speed --data "$(RESAY_DATA)"
-	$(BIN)/resay bench growth
-	$(BIN)/resay bench inference --data "$(RESAY_DATA)"
-	$(BIN)/resay bench latency
-	$(BIN)/resay bench clients
-	$(BIN)/resay bench regenerate
-	$(BIN)/resay bench chaos
+
+# From the tests, which are no part of the package.
+PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
+bench-performance: $(VENV)/.dev
+	$(PERFORMANCE) speed --data "$(RESAY_DATA)"
+	$(PERFORMANCE) growth
+	$(PERFORMANCE) inference --data "$(RESAY_DATA)"
+	$(PERFORMANCE) latency
+	$(PERFORMANCE) clients
+	$(PERFORMANCE) regenerate
+	$(PERFORMANCE) chaos
 
 clean:
 	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis

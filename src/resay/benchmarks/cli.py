@@ -9,20 +9,14 @@ from typing import Annotated
 import typer
 
 from resay._internal.sync import run_sync
-from resay.benchmarks import growth as growth_bench
 from resay.benchmarks import phd as phd_bench
 from resay.benchmarks import phd_entries
 from resay.benchmarks import shroom as shroom_bench
-from resay.benchmarks import speed as speed_bench
 from resay.benchmarks import wikibio as wikibio_bench
-from resay.benchmarks.chaos_cli import chaos
-from resay.benchmarks.clients_cli import clients
 from resay.benchmarks.ensemble_cli import ensemble
 from resay.benchmarks.entries import Entry, choose, with_models
 from resay.benchmarks.fetch import fetch
-from resay.benchmarks.inference_cli import inference
 from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.load_cli import load
 from resay.benchmarks.options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -46,29 +40,18 @@ from resay.benchmarks.options import (
 )
 from resay.benchmarks.phd_recorded import JUDGE, Recordings, bertscore_threshold
 from resay.benchmarks.retrieval_cli import retrieval
-from resay.benchmarks.soak_cli import soak
 from resay.benchmarks.stopping_cli import adaptive, cascade
-from resay.benchmarks.turns_cli import latency, regenerate
 from resay.benchmarks.wikibio_recorded import recorded_scores
 from resay.errors import ConfigurationError
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    help="Published benchmarks, and speed.", no_args_is_help=True, add_completion=False
-)
+app = typer.Typer(help="Published benchmarks.", no_args_is_help=True, add_completion=False)
 app.command()(fetch)
 app.command()(ensemble)
 app.command()(adaptive)
 app.command()(cascade)
-app.command()(inference)
-app.command()(chaos)
-app.command()(latency)
-app.command()(clients)
-app.command()(load)
-app.command()(soak)
 app.command()(retrieval)
-app.command()(regenerate)
 
 
 class _Match(str, Enum):
@@ -242,29 +225,6 @@ def shroom(
             shroom_bench.run, outputs, entries, asked, concurrency=concurrency, done=done
         )
     print_result(table, form)
-
-
-@app.command()
-def speed(
-    data: DataOption = None,
-    rows: RowsOption = None,
-    as_json: JsonOption = False,
-    as_markdown: MarkdownOption = False,
-) -> None:
-    """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
-    form = form_of(as_json, as_markdown)
-    print_result(speed_bench.run(data, slice_of(rows)), form)
-
-
-@app.command()
-def growth(
-    doublings: Annotated[int, typer.Option(min=0, help="How often each part is doubled.")] = 10,
-    as_json: JsonOption = False,
-    as_markdown: MarkdownOption = False,
-) -> None:
-    """Measure how the work of a check grows with what it is given."""
-    form = form_of(as_json, as_markdown)
-    print_result(growth_bench.run(doublings), form)
 
 
 def _recorded_judge_for(entries: Sequence[Entry]) -> str | None:

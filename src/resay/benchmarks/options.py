@@ -17,8 +17,7 @@ from rich.progress import Progress
 from resay.benchmarks import wikibio
 from resay.benchmarks.entries import Entry
 from resay.benchmarks.judges import RECORDED, BenchJudge, LiveJudge
-from resay.benchmarks.readings import SkippedError
-from resay.benchmarks.table import ResultTable, print_table
+from resay.benchmarks.table import ResultTable, SkippedError, print_table
 from resay.errors import ConfigurationError
 
 __all__ = [

@@ -1,0 +1,42 @@
+"""The guard through random faults, cancellations and deadlines, over real HTTP.
+
+A seeded share of what `python -m performance chaos` sends; the bench sends 2,000.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from performance import chaos
+from performance.chaos_plan import POLICIES, WEATHERS, draw
+
+REQUESTS = 80
+
+
+@pytest.mark.anyio
+@pytest.mark.timeout(180)
+# litellm makes a coroutine in a thread; a caller who is cancelled meanwhile never awaits it.
+@pytest.mark.filterwarnings("ignore:coroutine 'OpenAIChatCompletion:RuntimeWarning")
+async def test_every_request_ends_in_time_and_leaves_nothing_behind(litellm: Any) -> None:
+    report = await chaos.run(REQUESTS, concurrency=50, seed=2)
+    assert not report.problems, "\n".join(report.problems)
+    assert sum(report.outcomes.values()) == REQUESTS
+    # Something of everything has happened, or nothing was tested.
+    wanted = {"answered", "cancelled", "left", "DeadlineExceededError", "ProviderError"}
+    assert wanted <= set(report.outcomes)
+    assert report.outcomes["answered"] > REQUESTS / 2
+    assert report.calls[0] >= report.calls[1] > 2 * REQUESTS
+
+
+def test_the_plan_is_the_same_for_the_same_seed_and_leaves_nothing_out() -> None:
+    plans = draw(REQUESTS, 1)
+    assert draw(REQUESTS, 1) == plans
+    assert draw(REQUESTS, 2) != plans
+    assert {plan.policy for plan in plans} == set(range(len(POLICIES)))
+    assert {plan.mode for plan in plans} == {None, "hold", "after", "buffer"}
+    assert sum(plan.cancel_s is not None for plan in plans) > REQUESTS / 20
+    assert sum(plan.leave_after is not None for plan in plans) > REQUESTS / 20
+    struck = {type(fault).__name__ for faults in WEATHERS.values() for fault in faults}
+    assert {"Hang", "Stall", "CutConnection", "MalformedJson", "RefusedLogprobs"} <= struck

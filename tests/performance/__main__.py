@@ -1,0 +1,63 @@
+"""`python -m performance`: what measures speed, load and memory, one command each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from performance import growth as growth_bench
+from performance import speed as speed_bench
+from performance.chaos_cli import chaos
+from performance.clients_cli import clients
+from performance.inference_cli import inference
+from performance.load_cli import load
+from performance.soak_cli import soak
+from performance.turns_cli import latency, regenerate
+from resay.benchmarks.options import (
+    DataOption,
+    JsonOption,
+    MarkdownOption,
+    RowsOption,
+    form_of,
+    print_result,
+    slice_of,
+)
+
+app = typer.Typer(
+    help="What measures speed, load and memory.", no_args_is_help=True, add_completion=False
+)
+app.command()(inference)
+app.command()(chaos)
+app.command()(latency)
+app.command()(clients)
+app.command()(load)
+app.command()(soak)
+app.command()(regenerate)
+
+
+@app.command()
+def speed(
+    data: DataOption = None,
+    rows: RowsOption = None,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
+    form = form_of(as_json, as_markdown)
+    print_result(speed_bench.run(data, slice_of(rows)), form)
+
+
+@app.command()
+def growth(
+    doublings: Annotated[int, typer.Option(min=0, help="How often each part is doubled.")] = 10,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure how the work of a check grows with what it is given."""
+    form = form_of(as_json, as_markdown)
+    print_result(growth_bench.run(doublings), form)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m performance")

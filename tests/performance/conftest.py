@@ -1,0 +1,7 @@
+"""Leaves these tests to `make test-benches`: they take long."""
+
+from __future__ import annotations
+
+import os
+
+collect_ignore_glob = [] if os.environ.get("RESAY_TEST_BENCHES") else ["test_*.py"]

@@ -1,0 +1,64 @@
+"""The command `python -m performance inference`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
+
+import typer
+
+from performance import inference as inference_bench
+from resay.benchmarks.options import (
+    DataOption,
+    JsonOption,
+    MarkdownOption,
+    RowsOption,
+    as_bad,
+    form_of,
+    print_result,
+    slice_of,
+)
+from resay.errors import ConfigurationError
+
+__all__ = ["inference"]
+
+NameT = TypeVar("NameT", bound=str)
+
+
+def inference(
+    data: DataOption = None,
+    shapes: Annotated[
+        str,
+        typer.Option(
+            help="The shapes of DeBERTa-v3 that nli is measured with, separated by commas:"
+            f" {', '.join(inference_bench.SHAPES)}."
+        ),
+    ] = "xsmall,base",
+    parts: Annotated[
+        str,
+        typer.Option(
+            help=f"What is measured, separated by commas: {', '.join(inference_bench.PARTS)}."
+        ),
+    ] = ",".join(inference_bench.PARTS),
+    rows: RowsOption = None,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure the neural methods on this machine, with random weights of published shapes."""
+    form = form_of(as_json, as_markdown)
+    with as_bad("--shapes"):
+        chosen = _named(shapes, inference_bench.SHAPES)
+    with as_bad("--parts"):
+        wanted = _named(parts, inference_bench.PARTS)
+    print_result(inference_bench.run(data, slice_of(rows), shapes=chosen, parts=wanted), form)
+
+
+def _named(names: str, known: Sequence[NameT]) -> list[NameT]:
+    """Return what is named, each once."""
+    wanted = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
+    for name in wanted:
+        if name not in known:
+            raise ConfigurationError(f"unknown name {name!r}; choose from {', '.join(known)}")
+    if not wanted:
+        raise ConfigurationError(f"nothing is named in {names!r}; choose from {', '.join(known)}")
+    return [name for name in known if name in wanted]

@@ -1,0 +1,297 @@
+"""What guarding adds to the time an answer takes, against a provider that takes its time.
+
+The same questions are asked in several ways, in turns, so that a machine that is busy for a while
+slows all of them: plainly, guarded, and checked by hand in the way one would write first. Requests
+of one way run beside each other, as many as `concurrency` says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import anyio
+
+from performance.latency_hold import first_release
+from performance.serving import simulated_elsewhere
+from performance.turns import Ask, Setting, in_turns
+from resay.benchmarks.table import Column, ResultTable, Row, SkippedError
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.guard import Guard
+from resay.policy import Policy
+from resay.providers.base import Provider
+from resay.providers.fanout import FanOut
+from resay.providers.layers import Metered
+from resay.providers.litellm import LiteLLMProvider
+from resay.scorers import Prompt
+from resay.scorers.evidence import Evidence, Sample
+
+__all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
+
+_MODEL = "openai/gpt-4.1-mini"
+_UNKNOWN = "the lighthouse at Quarrel Point"
+_HALF_KNOWN = "the Sydney Harbour Bridge"
+_NO_CACHE = {"cache": {"store": "none"}}
+_NGRAM = {"chain": [{"method": "ngram"}], **_NO_CACHE}
+_LISTS = {"method": "prompt", "mode": "per_sample"}
+_PROMPT = {"chain": [_LISTS], **_NO_CACHE}
+# As many samples as are looked at in any case: this method looks at all it can have.
+_HELD = {**_NGRAM, "sampling": {"max": 3, "min": 3}}
+
+_COLUMNS = (
+    Column("way", "way"),
+    Column("p50_ms", "p50 ms", 0),
+    Column("p95_ms", "p95 ms", 0),
+    Column("ratio_p50", "p50 / unguarded", 2),
+    Column("ratio_p95", "p95 / unguarded", 2),
+    Column("release", "release / ready", 2),
+    Column("target", "target"),
+    Column("met", "met"),
+    Column("calls", "calls", 2),
+    Column("remark", "remark"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one request took.
+
+    Attributes:
+        seconds: From asking to the answer; for a stream to the first release.
+        calls: How many calls.
+        samples: How many samples were compared.
+        ready_s: For a stream, when what the first release needs was there.
+    """
+
+    seconds: float
+    calls: int = 1
+    samples: int = 0
+    ready_s: float | None = None
+
+
+Way = Callable[[int, str], Awaitable[Taken]]
+"""Asks the question with a number, and says what it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is wanted of a way: a multiple of the plain one's time, or of when it could be."""
+
+    plain: float | None = None
+    ready: float | None = None
+
+
+_WANTED: Mapping[str, _Wanted] = {
+    "unguarded": _Wanted(),
+    "ngram": _Wanted(plain=1.15),
+    "prompt": _Wanted(plain=1.6),
+    "prompt, in doubt": _Wanted(),
+    "same calls": _Wanted(),
+    "by hand": _Wanted(),
+    "hold, ngram": _Wanted(ready=1.1),
+    "hold, prompt": _Wanted(ready=1.1),
+}
+
+
+WAYS = tuple(_WANTED)
+"""The ways of asking, in order."""
+
+
+@dataclass(slots=True)
+class _Ways:
+    """The ways of asking, against one server.
+
+    Attributes:
+        params: How to reach it.
+        compared: By the number of a question, how many samples the guard looked at.
+    """
+
+    params: Mapping[str, Any]
+    compared: dict[int, int] = field(default_factory=dict[int, int])
+
+    @property
+    def all(self) -> Mapping[str, Way]:
+        ngram, prompt, held = (Guard(p, model=_MODEL) for p in (_NGRAM, _PROMPT, _HELD))
+        return {
+            "unguarded": self._plainly,
+            "ngram": lambda number, question: self._guarded(ngram, number, question),
+            "prompt": lambda number, question: self._guarded(prompt, number, question),
+            "prompt, in doubt": lambda number, question: self._guarded(
+                prompt, number, question.replace(_UNKNOWN, _HALF_KNOWN)
+            ),
+            "same calls": lambda number, question: self._by_hand(number, question, at_once=True),
+            "by hand": lambda number, question: self._by_hand(number, question, at_once=False),
+            "hold, ngram": lambda _, question: self._held(held, question),
+            "hold, prompt": lambda _, question: self._held(prompt, question),
+        }
+
+    async def _plainly(self, number: int, question: str) -> Taken:
+        litellm: Any = import_module("litellm")
+        messages = [{"role": "user", "content": question}]
+        started = time.perf_counter()
+        await litellm.acompletion(model=_MODEL, messages=messages, max_retries=0, **self.params)
+        return Taken(time.perf_counter() - started)
+
+    async def _guarded(self, guard: Guard, number: int, question: str) -> Taken:
+        started = time.perf_counter()
+        answer = await guard.aask(question, **self.params)
+        seconds = time.perf_counter() - started
+        _must_have_worked(answer.verdict.inconclusive, answer.verdict.reason)
+        if _UNKNOWN in question:
+            self.compared[number] = answer.verdict.samples
+        return Taken(seconds, answer.usage.calls, answer.verdict.samples)
+
+    async def _by_hand(self, number: int, question: str, *, at_once: bool) -> Taken:
+        meter = Metered(LiteLLMProvider())
+        query = Query.of(question, model=_MODEL, **self.params)
+        samples = self.compared.get(number) or Policy.default().sampling.max
+        started = time.perf_counter()
+        await by_hand(meter, query, samples, at_once=at_once)
+        return Taken(time.perf_counter() - started, meter.usage.calls, samples)
+
+    async def _held(self, guard: Guard, question: str) -> Taken:
+        query = Query.of(question, model=_MODEL, **self.params)
+        released = await first_release(guard, query, LiteLLMProvider())
+        _must_have_worked(released.inconclusive, "a stream was inconclusive")
+        return Taken(released.seconds, released.calls, released.samples, released.ready_s)
+
+
+def _must_have_worked(inconclusive: bool, reason: str) -> None:
+    if inconclusive:
+        raise SkippedError(f"a check was not what it should be: {reason}")
+
+
+async def by_hand(provider: Provider, query: Query, samples: int, *, at_once: bool) -> None:
+    """Check an answer without a guard: ask, draw samples in one go, ask a judge about each.
+
+    Args:
+        provider: Who is asked everything.
+        query: What is asked.
+        samples: How many samples are drawn, and judged.
+        at_once: Whether samples come with the answer and are judged all at once; else one thing is
+            done after the other, as one would write it first.
+    """
+    judge = Prompt(Prompt.Config(mode="per_sample"))
+    evidence = Evidence(query=query, judge_provider=provider)
+    texts: list[str] = []
+
+    async def answer() -> None:
+        texts.append((await provider.complete(query)).first.text)
+
+    async def sample() -> None:
+        completions = await FanOut(provider).complete(query.for_sampling(), n=samples)
+        drawn.extend(Sample(i, each.text) for i, each in enumerate(completions.items))
+
+    async def compare(one: Sample) -> None:
+        await judge.compare(Passage.of(texts[0]), one, evidence)
+
+    drawn: list[Sample] = []
+    await _each([answer, sample], at_once=at_once)
+    await _each([partial(compare, one) for one in drawn], at_once=at_once)
+
+
+async def _each(
+    steps: Sequence[Callable[[], Coroutine[None, None, None]]], *, at_once: bool
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        for step in steps:
+            if at_once:
+                tasks.start_soon(step)
+            else:
+                await step()
+
+
+async def run(
+    setting: Setting | None = None, *, done: Callable[[], object] = lambda: None
+) -> ResultTable:
+    """Measure all ways.
+
+    Args:
+        setting: What is asked, and how long it takes.
+        done: Called after each request.
+
+    Returns:
+        A row for each way.
+
+    Raises:
+        SkippedError: It cannot be measured here.
+    """
+    setting = setting or Setting()
+    with simulated_elsewhere(**setting.server) as params:
+        ways = _Ways(params).all
+        # The provider imports litellm quietly; by itself it fetches a list of prices first.
+        await LiteLLMProvider().takes_n(Query((), _MODEL))
+        # Everything once before, for what is loaded at the first use.
+        for name, way in ways.items():
+            await way(-1, f"Tell me about {_UNKNOWN}. ({name})")
+        asks = {name: _asking(name, way) for name, way in ways.items()}
+        taken = await in_turns(asks, setting, done)
+    rows = [row_of(name, taken[name], taken["unguarded"]) for name in ways]
+    return ResultTable("latency", _COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
+
+
+def _asking(name: str, way: Way) -> Ask[Taken]:
+    # Nobody has been asked this before.
+    return lambda number: way(number, f"Tell me about {_UNKNOWN}. ({name} {number})")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that is at least as large as a share of all.
+
+    Args:
+        values: At least one.
+        share: In (0, 1].
+    """
+    ranked = sorted(values)
+    return ranked[max(0, -int(-share * len(ranked) // 1) - 1)]
+
+
+def row_of(name: str, taken: Sequence[Taken], plain: Sequence[Taken]) -> Row:
+    """Return the row of a way.
+
+    Args:
+        name: The way, one of `WAYS`.
+        taken: What its requests took, at least one.
+        plain: What unguarded requests took.
+    """
+    seconds, plainly = ([one.seconds for one in some] for some in (taken, plain))
+    ready = [one.seconds / one.ready_s for one in taken if one.ready_s]
+    ratios = {p: percentile(seconds, p) / percentile(plainly, p) for p in (0.5, 0.95)}
+    release = percentile(ready, 0.5) if ready else None
+    wanted = _WANTED[name]
+    limit, value = (wanted.plain, ratios[0.5]) if wanted.plain else (wanted.ready, release)
+    return {
+        "way": name,
+        "p50_ms": round(1000 * percentile(seconds, 0.5), 1),
+        "p95_ms": round(1000 * percentile(seconds, 0.95), 1),
+        "ratio_p50": None if ready else round(ratios[0.5], 3),
+        "ratio_p95": None if ready else round(ratios[0.95], 3),
+        "release": release and round(release, 3),
+        "release_p95": round(percentile(ready, 0.95), 3) if ready else None,
+        "target": f"<= {limit:g}" if limit else None,
+        "met": value <= limit if limit and value is not None else None,
+        "requests": len(taken),
+        "calls": sum(one.calls for one in taken) / len(taken),
+        "samples": sum(one.samples for one in taken) / len(taken),
+    }
+
+
+_NOTES = (
+    "Each way asks its own questions, so that nothing comes from a cache, which is switched off"
+    " besides; `prompt` is the default policy, one judge's answer for each sample.",
+    "`prompt` is asked about what the model knows nothing of, which three samples settle as a rule,"
+    " `prompt, in doubt` about what it knows half of, which takes all five and a second wave.",
+    "by hand: the answer, then as many samples as `prompt` compared for the question with the same"
+    " number, then a judge's answer for one after the other. same calls: the samples with the"
+    " answer, and all judges at once.",
+    "hold: p50 and p95 are of the first release; `ready` is when its sentence and `sampling.min`"
+    " samples were there, for `prompt` as much later as the slowest of the sentence's judges took.",
+    "The provider is simulated in another process; litellm, the guard and the bench share one core,"
+    " of which litellm takes milliseconds for every call: with many at once that is what is waited"
+    " for. `same calls` is what is left without the guard.",
+)

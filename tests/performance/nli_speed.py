@@ -1,0 +1,132 @@
+"""Pairs per second of `nli`: the released procedure and our back ends, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Literal, TypeAlias
+
+from performance.readings import Part, Reading, row_of
+from performance.released_nli import PlainClassifier
+from performance.workshop import Workshop
+from resay._internal.sync import run_sync
+from resay.benchmarks.table import Row, SkippedError
+from resay.errors import ResayError
+from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
+
+__all__ = ["measure_nli"]
+
+_Score: TypeAlias = "Callable[[Sequence[Pair]], list[float]]"
+"""Gives the probability of contradiction of sentences and samples."""
+
+_Precision: TypeAlias = Literal["fp32", "int8"]
+
+_PLAIN = "one pair at a time, as released"
+_WARM_UP = 2
+
+
+class _Way:
+    """A way to score pairs, with the best time it took.
+
+    Args:
+        name: What it is called.
+        make: Loads what scores them.
+    """
+
+    def __init__(self, name: str, make: Callable[[], _Score]) -> None:
+        self.name = name
+        self.seconds = inf
+        self.scores: list[float] = []
+        self.why_not = ""
+        self._score = self._made(make)
+
+    def _made(self, make: Callable[[], _Score]) -> _Score | None:
+        try:
+            return make()
+        except (SkippedError, ResayError) as error:
+            self.why_not = str(error)
+            return None
+
+    def time(self, pairs: Sequence[Pair]) -> None:
+        """Score pairs, and keep the time if it is the best so far."""
+        if self._score is None:
+            return
+        started = time.perf_counter()
+        self.scores = self._score(pairs)
+        self.seconds = min(self.seconds, time.perf_counter() - started)
+
+    def forget(self) -> None:
+        """Forget the time of a first use, which loads and sets up."""
+        self.seconds = inf
+
+
+def measure_nli(shape: str, workshop: Workshop, pairs: Sequence[Pair], repeats: int) -> list[Row]:
+    """Measure how many pairs each way scores in a second.
+
+    Args:
+        shape: The shape of the model.
+        workshop: Makes it.
+        pairs: Sentences and samples.
+        repeats: How often all of them are scored; the best time counts.
+
+    Returns:
+        One row for each way.
+    """
+    model = workshop.deberta(shape)
+    ways = [
+        _Way(_PLAIN, lambda: PlainClassifier(model).score),
+        _Way("torch", lambda: _ours(ModelConfig(name=str(model), backend="torch", cache_mb=0))),
+        _Way("onnx fp32", lambda: _onnx(workshop, shape, "fp32")),
+        _Way("onnx int8", lambda: _onnx(workshop, shape, "int8")),
+    ]
+    _race(ways, pairs, repeats)
+    plain = ways[0]
+    return [row_of(_part(shape, way), partial(_read, way, plain, len(pairs))) for way in ways]
+
+
+def _race(ways: Sequence[_Way], pairs: Sequence[Pair], repeats: int) -> None:
+    for way in ways:
+        way.time(pairs[:_WARM_UP])
+        way.forget()
+    # By turns, so that a machine that is busy for a while slows all of them.
+    for _ in range(repeats):
+        for way in ways:
+            way.time(pairs)
+
+
+def _onnx(workshop: Workshop, shape: str, precision: _Precision) -> _Score:
+    folder = workshop.exported(workshop.deberta(shape))
+    return _ours(ModelConfig(name=str(folder), backend="onnx", precision=precision, cache_mb=0))
+
+
+def _ours(config: ModelConfig) -> _Score:
+    model = pair_classifier(config)
+    run_sync(model.prepare)
+    return partial(_contradicted, model)
+
+
+def _contradicted(model: PairClassifier, pairs: Sequence[Pair]) -> list[float]:
+    return [float(value) for value in run_sync(model.classify, pairs)[:, 1]]
+
+
+def _part(shape: str, way: _Way) -> Part:
+    return Part("nli", f"{shape}, {way.name}", "pairs/s")
+
+
+def _read(way: _Way, plain: _Way, pairs: int) -> Reading:
+    if way.why_not:
+        raise SkippedError(way.why_not)
+    details: Mapping[str, float] = {
+        "pairs": pairs,
+        "seconds": round(way.seconds, 4),
+        "ratio": round(plain.seconds / way.seconds, 3),
+        "largest_difference": _largest_difference(way, plain),
+    }
+    remark = None if way is plain else f"{details['ratio']:.2f} x as released"
+    return Reading(pairs / way.seconds, remark, details)
+
+
+def _largest_difference(way: _Way, plain: _Way) -> float:
+    return max(abs(a - b) for a, b in zip(way.scores, plain.scores, strict=True))

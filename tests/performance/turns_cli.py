@@ -1,0 +1,81 @@
+"""The commands `latency` and `regenerate`: several ways of asking, in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from performance import latency as latency_bench
+from performance import regenerate as regenerate_bench
+from performance.turns import Setting
+from resay._internal.sync import run_sync
+from resay.benchmarks.options import (
+    AtOnceOption,
+    FirstTokenOption,
+    JitterOption,
+    JsonOption,
+    JudgeJitterOption,
+    JudgeLatencyOption,
+    LatencyOption,
+    MarkdownOption,
+    RequestsOption,
+    TurnsOption,
+    form_of,
+    print_measured,
+)
+
+__all__ = ["latency", "regenerate"]
+
+
+def _command(bench: Any, name: str, told: str, default: Setting) -> Callable[..., None]:
+    """Return the command that runs one of the benches.
+
+    Args:
+        bench: The bench's module, with `WAYS` and `run`.
+        name: The command's name.
+        told: What its help says.
+        default: What is asked unless something else is said.
+    """
+
+    def measure(
+        requests: RequestsOption = default.requests,
+        concurrency: AtOnceOption = default.concurrency,
+        turns: TurnsOption = default.turns,
+        latency_s: LatencyOption = default.latency_s,
+        judge_latency_s: JudgeLatencyOption = default.judge_latency_s,
+        jitter_s: JitterOption = default.jitter_s,
+        judge_jitter_s: JudgeJitterOption = default.judge_jitter_s,
+        first_token_s: FirstTokenOption = default.first_token_s,
+        as_json: JsonOption = False,
+        as_markdown: MarkdownOption = False,
+    ) -> None:
+        form = form_of(as_json, as_markdown)
+        setting = Setting(
+            requests=requests,
+            concurrency=concurrency,
+            turns=turns,
+            latency_s=latency_s,
+            judge_latency_s=judge_latency_s,
+            jitter_s=jitter_s,
+            judge_jitter_s=judge_jitter_s,
+            first_token_s=first_token_s,
+        )
+        total = requests * len(bench.WAYS)
+        print_measured(name, total, lambda done: run_sync(bench.run, setting, done=done), form)
+
+    measure.__name__, measure.__doc__ = name, told
+    return measure
+
+
+latency = _command(
+    latency_bench,
+    "latency",
+    "Measure what guarding adds to the time of an answer, against a simulated provider.",
+    Setting(),
+)
+regenerate = _command(
+    regenerate_bench,
+    "regenerate",
+    "Measure what mending a flagged answer costs, in time, calls, tokens and dollars.",
+    regenerate_bench.DEFAULT,
+)
