@@ -153,7 +153,8 @@ def test_without_its_sdk_an_adapter_says_what_to_install(sdk: str) -> None:
 import importlib.util
 known = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *a: None if name == "{sdk}" else known(name, *a)
-from resay import optional, MissingDependencyError
+from resay import MissingDependencyError
+from resay._internal import optional
 optional.find_spec = importlib.util.find_spec
 try:
     import resay_{sdk}

@@ -1,5 +1,6 @@
 """The journal: what the guard found, written down for those who look later."""
 
+from resay._internal.sync import run_sync
 from resay.reporting.journal.config import Content, JournalConfig
 from resay.reporting.journal.entry import Action, Api, Entry, new_id
 from resay.reporting.journal.journal import Journal, open_journal
@@ -18,4 +19,5 @@ __all__ = [
     "Slice",
     "new_id",
     "open_journal",
+    "run_sync",
 ]
