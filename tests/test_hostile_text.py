@@ -16,7 +16,7 @@ from resay.engine.regeneration.repairs import replacement_in
 from resay.engine.regeneration.topics import topic_of
 from resay.engine.regeneration.writing import unmarked
 from resay.providers.base import Completion
-from resay.retrieval.headings import front_matter, heading_of
+from resay.retrieval.chunks import front_matter, heading_of
 from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.entity_match import names_entity
 from resay.scorers.structured import object_in

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from anthropic import APIRequest, APIResponse, APIStatusError, AsyncAPIResponse, Middleware
+import anyio
+from anthropic import (
+    APIConnectionError,
+    APIRequest,
+    APIResponse,
+    APIStatusError,
+    AsyncAPIResponse,
+    Middleware,
+    RetryableError,
+)
 
 from resay._internal.sync import run_sync
 from resay.adapters import (
@@ -27,12 +36,273 @@ from resay.adapters.http import aevents_in, events_in, is_event_stream
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Request
-from resay_anthropic._calls import Call, Calls
-from resay_anthropic._requests import beside, body_to_check
 from resay_anthropic._responses import answered, astreaming, body_of, raw_of, streaming
-from resay_anthropic._retries import returns_within_s
 
-__all__ = ["HallucinationMiddleware"]
+__all__ = [
+    "Call",
+    "Calls",
+    "HallucinationMiddleware",
+    "beside",
+    "body_to_check",
+    "returns_within_s",
+]
+
+T = TypeVar("T")
+
+_CLOSING_S = 5.0
+
+
+class Call:
+    """One call, however often it is sent. It lives on the event loop that it was made on.
+
+    The SDK runs its middleware once for each attempt. Samples are asked for with the first of them,
+    and belong to the call.
+
+    Args:
+        relay: Who guards.
+        asked: What is asked.
+        upstream: How the client is asked beside it.
+    """
+
+    def __init__(self, relay: Relay, asked: Request, upstream: Upstream) -> None:
+        self.asked = asked
+        loop = asyncio.get_running_loop()
+        self._response: asyncio.Future[Body] = loop.create_future()
+        self._work = loop.create_task(relay.aanswer(asked, self._main, upstream))
+        self._work.add_done_callback(_retrieved)
+        self._wait_no_more: Callable[[], None] | None = None
+
+    async def _main(self, body: Body) -> Body:
+        del body
+        # What cancels the waiting, a deadline say, must not cancel what is waited for.
+        return await asyncio.shield(self._response)
+
+    async def during(self, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Send an attempt.
+
+        Returns:
+            What came back, which may be a failure.
+
+        Raises:
+            DeadlineExceededError: Nothing came within `limits.deadline_s`.
+            Exception: What `send` raises.
+        """
+        if self._work.done():
+            self._work.result()
+        attempt = asyncio.ensure_future(send())
+        attempt.add_done_callback(_retrieved)
+        try:
+            await asyncio.wait({attempt, self._work}, return_when=asyncio.FIRST_COMPLETED)
+            if not attempt.done():
+                self._work.result()
+        finally:
+            await _stop(attempt)
+        return attempt.result()
+
+    async def finish(self, response: Body) -> Body:
+        """Return what the guard makes of a response."""
+        self._response.set_result(response)
+        return await self._work
+
+    async def stop(self) -> None:
+        """End the guard's work."""
+        await _stop(self._work)
+
+    def drop(self) -> None:
+        """Have the guard's work end soon, whatever goes on here."""
+        self._work.cancel()
+
+    def wait(
+        self, longest_s: float, owner: asyncio.Task[Any] | None, give_up: Callable[[], None]
+    ) -> None:
+        """Wait for the next attempt.
+
+        Args:
+            longest_s: After so many seconds nobody will come any more.
+            owner: The task that makes the call, if it is known: when it is over, nobody will.
+            give_up: What to do then.
+        """
+
+        def over(_: object) -> None:
+            give_up()
+
+        timer = asyncio.get_running_loop().call_later(longest_s, give_up)
+        if owner is not None:
+            owner.add_done_callback(over)
+
+        def no_more() -> None:
+            timer.cancel()
+            if owner is not None:
+                owner.remove_done_callback(over)
+
+        self._wait_no_more = no_more
+
+    def go_on(self) -> None:
+        """Stop waiting for the next attempt."""
+        if self._wait_no_more is not None:
+            self._wait_no_more()
+            self._wait_no_more = None
+
+
+def _retrieved(work: asyncio.Task[Any]) -> None:
+    # Of a call that nobody returned to, it would be logged that nobody looked at its exception.
+    if not work.cancelled():
+        work.exception()
+
+
+async def _stop(task: asyncio.Future[Any]) -> None:
+    if not task.done():
+        task.cancel()
+        with anyio.move_on_after(_CLOSING_S, shield=True):
+            await asyncio.wait([task])
+
+
+class Calls:
+    """Calls between two attempts.
+
+    They are found by the event loop and the idempotency key, which all attempts of a call share.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[int, str], Call] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def take(self, key: str | None, asked: Request) -> Call | None:
+        """Return the call that an attempt belongs to; None where it is the first."""
+        call = None if key is None else self._waiting.pop(_here(key), None)
+        if call is None:
+            return None
+        call.go_on()
+        if call.asked.body == asked.body:
+            return call
+        # A middleware outside may send something else under the same key.
+        call.drop()
+        return None
+
+    def leave(
+        self, key: str, call: Call, longest_s: float, owner: asyncio.Task[Any] | None
+    ) -> None:
+        """Keep a call until its next attempt; see `Call.wait`."""
+        place = _here(key)
+        self._forget(place, self._waiting.get(place))
+        self._waiting[place] = call
+        call.wait(longest_s, owner, partial(self._forget, place, call))
+
+    def _forget(self, place: tuple[int, str], call: Call | None) -> None:
+        if call is not None and self._waiting.get(place) is call:
+            del self._waiting[place]
+            call.go_on()
+            call.drop()
+
+
+def _here(key: str) -> tuple[int, str]:
+    return id(asyncio.get_running_loop()), key
+
+
+_PATH = f"/v1{MESSAGES.path}"
+# What belongs to the first alone. By the second the SDK knows that its caller wants the response
+# itself.
+_OWN = frozenset({"idempotency-key", "x-stainless-raw-response"})
+
+
+def body_to_check(request: APIRequest) -> Body | None:
+    """Return what a request sends; None where it does not ask for a message."""
+    path, _, _ = request.url.partition("?")
+    body: object = request.json
+    if path != _PATH or request.method.lower() != "post" or not isinstance(body, Mapping):
+        return None
+    # Older versions put the two together only when they send them.
+    extra = cast("Body | None", request.options.extra_json)
+    return {**cast("Body", body), **(extra or {})}
+
+
+def beside(request: APIRequest, body: Body) -> APIRequest:
+    """Return a request to the same end that has nothing to do with how the first is answered."""
+    made = request.copy(body=dict(body))
+    # A copy keeps all of this, and there is no parameter for it.
+    made.stream, made.stream_cls = False, None
+    options: Any = made.options
+    options.extra_json = None
+    options.idempotency_key = None
+    options.headers = {k: v for k, v in request.headers.items() if k.lower() not in _OWN}
+    return made
+
+
+# The SDK's own waits, where the provider asks for none: so long at first, twice as long each time.
+_FIRST_S = 0.5
+_LONGEST_S = 8.0
+# A busy machine is late, and what the SDK does besides takes time too.
+_LATE_S = 5.0
+
+
+def returns_within_s(request: APIRequest, outcome: object) -> float | None:
+    """Return in what time the SDK sends a request again, if it does.
+
+    Args:
+        request: The attempt.
+        outcome: The response to it that is no success, or the exception it ended in.
+
+    Returns:
+        So many seconds at most; None where this was the last attempt. That cannot be known where
+        there is no response, because only the client knows how often it tries.
+    """
+    wanted, raw = _verdict_on(outcome)
+    if not wanted or not _may_try(request, outcome):
+        return None
+    usual = min(_FIRST_S * 2.0 ** min(request.retries_taken, 10), _LONGEST_S)
+    return max(usual, _asked_for_s(raw)) + _LATE_S
+
+
+def _verdict_on(outcome: object) -> tuple[bool, Any]:
+    """Return whether an outcome is one of those that are tried again, and its raw response."""
+    if not isinstance(outcome, BaseException):
+        raw = raw_of(outcome)
+        return _is_temporary(raw), raw
+    for error in _causes(outcome):
+        if isinstance(error, APIStatusError):
+            return _is_temporary(error.response), error.response
+        if isinstance(error, (APIConnectionError, RetryableError)):
+            return True, None
+    return False, None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        yield current
+        seen.add(id(current))
+        current = current.__cause__
+
+
+def _is_temporary(raw: Any) -> bool:
+    if raw.is_success:
+        return False
+    told = raw.headers.get("x-should-retry")
+    if told in ("true", "false"):
+        return told == "true"
+    return raw.status_code in (408, 409, 429) or raw.status_code >= 500
+
+
+def _may_try(request: APIRequest, outcome: object) -> bool:
+    allowed: object = request.max_retries
+    if not isinstance(allowed, int):
+        # No public attribute leads from a request or its response to the client.
+        allowed = getattr(getattr(outcome, "_client", None), "max_retries", None)
+    return not isinstance(allowed, int) or request.retries_taken < allowed
+
+
+def _asked_for_s(raw: Any) -> float:
+    headers: Mapping[str, str] = {} if raw is None else raw.headers
+    in_ms, in_s = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        return float(in_ms) / 1000 if in_ms else float(in_s or 0)
+    # A date, which Anthropic does not send.
+    except ValueError:
+        return 0.0
+
 
 _Send = Callable[[APIRequest], Coroutine[Any, Any, Any]]
 

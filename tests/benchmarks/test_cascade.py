@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, Policy
 from resay.benchmarks import cascade, wikibio
+from resay.benchmarks.cascade import fit_estimate
 from resay.benchmarks.cli import app
-from resay.benchmarks.estimating import fit_estimate
 from resay.scorers.nearest_first import Estimate
 
 KEYS = {

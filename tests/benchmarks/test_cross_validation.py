@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError
-from resay.benchmarks.cross_validation import out_of_fold, random_folds
+from resay.benchmarks.ensemble import out_of_fold, random_folds
 from resay.calibration.learning import learn
 
 

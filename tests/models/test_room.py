@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from resay.models.room import Room
+from resay.models.batching import Room
 
 pytestmark = pytest.mark.anyio
 

@@ -19,8 +19,7 @@ from resay import Document
 from resay.errors import ConfigurationError, ResayError
 from resay.models import sentence_embedder
 from resay.retrieval import QdrantConfig, open_retriever
-from resay.retrieval.qdrant import QdrantRetriever
-from resay.retrieval.qdrant_stores import Store, store_at
+from resay.retrieval.qdrant import QdrantRetriever, Store, store_at
 from support.qdrant import QdrantServer
 from support.tiny_models import make_bert, sentences
 
@@ -350,7 +349,7 @@ async def test_a_folder_that_is_open_elsewhere_is_told_of(tmp_path: Path, model:
 
 FORGETFUL = """
 import asyncio, sys
-from resay.retrieval.qdrant_stores import store_at
+from resay.retrieval.qdrant import store_at
 
 async def main():
     from qdrant_client.models import Distance, VectorParams
@@ -374,7 +373,7 @@ async def test_a_folder_is_closed_when_the_process_ends(tmp_path: Path) -> None:
 FORKED = """
 import asyncio, os, sys
 from resay.errors import ConfigurationError
-from resay.retrieval.qdrant_stores import store_at
+from resay.retrieval.qdrant import store_at
 
 store = store_at(sys.argv[1], None, None)
 asyncio.run(store.ask("get_collections"))

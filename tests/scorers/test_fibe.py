@@ -14,9 +14,9 @@ from resay.providers.layers import Metered
 from resay.scorers import build
 from resay.scorers.evidence import Evidence
 from resay.scorers.exam import Blank, Listing, build_exam
-from resay.scorers.fibe import Fibe
-from resay.scorers.fibe_prompts import (
+from resay.scorers.fibe import (
     STUDENTS,
+    Fibe,
     render_answer,
     render_create,
     render_score,

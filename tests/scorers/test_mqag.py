@@ -17,8 +17,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.mqag import Mqag
-from resay.scorers.mqag_answers import Examinee
+from resay.scorers.mqag import Examinee, Mqag
 from resay.scorers.mqag_questions import Question, read_options, write_questions
 from resay.scorers.mqag_scoring import Scoring
 from support.known_models import DISTRACTORS, make_reader, make_writer

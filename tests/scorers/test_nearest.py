@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.nearest import Nearest
+from resay.scorers.nli import Nearest
 
 SAMPLE = [
     "The bridge is in the city.",

@@ -17,8 +17,7 @@ from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.nearest import Nearest
-from resay.scorers.nli import Nli
+from resay.scorers.nli import Nearest, Nli
 from support.known_models import make_denier
 from support.tiny_models import make_bert, make_deberta, sentences
 

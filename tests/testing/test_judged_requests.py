@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from resay.errors import ConfigurationError
-from resay.scorers import direct_question, fibe_prompts
+from resay.scorers import direct_question, fibe
 from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.cross_examination import read_conclusion
 from resay.scorers.exam import Blank, Listing, build_exam, read_exam_answers, read_listings
@@ -19,7 +19,7 @@ from resay.testing.faults import GarbledStyle
 ABOUT = "Tell me about Canberra."
 JUDGED = direct_question.render("It was founded in 1913.", ABOUT)
 RESTATED = "Answer with one word, Yes or No. Is the claim true?"
-EXAM = fibe_prompts.render_answer(['It was sold to "$name_0" in "$year_1".'], ABOUT)
+EXAM = fibe.render_answer(['It was sold to "$name_0" in "$year_1".'], ABOUT)
 STYLES = get_args(GarbledStyle)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.scorers import direct_question, fibe_prompts, prompt, task_prompt, zero_shot
+from resay.scorers import direct_question, fibe, prompt, task_prompt, zero_shot
 from resay.scorers.answers import read_named_scores
 from resay.scorers.exam import build_exam, read_exam_answers, read_listings
 from resay.scorers.reverse_validation import render_construct, render_search
@@ -242,7 +242,7 @@ def test_what_is_known_is_filled_in_again(subject: Subject) -> None:
     for wording in (0, 1):
         sentences = facts(subject, wording)
         exam = build_exam(sentences, listings(sentences, f"Who or what is {subject.name}?"))
-        asked = fibe_prompts.render_answer(exam.questions, f"Who or what is {subject.name}?")
+        asked = fibe.render_answer(exam.questions, f"Who or what is {subject.name}?")
 
         said = read_exam_answers(answer(asked) or "", exam)
 
@@ -253,7 +253,7 @@ def test_what_is_known_is_filled_in_again(subject: Subject) -> None:
 
 
 def listings(sentences: list[str], question: str = ABOUT) -> list[object]:
-    said = answer(fibe_prompts.render_create(sentences, question))
+    said = answer(fibe.render_create(sentences, question))
     return read_listings(said or "", len(sentences))
 
 
@@ -287,7 +287,7 @@ def test_a_fact_in_other_words_fills_the_same_values() -> None:
         'Its "$number_2" lakes were dug in "$month_3".',
     ]
 
-    said = (answer(fibe_prompts.render_answer(questions, ABOUT)) or "").splitlines()
+    said = (answer(fibe.render_answer(questions, ABOUT)) or "").splitlines()
 
     assert said[0] == "[s0] Canberra was founded in 1913."
     assert said[1] == "[s1] Walter Burley Griffin and Marion Mahony Griffin drew the plan."
@@ -295,13 +295,13 @@ def test_a_fact_in_other_words_fills_the_same_values() -> None:
 
 
 def test_what_is_not_known_is_made_up_anew_each_time() -> None:
-    asked = fibe_prompts.render_answer(['It was sold to "$name_0" in "$year_1".'], ABOUT)
+    asked = fibe.render_answer(['It was sold to "$name_0" in "$year_1".'], ABOUT)
 
     assert len({answer(asked, seed=seed) for seed in range(8)}) == 8
 
 
 def test_a_variable_has_one_value() -> None:
-    asked = fibe_prompts.render_answer(['It is in "$name_0".', 'So "$name_0" is "$other_1".'])
+    asked = fibe.render_answer(['It is in "$name_0".', 'So "$name_0" is "$other_1".'])
 
     said = re.findall(r"is in (.*)\.|So (.*) is ", answer(asked, world=World()) or "")
 
@@ -320,7 +320,7 @@ def test_a_variable_has_one_value() -> None:
 )
 def test_answers_get_points(said: str, low: int, high: int) -> None:
     right = "It was founded in 1913, a compromise."
-    asked = fibe_prompts.render_score(right, {"Tom": said, "Amy": right})
+    asked = fibe.render_score(right, {"Tom": said, "Amy": right})
 
     points = read_named_scores(answer(asked) or "", ["Tom", "Amy"])
 

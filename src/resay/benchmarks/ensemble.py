@@ -8,18 +8,18 @@ modulo their count, and, to see how much depends on that, random ones.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Protocol
 
 import anyio.to_thread
 import yaml
 
 from resay.benchmarks import metrics
 from resay.benchmarks.corrections import Correction
-from resay.benchmarks.cross_validation import Learner, out_of_fold, random_folds
 from resay.benchmarks.entries import Entry
 from resay.benchmarks.judges import RECORDED, BenchJudge
 from resay.benchmarks.measuring import Measured, measure
@@ -40,7 +40,75 @@ from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.parts import PartScores
 
-__all__ = ["COLUMNS", "MEMBERS", "check_folds", "run"]
+__all__ = [
+    "COLUMNS",
+    "MEMBERS",
+    "Learner",
+    "Model",
+    "check_folds",
+    "out_of_fold",
+    "random_folds",
+    "run",
+]
+
+
+class Model(Protocol):
+    """What was learned."""
+
+    def score(self, values: Values) -> list[float | None]:
+        """Return the scores of a passage's sentences."""
+        ...
+
+
+Learner = Callable[[Sequence[Values], Sequence[Sequence[bool]]], Model]
+"""Learns from the values of passages, and from whether their sentences are wrong."""
+
+
+def out_of_fold(
+    learner: Learner,
+    passages: Sequence[Values],
+    wrong: Sequence[Sequence[bool]],
+    folds: Sequence[int],
+) -> list[list[float | None]]:
+    """Score each passage with what was learned without its fold.
+
+    Args:
+        learner: Learns.
+        passages: The values of each passage.
+        wrong: For each passage, whether its sentences are wrong.
+        folds: For each passage the fold it is in; at least two different ones.
+
+    Returns:
+        The scores of each passage's sentences.
+
+    Raises:
+        ConfigurationError: Nothing can be learned without one of the folds.
+    """
+    models: dict[int, Model] = {}
+    for fold in sorted(set(folds)):
+        others = [i for i, other in enumerate(folds) if other != fold]
+        models[fold] = learner([passages[i] for i in others], [wrong[i] for i in others])
+    return [models[fold].score(values) for fold, values in zip(folds, passages, strict=True)]
+
+
+def random_folds(passages: int, folds: int, seed: int) -> list[int]:
+    """Assign passages to folds at random, as evenly as can be.
+
+    Args:
+        passages: How many passages there are.
+        folds: How many folds.
+        seed: The same seed assigns in the same way, on every machine.
+
+    Returns:
+        A fold for each passage.
+    """
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    order = sorted(range(passages), key=lambda _: rng.random())
+    assigned = [0] * passages
+    for place, passage in enumerate(order):
+        assigned[passage] = place % folds
+    return assigned
+
 
 MEMBERS: tuple[Entry, ...] = tuple(e for e in ENTRIES if not isinstance(e, (Correction, Recorded)))
 """What can be a member."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -26,7 +26,6 @@ from resay.engine.actions import Answer, withheld_stops
 from resay.errors import DeadlineExceededError, ProviderError
 from resay.gateway.asking import Asked
 from resay.gateway.calls import Call, Headers
-from resay.gateway.counting import asking_usage, is_usage_alone
 from resay.gateway.elsewhere import Elsewhere
 from resay.gateway.observing import Observation, gravest
 from resay.gateway.outgoing import Outgoing
@@ -50,7 +49,46 @@ from resay.providers.apis import (
 )
 from resay.providers.apis.reading import is_yes, number
 
-__all__ = ["UNGUARDED", "Guarding", "Wanted", "headers_of", "observed", "read_body"]
+__all__ = [
+    "UNGUARDED",
+    "Guarding",
+    "Wanted",
+    "asking_usage",
+    "headers_of",
+    "is_usage_alone",
+    "observed",
+    "read_body",
+]
+
+# The others say it anyway.
+_TOLD_IF_ASKED = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
+_OPTIONS, _ASKED = "stream_options", "include_usage"
+
+
+def asking_usage(api: Api, body: Body) -> Body:
+    """Return a request for a stream that says at its end what it cost.
+
+    Args:
+        api: What is spoken.
+        body: The request.
+
+    Returns:
+        The request; the same object where nothing is to be added.
+    """
+    options: object = {} if body.get(_OPTIONS) is None else body[_OPTIONS]
+    if api.path not in _TOLD_IF_ASKED or not isinstance(options, Mapping):
+        return body
+    known = cast("Mapping[str, object]", options)
+    if known.get(_ASKED) is not None:
+        return body
+    return {**body, _OPTIONS: {**known, _ASKED: True}}
+
+
+def is_usage_alone(event: Event) -> bool:
+    """Return whether an event is there to say what a stream cost, and for nothing else."""
+    body = event.body
+    return body.get("choices") == [] and isinstance(body.get("usage"), Mapping)
+
 
 _STREAM: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),

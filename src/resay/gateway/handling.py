@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import logging
+import os
 import re
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,11 +17,12 @@ from urllib.parse import unquote
 
 from resay._internal.telemetry import inside, request_id, sent_from
 from resay.adapters.http import is_event_stream
+from resay.errors import ConfigurationError
 from resay.gateway.admitting import Admission, OverloadedError
-from resay.gateway.answering import Answering
 from resay.gateway.asking import Asked
 from resay.gateway.calls import (
     CHECK,
+    LITELLM_GUARDRAIL,
     PREFIX,
     Call,
     Headers,
@@ -27,16 +31,18 @@ from resay.gateway.calls import (
     plain_path,
     read_call,
 )
-from resay.gateway.config import GatewayConfig
-from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, observed, read_body
+from resay.gateway.checking import check
+from resay.gateway.config import ClientKey, GatewayConfig
+from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
 from resay.gateway.hosts import HostRules
 from resay.gateway.incoming import GoneError, Incoming, unless_gone
-from resay.gateway.keys import Keyring
+from resay.gateway.litellm_guardrail import check_for_litellm
 from resay.gateway.logs import WithoutMessage
+from resay.gateway.observing import Observation
 from resay.gateway.outgoing import Outgoing
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError, error_event
-from resay.gateway.replying import Shared
+from resay.gateway.replying import Handler, Reply, Shared
 from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, is_stored
 from resay.gateway.upstream import UpstreamError, given_headers
@@ -55,7 +61,116 @@ from resay.providers.apis.reading import number
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-__all__ = ["Handling"]
+__all__ = ["Answering", "Handling", "Keyring"]
+
+
+class Keyring:
+    """Knows keys by their hashes.
+
+    Args:
+        keys: The keys.
+        env: The environment variables; None for the process's.
+
+    Raises:
+        ConfigurationError: A variable that is to hold a key holds none.
+    """
+
+    def __init__(self, keys: Sequence[ClientKey], env: Mapping[str, str] | None = None) -> None:
+        known = os.environ if env is None else env
+        self._hashes = [(key.name, _hash_of(key, known)) for key in keys]
+
+    def __bool__(self) -> bool:
+        return bool(self._hashes)
+
+    def owner(self, presented: str | None) -> str | None:
+        """Return whose key this is; None for nobody's.
+
+        How long it takes does not depend on the key, nor on which of them it is like.
+        """
+        digest = _hash(presented or "")
+        owner = None
+        for name, known in self._hashes:
+            if hmac.compare_digest(digest, known) and presented:
+                owner = name
+        return owner
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
+    if key.sha256 is not None:
+        return key.sha256
+    value = env.get(key.env or "")
+    if not value:
+        raise ConfigurationError(
+            f"the key {key.name!r} is to be in the environment variable {key.env!r}, which is not"
+            " set; set it, or give the key's `sha256`"
+        )
+    return _hash(value)
+
+
+_HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
+
+
+class Answering:
+    """Answers one request.
+
+    Args:
+        wanted: What is wanted.
+        body: The request's body.
+        client: How the upstream is asked.
+        outgoing: Where the answer goes.
+        shared: What all requests of the gateway share.
+    """
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        body: Body,
+        client: Routing,
+        outgoing: Outgoing,
+        shared: Shared,
+    ) -> None:
+        self._wanted = wanted
+        self._body = body
+        self._client = client
+        self._outgoing = outgoing
+        self._shared = shared
+        self._reply = Reply({})
+        self._began_s = time.monotonic()
+
+    async def run(self) -> None:
+        """Answer it, or say why not."""
+        handler = _HANDLERS[self._wanted.call.own or ""]
+        try:
+            self._reply = await handler(self._wanted, self._body, self._client, self._shared)
+        except RefusedError as error:
+            self._reply = Reply({}, refused=error)
+        if self._reply.refused is not None:
+            await self._outgoing.refuse(self._reply.refused)
+            return
+        content = json_bytes(self._reply.body)
+        headers: Headers = [
+            (b"content-type", b"application/json"),
+            *headers_of(self._reply.answers),
+        ]
+        await self._outgoing.whole(200, headers, content)
+
+    def observation(self) -> Observation:
+        """Return what observers are told, once it is over."""
+        reply = self._reply
+        wanted = replace(self._wanted, policy=reply.policy or self._wanted.policy)
+        return replace(
+            observed(wanted, self._outgoing, self._body),
+            answers=reply.answers,
+            question=reply.question,
+            elapsed_s=time.monotonic() - self._began_s,
+            api="check",
+            model=reply.model,
+        )
+
 
 logger = logging.getLogger("resay.gateway")
 

@@ -10,7 +10,11 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.gateway.config import GatewayConfig, GatewayLimits
@@ -20,9 +24,142 @@ from resay.gateway.hosts import is_loopback
 if TYPE_CHECKING:
     from uvicorn import Config
 
-    from resay.gateway.lifetime import Lifetime
+__all__ = ["Lifetime", "check_exposure", "listener", "protocol_of", "serve", "serving"]
 
-__all__ = ["check_exposure", "listener", "serve", "serving"]
+
+class Lifetime(uvicorn.Server):
+    """Serves from when it can be connected to until it is told to stop.
+
+    Args:
+        config: What uvicorn is told.
+        on_start: Called once it can be connected to.
+        on_stop: Called once it is told to stop.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_start: Callable[[], None] | None,
+        on_stop: Callable[[], None],
+    ) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+        self._on_stop = on_stop
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        if self._on_start is not None:
+            self._on_start()
+
+    async def main_loop(self) -> None:
+        """Serve until it is told to stop."""
+        await self.on_tick(0)
+        if not self.should_exit:
+            await self._over.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Be told by a signal.
+
+        uvicorn raises it once more in the end, and what is to be done at a process's exit, such as
+        sending the last spans, would not be.
+        """
+        del frame
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.stop()
+
+    def stop(self) -> None:
+        """Be told to stop, from any thread."""
+        self._on_stop()
+        self.should_exit = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._over.set)
+
+
+class _Protocol(H11Protocol):
+    # Its lines have the query, where some clients put their key.
+    access_log: Any = property(lambda _: False, lambda _, __: None)
+    header_s: ClassVar[float]
+    write_s: ClassVar[float]
+    _late: asyncio.TimerHandle | None = None
+    _deaf: asyncio.TimerHandle | None = None
+    _left = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
+        super().connection_made(transport)
+        # So that it is told of all that the client has not taken yet.
+        transport.set_write_buffer_limits(high=0)
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._between:
+            self._forget()
+        elif self._late is None:
+            self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        self._rest()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._listen()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._rest()
+
+    @property
+    def _between(self) -> bool:
+        """Whether no request is being answered."""
+        cycle: Any = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _expect(self) -> None:
+        # uvicorn waits for the headers of a request as long as it takes.
+        self._late = self.loop.call_later(self.header_s, self._close_if_late)
+
+    def _forget(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _close_if_late(self) -> None:
+        self._late = None
+        if self._between:
+            self.transport.close()
+
+    def _listen(self) -> None:
+        self._left = self.transport.get_write_buffer_size()
+        self._deaf = self.loop.call_later(self.write_s, self._abort_if_deaf)
+
+    def _rest(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
+
+    def _abort_if_deaf(self) -> None:
+        if self.transport.get_write_buffer_size() < self._left:
+            self._listen()
+        else:
+            # To close it would wait for the client to take the rest, for ever.
+            self.transport.abort()
+
+
+def protocol_of(header_s: float, write_s: float) -> type[asyncio.Protocol]:
+    """Return the protocol.
+
+    Args:
+        header_s: How long the headers of a request may take, in seconds.
+        write_s: How long a client may take nothing of an answer, in seconds.
+    """
+    return type("Protocol", (_Protocol,), {"header_s": header_s, "write_s": write_s})
+
 
 _KEEP_ALIVE_S = 75
 _BACKLOG = 2048
@@ -146,7 +283,7 @@ def _server(
     gateway: Gateway, limits: GatewayLimits, on_start: Callable[[], None] | None = None
 ) -> Lifetime:
     try:
-        from resay.gateway.lifetime import Lifetime
+        from resay.gateway.server import Lifetime
     except ImportError as error:
         raise MissingDependencyError("uvicorn", "server", "the gateway") from error
 
@@ -159,7 +296,7 @@ def _server(
 def _config(gateway: Gateway, limits: GatewayLimits) -> Config:
     import uvicorn
 
-    from resay.gateway.protocol import protocol_of
+    from resay.gateway.server import protocol_of
 
     return uvicorn.Config(
         gateway.app(),

@@ -60,7 +60,7 @@ class Estimate(BaseModel):
     The defaults fit what one judge (gemma4-31b) said of 945 sentences of biographies with 20
     samples each: those of WikiBio's passages with even row numbers, to two digits. Another judge,
     or texts of another kind, may need others: `resay bench cascade` prints those of the judge it is
-    given, and `resay.benchmarks.estimating.fit_estimate` fits them.
+    given, and `resay.benchmarks.cascade.fit_estimate` fits them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import anyio
@@ -12,22 +13,252 @@ import anyio
 from resay._internal.tasks import compute
 from resay._internal.telemetry import AttributeValue, span
 from resay.core.passage import Passage, Sentence
-from resay.core.verdict import Attempt, Document, Regeneration, SentenceVerdict, Usage, Verdict
+from resay.core.query import MAIN_CALL_ONLY, Query
+from resay.core.verdict import (
+    Attempt,
+    Document,
+    Edit,
+    Regeneration,
+    SentenceVerdict,
+    Usage,
+    Verdict,
+    tally,
+)
 from resay.engine.check import Check
 from resay.engine.regeneration.candidates import Candidate, in_doubt, kept_in
-from resay.engine.regeneration.citing import claims_more
+from resay.engine.regeneration.citing import claims_more, nearest, sources_of
 from resay.engine.regeneration.gathering import Gathering
-from resay.engine.regeneration.merging import combined, finished
 from resay.engine.regeneration.queries import search_queries
 from resay.engine.regeneration.rechecking import Rechecking
-from resay.engine.regeneration.repairs import Repaired, without_repeats
-from resay.engine.regeneration.writers import Writer
-from resay.errors import ConfigurationError, ScorerError
+from resay.engine.regeneration.repairs import Repaired, Replacement, replacement_in, without_repeats
+from resay.engine.regeneration.writing import Written, repairing, rewriting, unmarked
+from resay.errors import ConfigurationError, ProviderError, ScorerError
 from resay.policy import Policy, Regenerate
 from resay.retrieval import AdaptedRetriever
 from resay.scorers.evidence import SPLITTING
+from resay.scorers.judging import judge_for
 
-__all__ = ["Regenerated", "Regenerator"]
+__all__ = ["Regenerated", "Regenerator", "Writer", "combined", "finished"]
+
+_WORST = {"consistent": 0, "skipped": 1, "inconclusive": 2, "flagged": 3}
+
+
+def combined(first: Verdict, second: Verdict | None) -> Verdict:
+    """Return what two checks of the same answer say together: of each sentence, the worse.
+
+    Args:
+        first: What one found.
+        second: What the other found; None where there was none.
+    """
+    if second is None:
+        return first
+    worse = max(first, second, key=lambda verdict: _WORST[verdict.decision])
+    scores = [score for score in (first.score, second.score) if score is not None]
+    return replace(
+        worse,
+        score=max(scores, default=None),
+        sentences=tuple(map(_worse, first.sentences, second.sentences)),
+        samples=max(first.samples, second.samples),
+        steps=(*first.steps, *second.steps),
+        unscored=tuple(stretch for stretch in first.unscored if stretch in second.unscored),
+    )
+
+
+def _worse(first: SentenceVerdict, second: SentenceVerdict) -> SentenceVerdict:
+    return max(first, second, key=lambda s: (s.flagged, -1.0 if s.score is None else s.score))
+
+
+def finished(
+    best: Candidate,
+    draft: Candidate,
+    first: Verdict,
+    documents: Mapping[str, Document],
+    regeneration: Regeneration,
+) -> Verdict:
+    """Return the verdict on the best answer.
+
+    Args:
+        best: The answer.
+        draft: The model's first answer.
+        first: What the first check found of it.
+        documents: All documents that were found, by their ids.
+        regeneration: How it came about, without the edits and the sources.
+    """
+    verdict = _cited(best, list(documents.values()))
+    cited = dict.fromkeys(chain.from_iterable(s.citations for s in verdict.sentences))
+    steps = first.steps if best.verdict is first else (*first.steps, *verdict.steps)
+    return replace(
+        verdict,
+        samples=max(first.samples, verdict.samples),
+        steps=steps,
+        via=first.via,
+        regeneration=replace(
+            regeneration,
+            adopted=best.attempt,
+            edits=_edits(best, draft, verdict),
+            sources=tuple(_told(documents[name]) for name in cited),
+        ),
+    )
+
+
+def _told(document: Document) -> Document:
+    """Return a document as a verdict can be written down with it."""
+    # Whatever a retriever keeps beside its texts: vectors, dates, objects of its own.
+    plain = {k: v for k, v in document.metadata.items() if isinstance(v, (str, int, float))}
+    return replace(document, metadata=plain)
+
+
+def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
+    sentences = tuple(
+        replace(sentence, citations=sources_of(sentence.text, best.named[i], documents))
+        if i in best.named and not sentence.flagged
+        else sentence
+        for i, sentence in enumerate(best.verdict.sentences)
+    )
+    return replace(best.verdict, sentences=sentences)
+
+
+def _edits(best: Candidate, draft: Candidate, verdict: Verdict) -> tuple[Edit, ...]:
+    return tuple(
+        Edit(old.text, new.text, old.start, old.end, _within(verdict, *best.places[i]))
+        for i, new in sorted(best.repairs.items())
+        if (old := draft.passage.sentences[i]).text != new.text
+    )
+
+
+def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
+    inside = (s.citations for s in verdict.sentences if s.start < end and s.end > start)
+    return tuple(dict.fromkeys(chain.from_iterable(inside)))
+
+
+# What makes an answer something else than words, or more than an answer.
+_NOT_WORDS = frozenset(
+    {
+        "audio",
+        "background",
+        "container",
+        "conversation",
+        "function_call",
+        "functions",
+        "mcp_servers",
+        "modalities",
+        "parallel_tool_calls",
+        "response_format",
+        "thread_id",
+        "tool_choice",
+        "tools",
+        "web_search_options",
+    }
+)
+_AROUND = 300
+_LONGEST_QUESTION = 4_000
+
+
+class Writer:
+    """Writes on behalf of one answer.
+
+    Args:
+        model: Who writes, in litellm's notation; None for the model that wrote the answer.
+        check: The check of the request: its limits, its budget and its meters.
+    """
+
+    def __init__(self, model: str | None, check: Check) -> None:
+        self._model = model
+        self._check = check
+
+    def question(self, documents: Sequence[Document], *, index: int = 0) -> Query:
+        """Return the question of the main call, to be answered by documents.
+
+        Args:
+            documents: What to answer by.
+            index: Which of several answers to the same is wanted.
+        """
+        query = self._check.query or Query(())
+        model = self._model or query.model
+        return replace(
+            rewriting(query, documents), model=model, params=self._params(query), index=index
+        )
+
+    async def answer(self, documents: Sequence[Document], *, index: int = 0) -> Written:
+        """Write a whole answer.
+
+        Args:
+            documents: What to answer by.
+            index: Which of several answers to the same is wanted.
+
+        Raises:
+            ProviderError: There is no answer.
+        """
+        query = self.question(documents, index=index)
+        judge = replace(judge_for(self._model, self._check.evidence), query=query)
+        return unmarked((await judge.ask(query.messages)).strip(), len(documents))
+
+    async def repairs(
+        self,
+        passage: Passage,
+        places: Mapping[int, tuple[int, int]],
+        documents: Sequence[Document],
+    ) -> tuple[dict[int, Replacement], str | None]:
+        """Write sentences in place of others.
+
+        Args:
+            passage: The answer they stand in.
+            places: Where they stand in it, by whatever tells them apart.
+            documents: What to correct them by; of many, each is shown those nearest to it.
+
+        Returns:
+            What could be had, and what went wrong in one line without content, or None.
+        """
+        written: dict[int, Replacement] = {}
+        failures: list[str] = []
+
+        async def repair(key: int, start: int, end: int) -> None:
+            try:
+                found = await self._sentence(passage.text, start, end, documents)
+            except ProviderError as error:
+                failures.append(type(error).__name__)
+            else:
+                if found is not None:
+                    written[key] = found
+
+        async with anyio.create_task_group() as tasks:
+            for key, (start, end) in places.items():
+                tasks.start_soon(repair, key, start, end)
+        left = len(places) - len(written)
+        why = tally(failures) or "no words came back"
+        note = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
+        return written, note
+
+    async def _sentence(
+        self, text: str, start: int, end: int, documents: Sequence[Document]
+    ) -> Replacement | None:
+        query = self._check.query
+        sentence = text[start:end]
+        shown = nearest(sentence, documents)
+        prompt = repairing(
+            _shortened(query.question) if query else "",
+            text[max(start - _AROUND, 0) : start],
+            sentence,
+            text[end : end + _AROUND],
+            shown,
+        )
+        judge = judge_for(self._model, self._check.evidence)
+        return replacement_in(await judge.ask(prompt), shown)
+
+    def _params(self, query: Query) -> dict[str, Any]:
+        """Return the parameters of the main call that go for a whole answer as well."""
+        if self._model is not None:
+            return {}
+        left_out = MAIN_CALL_ONLY | _NOT_WORDS
+        return {k: v for k, v in query.params.items() if k not in left_out}
+
+
+def _shortened(question: str) -> str:
+    # What is asked stands at the beginning of a long message, or at its end.
+    if len(question) <= _LONGEST_QUESTION:
+        return question
+    half = _LONGEST_QUESTION // 2
+    return f"{question[:half]} […] {question[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,6 @@
 It needs the extra `server`.
 """
 
-from resay.reporting.dashboard.mounting import routes
+from resay.reporting.dashboard.serving import routes
 
 __all__ = ["routes"]
