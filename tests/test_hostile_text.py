@@ -17,8 +17,8 @@ from resay.engine.regeneration.topics import topic_of
 from resay.engine.regeneration.writing import unmarked
 from resay.providers.base import Completion
 from resay.retrieval.chunks import front_matter, heading_of
-from resay.scorers.answers import read_named_scores, read_numbered_answers, read_yes_no
-from resay.scorers.entity_match import names_entity
+from resay.scorers.common.answers import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
 
 SPACES = ("\n", " ", "\t\n", " \u2029")

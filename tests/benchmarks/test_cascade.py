@@ -11,7 +11,7 @@ from resay import ConfigurationError, Policy
 from resay.benchmarks import cascade, wikibio
 from resay.benchmarks.cascade import fit_estimate
 from resay.benchmarks.cli import app
-from resay.scorers.nearest_first import Estimate
+from resay.scorers.common.nearest_first import Estimate
 
 KEYS = {
     "setting",

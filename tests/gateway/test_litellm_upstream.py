@@ -9,8 +9,8 @@ import pytest
 from resay._internal.nesting import inside_guard
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
-from resay.gateway.litellm_errors import refusal_of
-from resay.gateway.litellm_upstream import LiteLLMUpstream
+from resay.gateway.litellm.errors import refusal_of
+from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.errors import ConfigurationError, ScorerError
-from resay.models import remote_tei
 from resay.models.remote import (
     TeiClassifier,
     TeiSentenceEmbedder,
@@ -19,7 +18,8 @@ from resay.models.remote import (
     VllmClassifier,
     VllmSentenceEmbedder,
 )
-from resay.models.remote_texts import cut
+from resay.models.remote import tei as remote_tei
+from resay.models.remote.texts import cut
 from resay.testing import (
     SimulatedInference,
 )

@@ -44,14 +44,14 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),
-    "resay.scorers.comparing": ("scorers/test_comparing.py",),
+    "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
     "resay.scorers.fields": ("scorers/test_fields.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
-    "resay.scorers.mqag_scoring": ("scorers/test_mqag_scoring.py",),
+    "resay.scorers.mqag.scoring": ("scorers/test_mqag_scoring.py",),
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
     "resay.scorers.nli": ("scorers/test_known_models.py",),
-    "resay.scorers.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
+    "resay.scorers.common.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
         "scorers/test_task_prompt.py",
@@ -117,7 +117,7 @@ EQUIVALENT: Mapping[str, str] = {
         "As good a tolerance."
     ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
-    "resay.scorers.comparing:_Comparison._compare_with: self.passage if everything else"
+    "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
     "resay.scorers.fields:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[max(place - 1, 0):]": "A longer way to the same.",

@@ -11,7 +11,7 @@ import pytest
 from resay import Passage
 from resay.core.verdict import Scores
 from resay.scorers import ScorerConfig, Step
-from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.stopping import Aim, Stopping
 

@@ -11,9 +11,9 @@ from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, build
+from resay.scorers.common.parts import Part
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.parts import Part
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
 

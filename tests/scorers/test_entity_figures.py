@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from resay.scorers.entity_match import (
+from resay.scorers.reverse_validation.match import (
     names_entity,
     names_exactly,
     read_percentage,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from resay.scorers.entity_match import (
+from resay.scorers.reverse_validation.match import (
     find_mentions,
     names_entity,
     names_exactly,

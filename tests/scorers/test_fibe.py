@@ -13,7 +13,6 @@ from resay.providers import Completion, Completions, ReplayProvider
 from resay.providers.layers import Metered
 from resay.scorers import build
 from resay.scorers.evidence import Evidence
-from resay.scorers.exam import Blank, Listing, build_exam
 from resay.scorers.fibe import (
     STUDENTS,
     Fibe,
@@ -24,6 +23,7 @@ from resay.scorers.fibe import (
     restate_create,
     restate_score,
 )
+from resay.scorers.fibe.exam import Blank, Listing, build_exam
 
 pytestmark = pytest.mark.anyio
 

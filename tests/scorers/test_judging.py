@@ -5,8 +5,8 @@ import pytest
 from resay import Query, ScorerError
 from resay.core.query import Message
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
+from resay.scorers.common.judging import JudgeConfig, Reading, ask, ask_together, judge_for
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.judging import JudgeConfig, Reading, ask, ask_together, judge_for
 
 pytestmark = pytest.mark.anyio
 

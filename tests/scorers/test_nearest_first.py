@@ -15,8 +15,8 @@ from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Que
 from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
+from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.prompt import render
 from resay.scorers.stopping import Aim, Stopping
 

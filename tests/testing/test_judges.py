@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from resay.core.passage import Passage
 from resay.scorers import direct_question, fibe, prompt, task_prompt, zero_shot
-from resay.scorers.answers import read_named_scores
-from resay.scorers.exam import build_exam, read_exam_answers, read_listings
+from resay.scorers.common.answers import read_named_scores
+from resay.scorers.fibe.exam import build_exam, read_exam_answers, read_listings
 from resay.scorers.reverse_validation import render_construct, render_search
 from resay.testing import Subject, World
 from resay.testing.judges import question_in

@@ -3,17 +3,17 @@
 `prompt` asks a judge about every sentence and every sample. Three things save calls: an n-gram step
 that settles what it is sure of; stopping when a sentence's decision is settled (see
 `resay.scorers.stopping`); and asking about the samples nearest to a sentence first (see
-`resay.scorers.nearest_first`). Each is measured alone and with the others, through the chain,
-beside what as small a number of samples gives. Bands of the n-gram step are fitted on other
+`resay.scorers.common.nearest_first`). Each is measured alone and with the others, through the
+chain, beside what as small a number of samples gives. Bands of the n-gram step are fitted on other
 passages than those they are measured on.
 
 Fits what `prompt` with `order: nearest` estimates a judge's answers by.
 
-The model is that of `resay.scorers.nearest_first`: a logistic regression with a random intercept
-for each sentence. Its coefficients are those of the greatest likelihood with the random intercept
-integrated out, on a grid, at a spread that is given. The spread of the greatest likelihood, 2.9 for
-the judge the defaults are fitted to, leans so much on the answers known that scores rank worse by
-what people say; decisions agree as well with the smaller default.
+The model is that of `resay.scorers.common.nearest_first`: a logistic regression with a random
+intercept for each sentence. Its coefficients are those of the greatest likelihood with the random
+intercept integrated out, on a grid, at a spread that is given. The spread of the greatest
+likelihood, 2.9 for the judge the defaults are fitted to, leans so much on the answers known that
+scores rank worse by what people say; decisions agree as well with the smaller default.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from resay.calibration import fit_bands
 from resay.core.verdict import over
 from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
-from resay.scorers.nearest_first import Estimate, overlaps
+from resay.scorers.common.nearest_first import Estimate, overlaps
 
 __all__ = ["COLUMNS", "ERRORS", "FIRST", "fit_estimate", "run", "runs"]
 
@@ -58,7 +58,7 @@ def fit_estimate(
 
     Args:
         overlaps: For each sentence the overlap with each sample; see
-            `resay.scorers.nearest_first.overlaps`.
+            `resay.scorers.common.nearest_first.overlaps`.
         entries: For each sentence what the judge said of each sample: 0 where it supports the
             sentence, 1 where it does not, 0.5 where the answer could not be read, None where the
             call failed.

@@ -38,7 +38,7 @@ from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_
 from resay.core.verdict import Scores, Usage
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
-from resay.scorers.parts import PartScores
+from resay.scorers.common.parts import PartScores
 
 __all__ = [
     "COLUMNS",

@@ -13,7 +13,7 @@ from resay.benchmarks.judges import BenchJudge
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig
 from resay.scorers import ScorerConfig, registry
-from resay.scorers.judging import JudgedConfig
+from resay.scorers.common.judging import JudgedConfig
 
 __all__ = ["Entry", "choose", "with_models"]
 

@@ -11,8 +11,8 @@ from resay.providers.base import Provider
 from resay.providers.layers import Limited, Retrying
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.replay import ReplayProvider, ScriptedProvider
+from resay.scorers.common.judging import JudgeConfig
 from resay.scorers.evidence import Judge
-from resay.scorers.judging import JudgeConfig
 
 __all__ = ["RECORDED", "BenchJudge", "LiveJudge", "RecordedJudge", "Recording"]
 

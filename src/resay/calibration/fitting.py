@@ -22,8 +22,8 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import ScorerConfig, Settle, Step
 from resay.scorers.combination import Combination, log_odds
+from resay.scorers.common.parts import PartScores
 from resay.scorers.ensemble import Ensemble
-from resay.scorers.parts import PartScores
 
 __all__ = ["Fitted", "fit_chain", "has_bands", "has_weights"]
 

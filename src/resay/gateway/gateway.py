@@ -19,7 +19,7 @@ from resay.gateway.calls import Headers
 from resay.gateway.config import GatewayConfig
 from resay.gateway.handling import Handling
 from resay.gateway.hosts import is_loopback, without_port
-from resay.gateway.litellm_upstream import LiteLLMUpstream
+from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.logs import log_request
 from resay.gateway.metrics import Metrics, Readings
 from resay.gateway.observing import Observer

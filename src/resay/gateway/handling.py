@@ -36,7 +36,7 @@ from resay.gateway.config import ClientKey, GatewayConfig
 from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
 from resay.gateway.hosts import HostRules
 from resay.gateway.incoming import GoneError, Incoming, unless_gone
-from resay.gateway.litellm_guardrail import check_for_litellm
+from resay.gateway.litellm.guardrail import check_for_litellm
 from resay.gateway.logs import WithoutMessage
 from resay.gateway.observing import Observation
 from resay.gateway.outgoing import Outgoing

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote
 
 from resay.gateway.asking import Asked
 from resay.gateway.calls import PREFIX, Call
-from resay.gateway.litellm_response import LiteLLMResponse, headers_of, once
-from resay.gateway.litellm_upstream import LiteLLMUpstream
+from resay.gateway.litellm.response import LiteLLMResponse, headers_of, once
+from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.models import named_model, unknown_model
 from resay.gateway.refusing import Dialect, RefusedError
 from resay.gateway.upstream import UpstreamClient, UpstreamError

@@ -12,8 +12,8 @@ from resay.scorers.base import (
     ScorerConfig,
     Settle,
 )
-from resay.scorers.comparing import Column, SampleScorer
-from resay.scorers.judging import JudgeConfig, JudgedConfig
+from resay.scorers.common.comparing import Column, SampleScorer
+from resay.scorers.common.judging import JudgeConfig, JudgedConfig
 from resay.scorers.lookup import build, registry
 from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import Prompt

@@ -38,7 +38,7 @@ from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, token_embedder
 from resay.scorers.base import SampleConfig
-from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ from pydantic import Field, field_validator
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.scorers.base import Need
+from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
 from resay.scorers.evidence import Evidence
-from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
 
 __all__ = [
     "Combination",

@@ -26,10 +26,17 @@ from resay.core.passage import Passage
 from resay.core.query import Message
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.scorers.answers import first_choice, read_yes_no, strip_decoration
 from resay.scorers.base import Need
+from resay.scorers.common.answers import first_choice, read_yes_no, strip_decoration
+from resay.scorers.common.judging import (
+    JudgedConfig,
+    Reading,
+    ask,
+    judge_for,
+    scores_of,
+    turn_of_judge,
+)
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for, scores_of, turn_of_judge
 
 __all__ = ["CrossExamination", "read_conclusion"]
 

@@ -27,10 +27,10 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
-from resay.scorers.answers import read_yes_no
 from resay.scorers.base import Need
+from resay.scorers.common.answers import read_yes_no
+from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for
 from resay.scorers.evidence import Evidence
-from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
 
 __all__ = ["DirectQuestion", "render"]
 

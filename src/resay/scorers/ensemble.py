@@ -27,8 +27,8 @@ from pydantic import field_validator
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need
+from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
 from resay.scorers.evidence import Evidence
-from resay.scorers.parts import CompositeConfig, Part, Parts, joined, only_passages
 
 __all__ = ["Ensemble", "clipped_sum"]
 

@@ -29,7 +29,7 @@ from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Contradiction
 from resay.scorers.base import SampleConfig
-from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 from resay.scorers.structured import fields_in
 

@@ -21,8 +21,8 @@ from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence
-from resay.scorers.parts import CompositeConfig, Part
 from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
 
 __all__ = ["Logprobs", "alternatives_wanted"]

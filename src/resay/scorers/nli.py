@@ -44,7 +44,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField, Pair, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import SampleConfig
-from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
 if TYPE_CHECKING:

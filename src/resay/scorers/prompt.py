@@ -12,7 +12,7 @@ sample once instead of |R| times. It is not in the paper, and its scores are not
 
 With `order: nearest` all samples are drawn, and each sentence is asked about with those samples
 first that share most of its words, until its decision is settled; what the judge would say of the
-others is estimated. See `resay.scorers.nearest_first`. It is not in the paper.
+others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper.
 
 With `task` set it is another published method, which judges the whole passage with a context made
 for the task; see `resay.scorers.task_prompt`.
@@ -34,13 +34,13 @@ from resay._internal.tasks import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers import task_prompt
-from resay.scorers.answers import read_numbered_answers
 from resay.scorers.base import Need, SampleConfig
-from resay.scorers.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.answers import read_numbered_answers
+from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for
+from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
+from resay.scorers.common.support import RESTATED, ask_support, read_support
 from resay.scorers.evidence import Evidence, Judge, Sample
-from resay.scorers.judging import JudgedConfig, Reading, ask, judge_for
-from resay.scorers.nearest_first import Estimate, NearestFirst, overlaps
-from resay.scorers.support import RESTATED, ask_support, read_support
 
 __all__ = ["Prompt", "render"]
 

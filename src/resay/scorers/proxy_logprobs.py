@@ -135,7 +135,7 @@ class ProxyLogprobs:
 def _proxy(config: ProxyLogprobs.Config) -> LanguageModel:
     model = config_of(config.model)
     if model.remote:
-        from resay.models.remote_language import RemoteLanguageModel
+        from resay.models.remote.language import RemoteLanguageModel
 
         return RemoteLanguageModel(model, api=config.api, top=config.alternatives)
     # Says what to install, before the next module misses numpy.

@@ -34,7 +34,7 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.models import ModelField, sentence_embedder
 from resay.scorers.base import SampleConfig
-from resay.scorers.comparing import Column, SampleScorer
+from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
 __all__ = ["Similarity"]

@@ -29,9 +29,9 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ScorerError
 from resay.scorers.base import Need
+from resay.scorers.common.judging import ask_together
+from resay.scorers.common.support import RESTATED, ask_support, read_support
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.judging import ask_together
-from resay.scorers.support import RESTATED, ask_support, read_support
 
 __all__ = ["Context", "Task", "context_of", "needs", "render", "vote"]
 

@@ -16,10 +16,10 @@ from typing import ClassVar, Literal
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.scorers.answers import first_choice
 from resay.scorers.base import Need
+from resay.scorers.common.answers import first_choice
+from resay.scorers.common.judging import JudgedConfig, ask, judge_for, scores_of
 from resay.scorers.evidence import Evidence
-from resay.scorers.judging import JudgedConfig, ask, judge_for, scores_of
 
 __all__ = ["ZeroShot", "render"]
 

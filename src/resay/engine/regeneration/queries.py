@@ -16,7 +16,7 @@ from rapidfuzz import fuzz, utils
 from resay.engine.regeneration.plain import has_words, plain
 from resay.engine.regeneration.topics import Topic, content_of, topic_of
 from resay.errors import ConfigurationError
-from resay.scorers.entity_words import read_words
+from resay.scorers.reverse_validation.words import read_words
 
 __all__ = ["search_queries"]
 

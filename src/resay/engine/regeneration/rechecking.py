@@ -23,8 +23,8 @@ from resay.engine.regeneration.fencing import quoted
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
+from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.parts import CompositeConfig, Part
 
 __all__ = ["Rechecking", "comparing_with_references"]
 

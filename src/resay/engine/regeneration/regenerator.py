@@ -35,8 +35,8 @@ from resay.engine.regeneration.writing import Written, repairing, rewriting, unm
 from resay.errors import ConfigurationError, ProviderError, ScorerError
 from resay.policy import Policy, Regenerate
 from resay.retrieval import AdaptedRetriever
+from resay.scorers.common.judging import judge_for
 from resay.scorers.evidence import SPLITTING
-from resay.scorers.judging import judge_for
 
 __all__ = ["Regenerated", "Regenerator", "Writer", "combined", "finished"]
 

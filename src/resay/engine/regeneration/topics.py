@@ -15,7 +15,7 @@ from itertools import dropwhile
 from resay.core.passage import Passage
 from resay.engine.regeneration.asking import COMPARING, LABEL, LEAD_INS, ORDERS, STOP_WORDS, TAIL
 from resay.engine.regeneration.plain import has_words, plain
-from resay.scorers.entity_words import Word, join, read_words
+from resay.scorers.reverse_validation.words import Word, join, read_words
 
 __all__ = ["Topic", "content_of", "shortened", "topic_of"]
 

@@ -13,7 +13,7 @@ from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.gateway.checking import CheckRequest, CheckResponse
 from resay.gateway.config import GatewayConfig
-from resay.gateway.litellm_guardrail import GuardrailRequest, GuardrailResponse
+from resay.gateway.litellm.guardrail import GuardrailRequest, GuardrailResponse
 from resay.gateway.openapi.schemas import schemas_of, schemas_of_models
 
 __all__ = ["document"]

@@ -20,10 +20,10 @@ step 1 names it nevertheless, the name is taken out before step 2: with it the a
 away.
 
 `match: exact` compares as the released code does, and takes out nothing. The paper calls exact
-comparison "the primary factor causing false negatives" (section 7.1); the default compares names
-as people do, see `resay.scorers.entity_match`, and takes what the response calls "also known as"
-for an alias. That flags fewer right responses. It also flags fewer wrong ones: those that lead back
-to their entity in spite of an error were caught only by a difference in spelling.
+comparison "the primary factor causing false negatives" (section 7.1); the default compares names as
+people do, see `resay.scorers.reverse_validation.match`, and takes what the response calls "also
+known as" for an alias. That flags fewer right responses. It also flags fewer wrong ones: those that
+lead back to their entity in spite of an error were caught only by a difference in spelling.
 
 Cost: 2 calls one after the other, 3 when the entity must be asked for. Good at: whole passages
 about one thing with a name, and at cost. Bad at: responses that are not about one thing, details
@@ -43,11 +43,11 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.scorers.answers import strip_decoration
 from resay.scorers.base import Need
-from resay.scorers.entity_aliases import stated_aliases
+from resay.scorers.common.answers import strip_decoration
+from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.judging import JudgedConfig, ask, judge_for
+from resay.scorers.reverse_validation.aliases import stated_aliases
 
 __all__ = ["Entity", "ReverseValidation", "Variant", "render_construct", "render_search", "without"]
 
@@ -130,7 +130,7 @@ def render_search(variant: Variant, description: str) -> str:
 
 def without(description: str, entity: Entity, variant: Variant) -> str:
     """Return the question or list of step 1 with the entity's name taken out."""
-    from resay.scorers.entity_match import find_mentions
+    from resay.scorers.reverse_validation.match import find_mentions
 
     parts: list[str] = []
     position = 0
@@ -178,7 +178,7 @@ class ReverseValidation:
         self.config = config or self.Config()
         # A string library and long lists of words: few policies need them, and those that do load
         # them here, not in the middle of a check.
-        import_module("resay.scorers.entity_match")
+        import_module("resay.scorers.reverse_validation.match")
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Search for the entity.
@@ -219,14 +219,14 @@ class ReverseValidation:
         return False, f"from what it says the judge found {entity.name} again"
 
     def _found(self, answer: str, entity: Entity) -> bool:
-        from resay.scorers.entity_match import names_entity, names_exactly
+        from resay.scorers.reverse_validation.match import names_entity, names_exactly
 
         if self.config.match == "exact":
             return names_exactly(answer, entity.name)
         return names_entity(answer, entity.name, entity.aliases)
 
     def _met(self, answer: str) -> float | None:
-        from resay.scorers.entity_match import read_percentage, read_percentage_exactly
+        from resay.scorers.reverse_validation.match import read_percentage, read_percentage_exactly
 
         if self.config.variant == "question":
             return None

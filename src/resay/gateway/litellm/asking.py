@@ -13,7 +13,7 @@ from resay._internal.optional import load_optional
 from resay.adapters import litellm_provider, marked
 from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.gateway.litellm_errors import refusal_of
+from resay.gateway.litellm.errors import refusal_of
 from resay.gateway.models import ModelConfig
 from resay.providers.apis import Body, Event, encoded
 from resay.providers.apis.reading import mapping, number

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, cast
 
-from resay.gateway.litellm_answers import (
+from resay.gateway.litellm.answers import (
     chat_usage,
     content_block,
     message_body,

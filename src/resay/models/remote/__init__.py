@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from resay.models.remote_tei import TeiClassifier, TeiSentenceEmbedder, TeiTokenEmbedder
-from resay.models.remote_vllm import VllmClassifier, VllmSentenceEmbedder
+from resay.models.remote.tei import TeiClassifier, TeiSentenceEmbedder, TeiTokenEmbedder
+from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder
 
 __all__ = [
     "TeiClassifier",

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from resay._internal.loops import PerLoop
 from resay.errors import ResayError
-from resay.models.remote_http import TooLargeError
+from resay.models.remote.http import TooLargeError
 
 __all__ = ["Kept", "Once", "Outcomes", "Together", "by_size"]
 

@@ -2,7 +2,7 @@
 
 The lists are closed-class words, titles, common given names and the nouns that name a kind of
 thing. They are lower-case and folded as `fold` does; what follows from a word being in one is
-decided in `resay.scorers.entity_match`.
+decided in `resay.scorers.reverse_validation.match`.
 """
 
 from __future__ import annotations

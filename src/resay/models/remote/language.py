@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from resay.core.logprobs import TokenLogprob, TopLogprob, read_logprobs
 from resay.errors import ConfigurationError, ScorerError
-from resay.models.remote_http import Reply, Server
+from resay.models.remote.http import Reply, Server
 
 if TYPE_CHECKING:
     from resay.models.config import ModelConfig

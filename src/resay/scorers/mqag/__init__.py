@@ -65,8 +65,8 @@ from resay.models import (
 from resay.models.windows import windows
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence, Sample
-from resay.scorers.mqag_questions import Question, cleaned, write_questions
-from resay.scorers.mqag_scoring import Answer, Rule, Scoring
+from resay.scorers.mqag.questions import Question, cleaned, write_questions
+from resay.scorers.mqag.scoring import Answer, Rule, Scoring
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

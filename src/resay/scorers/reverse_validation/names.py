@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
 
-from resay.scorers.entity_words import (
+from resay.scorers.reverse_validation.words import (
     COMPANY,
     DIRECTIONS,
     GIVEN_NAMES,

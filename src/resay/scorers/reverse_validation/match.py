@@ -14,8 +14,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from resay.core.segmentation import sentence_ends
-from resay.scorers.entity_names import ARTICLES, Mention, adjoin, mentions, name_of, written_as
-from resay.scorers.entity_words import (
+from resay.scorers.reverse_validation.names import (
+    ARTICLES,
+    Mention,
+    adjoin,
+    mentions,
+    name_of,
+    written_as,
+)
+from resay.scorers.reverse_validation.words import (
     CLASSES,
     COMPANY,
     DIRECTIONS,

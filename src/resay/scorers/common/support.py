@@ -6,7 +6,7 @@ SelfCheckGPT, section 5.5, and NU-RU at SemEval-2024 task 6, Table 1.
 from __future__ import annotations
 
 from resay.providers.base import Completion
-from resay.scorers.answers import read_yes_no
+from resay.scorers.common.answers import read_yes_no
 
 __all__ = ["RESTATED", "ask_support", "read_support"]
 

@@ -40,11 +40,11 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
-from resay.scorers.answers import read_named_scores
 from resay.scorers.base import Need
+from resay.scorers.common.answers import read_named_scores
+from resay.scorers.common.judging import JudgedConfig, Reading, ask, ask_together, judge_for
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.exam import Exam, Listing, build_exam, read_exam_answers, read_listings
-from resay.scorers.judging import JudgedConfig, Reading, ask, ask_together, judge_for
+from resay.scorers.fibe.exam import Exam, Listing, build_exam, read_exam_answers, read_listings
 
 __all__ = [
     "STUDENTS",

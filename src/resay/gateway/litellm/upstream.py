@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from resay.gateway.calls import Call
-from resay.gateway.litellm_answers import (
+from resay.gateway.litellm.answers import (
     Priced,
     answered_body,
     cost_of,
@@ -18,11 +18,11 @@ from resay.gateway.litellm_answers import (
     plain,
     response_body,
 )
-from resay.gateway.litellm_asking import LiteLLM, close_pieces, written
-from resay.gateway.litellm_errors import refusal_of
-from resay.gateway.litellm_requests import asked_of_litellm
-from resay.gateway.litellm_response import LiteLLMResponse, headers_of, once
-from resay.gateway.litellm_streams import events_of, events_of_message
+from resay.gateway.litellm.asking import LiteLLM, close_pieces, written
+from resay.gateway.litellm.errors import refusal_of
+from resay.gateway.litellm.requests import asked_of_litellm
+from resay.gateway.litellm.response import LiteLLMResponse, headers_of, once
+from resay.gateway.litellm.streams import events_of, events_of_message
 from resay.gateway.models import ModelConfig, named_model, unknown_model
 from resay.gateway.refusing import RefusedError, error_body
 from resay.providers.apis import Body, Event, json_bytes

@@ -1,0 +1,1 @@
+"""Whoever litellm asks, through the gateway; and LiteLLM's own guardrail API."""

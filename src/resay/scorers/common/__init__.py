@@ -1,0 +1,1 @@
+"""What methods share: comparing with samples, asking judges, reading their answers."""
