@@ -89,5 +89,5 @@ def wordless_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
         return {**verdict.to_dict(content=False), "action": action}
 
-    for module in ("_outcome", "_pieces"):
+    for module in ("_outcome", "_request"):
         monkeypatch.setattr(f"resay_langchain.{module}.verdict_data", verdict_data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,8 +23,11 @@ from support.journal import NOW, SECRETS, entry, found, mended
 pytestmark = pytest.mark.anyio
 Opener = Callable[..., Journal]
 
-# Any text in what is kept as JSON, and what databases take in names.
-ANY = st.text(st.characters(codec=None), max_size=50)
+# Any text in what is kept as JSON, which has no word for two halves of a character that are apart,
+# and what databases take in names.
+ANY = st.text(st.characters(codec=None), max_size=50).map(
+    lambda text: re.sub("[\ud800-\udbff](?=[\udc00-\udfff])", "", text)
+)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=50)
 SECONDS = st.floats(0, 1e12)
 COUNTS = st.integers(0, 2**40)

@@ -3,6 +3,53 @@
 It needs the extra `server`.
 """
 
-from resay.reporting.dashboard.serving import routes
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from resay.errors import ConfigurationError, MissingDependencyError
+from resay.reporting.journal import Journal
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
 
 __all__ = ["routes"]
+
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+
+
+def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
+    """Return the routes of the dashboard, for a Starlette or FastAPI application.
+
+    They ask nobody for a password: whoever can reach them sees what the journal holds.
+
+    Args:
+        journal: The journal to show. It is only read.
+        prefix: Under which path; empty where the routes are mounted elsewhere.
+
+    Raises:
+        ConfigurationError: The prefix is no path such as `/ui`.
+        MissingDependencyError: The extra `server` is not installed.
+    """
+    if not _PREFIX.fullmatch(prefix):
+        raise ConfigurationError(
+            f"the dashboard's prefix must be a path such as '/ui', without a slash at its end,"
+            f" not {prefix!r}"
+        )
+    try:
+        from starlette.routing import Route
+    except ImportError as error:
+        raise MissingDependencyError("starlette", "server", "the dashboard") from error
+    from resay.reporting.dashboard.serving import Dashboard
+
+    pages = Dashboard(journal, prefix)
+    rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []
+    return [
+        Route(prefix or "/", pages.home),
+        Route(f"{prefix}/live", pages.live),
+        Route(f"{prefix}/figures", pages.figures),
+        Route(f"{prefix}/verdicts/{{entry_id:path}}", pages.verdict),
+        Route(f"{prefix}/static/{{name}}", pages.static),
+        *rest,
+    ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -13,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from resay.core.verdict import Verdict
-from resay.errors import ConfigurationError, MissingDependencyError
+from resay.errors import ConfigurationError
 from resay.reporting.dashboard.asking import BadQueryError, Wanted, wanted_of
 from resay.reporting.dashboard.assets import Assets
 from resay.reporting.dashboard.figures import FiguresDesk
@@ -27,10 +25,7 @@ from resay.reporting.render.html.answer import kept
 from resay.reporting.render.html.figures import badge, definition, score_text
 from resay.reporting.render.texts import cost
 
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-__all__ = ["Dashboard", "routes", "verdict_page"]
+__all__ = ["Dashboard", "verdict_page"]
 
 _KEEPS = {
     "none": "The journal keeps the words of no answer (content: none)",
@@ -127,45 +122,6 @@ def _request(entry: Entry) -> Html:
 
 def _name(name: str | None) -> Html:
     return tag("bdi", name) if name else tag("span", "none", class_="nothing")
-
-
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
-
-
-def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
-    """Return the routes of the dashboard, for a Starlette or FastAPI application.
-
-    They ask nobody for a password: whoever can reach them sees what the journal holds.
-
-    Args:
-        journal: The journal to show. It is only read.
-        prefix: Under which path; empty where the routes are mounted elsewhere.
-
-    Raises:
-        ConfigurationError: The prefix is no path such as `/ui`.
-        MissingDependencyError: The extra `server` is not installed.
-    """
-    if not _PREFIX.fullmatch(prefix):
-        raise ConfigurationError(
-            f"the dashboard's prefix must be a path such as '/ui', without a slash at its end,"
-            f" not {prefix!r}"
-        )
-    try:
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingDependencyError("starlette", "server", "the dashboard") from error
-    from resay.reporting.dashboard.serving import Dashboard
-
-    pages = Dashboard(journal, prefix)
-    rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []
-    return [
-        Route(prefix or "/", pages.home),
-        Route(f"{prefix}/live", pages.live),
-        Route(f"{prefix}/figures", pages.figures),
-        Route(f"{prefix}/verdicts/{{entry_id:path}}", pages.verdict),
-        Route(f"{prefix}/static/{{name}}", pages.static),
-        *rest,
-    ]
 
 
 _PAGE = 50
