@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Protocol
 
-from resay.gateway.calls import Call, Headers
+from resay.gateway.calls import Headers
 from resay.providers.apis import Body
 
-__all__ = ["Asked", "Asker"]
+__all__ = ["Asked"]
 
 
 class Asked(Protocol):
@@ -68,40 +68,5 @@ class Asked(Protocol):
 
         Raises:
             UpstreamError: There is none, or it is no answer.
-        """
-        ...
-
-
-class Asker(Protocol):
-    """Asks for answers."""
-
-    def source(self, call: Call, client: str | None) -> str:
-        """Return what tells its answers from those of others.
-
-        Args:
-            call: The client's request.
-            client: Whose key it came with.
-        """
-        ...
-
-    async def open(self, call: Call, path: str, body: Body) -> Asked:
-        """Send a request; return its answer before that is read.
-
-        Args:
-            call: The client's request.
-            path: What is spoken, as the API's path.
-            body: What to ask.
-
-        Raises:
-            RefusedError: It cannot be sent, or nobody answers.
-        """
-        ...
-
-    async def ask(self, call: Call, path: str, body: Body) -> Body:
-        """Send a request, and read its answer.
-
-        Raises:
-            UpstreamError: It is no answer.
-            RefusedError: It cannot be sent, or nobody answers.
         """
         ...
