@@ -15,7 +15,7 @@ from resay._internal.sync import run_sync
 from resay.adapters import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.tiny_models import tiny
 
 __all__ = ["tiny"]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from resay import Policy
-from resay.testing import SimulatedProvider
+from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
 from support.docs import ROOT, answered_by, lay_out, snippets
 from support.otel import forget_providers
@@ -57,7 +57,7 @@ def own_log() -> Iterator[None]:
 def openai_at_home(
     simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[SimulatedProvider]:
-    """Send what goes to OpenAI, or to Anthropic, to the simulated provider.
+    """Send what goes to OpenAI, to Anthropic, or to an inference server, to simulated ones.
 
     It runs in a folder with the policy.
     """
@@ -66,7 +66,8 @@ def openai_at_home(
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
     forget_providers(monkeypatch)
-    with swept_loop(), own_log():
+    with SimulatedInference() as inference, swept_loop(), own_log():
+        monkeypatch.setenv("INFERENCE_URL", inference.url)
         yield simulated
 
 

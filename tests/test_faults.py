@@ -12,7 +12,7 @@ import anyio.to_thread
 import pytest
 
 from resay import Answer, DeadlineExceededError, Guard, ProviderError, ProviderRefusedError
-from resay.testing import (
+from simulation import (
     CutConnection,
     EmptyAnswer,
     Fault,

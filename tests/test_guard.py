@@ -19,7 +19,7 @@ from resay import (
 )
 from resay.core.verdict import Usage
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

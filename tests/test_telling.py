@@ -32,7 +32,7 @@ import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
 from resay.core.verdict import OnVerdict
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_langchain import GuardedChatModel, HallucinationGuardMiddleware, guard
 from resay_litellm import HallucinationCallback, ResayGuardrail
 from resay_llamaindex import GuardedChatEngine, GuardedLLM, GuardedQueryEngine

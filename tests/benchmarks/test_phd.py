@@ -11,7 +11,7 @@ from resay.benchmarks import phd
 from resay.benchmarks.cli import app
 from resay.benchmarks.phd_entries import ENTRIES, choose
 from resay.benchmarks.phd_recorded import Recordings, bertscore_threshold
-from resay.testing import Refused
+from simulation import Refused
 
 KEYS = {
     "method",

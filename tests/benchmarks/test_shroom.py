@@ -14,7 +14,7 @@ from resay.benchmarks import shroom
 from resay.benchmarks.cli import app
 from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
-from resay.testing import EmptyAnswer, Refused
+from simulation import EmptyAnswer, Refused
 from support.tiny_models import make_bert
 
 KEYS = {

@@ -12,7 +12,7 @@ from resay import ConfigurationError, ProviderRefusedError
 from resay.benchmarks import wikibio
 from resay.benchmarks.cli import app
 from resay.benchmarks.entries import choose, with_models
-from resay.testing import Refused
+from simulation import Refused
 from support.tiny_models import make_deberta, make_roberta
 
 KEYS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import resay
-from resay.testing import Refused, SimulatedProvider
+from simulation import Refused, SimulatedProvider
 from support.cli import resay_cli, resay_here
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from resay.cli.demo import run_demo
 from resay.cli.demo_regenerate import DOCUMENTS
-from resay.testing import Subject, World
-from resay.testing.fences import Shown
+from simulation import Subject, World
+from simulation.fences import Shown
 from support.cli import resay_here
 
 SUBJECTS = World.default().subjects

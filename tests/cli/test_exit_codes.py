@@ -11,7 +11,7 @@ import pytest
 
 from resay import Guard
 from resay.cli import main
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.cli import resay_cli, resay_here
 
 CHECK = ("check", "-r", "r.txt", "--method", "ngram", "--samples", "a.txt", "b.txt", "c.txt")

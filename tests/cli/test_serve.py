@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from resay.cli.app import app
 from resay.errors import ConfigurationError, PolicyError
-from resay.testing import Hang, SimulatedProvider
+from simulation import Hang, SimulatedProvider
 from support.gateway import CHAT, POLICY
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"

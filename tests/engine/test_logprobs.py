@@ -10,7 +10,7 @@ import pytest
 
 from resay import ConfigurationError, DeadlineExceededError, Guard
 from resay.providers import TokenLogprob
-from resay.testing import (
+from simulation import (
     Hang,
     IgnoreLogprobs,
     RefusedLogprobs,

@@ -11,7 +11,7 @@ import pytest
 from resay import Guard, Query
 from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Query
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

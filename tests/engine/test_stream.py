@@ -24,7 +24,7 @@ from resay import (
     StreamUnfinishedError,
 )
 from resay.providers import Chunk, Completion, Completions
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.testing import SimulatedInference, SimulatedProvider
+from simulation import SimulatedInference, SimulatedProvider
 from support.docs import ROOT, Snippet, answered_by, lay_out, snippets
 from support.extras import BARE, EXTRAS, Environment, Environments
 from support.tiny_models import make_deberta
@@ -73,7 +73,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(made: Environment, folder: Path, provider: SimulatedProvider, *words: str | Path) -> str:
-    done = made.run(*words, cwd=folder, env=answered_by(provider))
+    with SimulatedInference() as inference:
+        env = {**answered_by(provider), "INFERENCE_URL": inference.url}
+        done = made.run(*words, cwd=folder, env=env)
     assert done.returncode in ((0, 1) if "-m" in words else (0,)), done.stderr
     return done.stdout
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from resay.gateway import Gateway, GatewayConfig, serving
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 HERE = Path(__file__).resolve().parent
 PAGE = (HERE.parents[1] / "docs" / "frameworks.md").read_text()

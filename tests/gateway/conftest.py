@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.gateway import Gateways
 
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from resay import Verdict
-from resay.testing import Hang, ServerError, SimulatedProvider
+from simulation import Hang, ServerError, SimulatedProvider
 from support.gateway import Gateways, Served
 from support.known_world import KNOWN, MADE_UP, WORLD
 

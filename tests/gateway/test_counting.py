@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.gateway import CHAT, POLICY, Gateways, Served
 
 STREAM = {**CHAT, "stream": True}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from resay.testing import Refused, SimulatedProvider, Stall
+from simulation import Refused, SimulatedProvider, Stall
 from support.gateway import ASKED, POLICY, Gateways, Served
 
 CURL, NODE = shutil.which("curl"), shutil.which("node")

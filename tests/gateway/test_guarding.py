@@ -13,7 +13,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableEntityError
 
 from resay.adapters import verdict_in
-from resay.testing import (
+from simulation import (
     CutConnection,
     Hang,
     MalformedJson,

@@ -11,7 +11,7 @@ import pytest
 
 from resay.errors import PolicyError
 from resay.gateway import GatewayConfig
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.gateway import ASKED, Gateways, Served
 
 UPSTREAM = {"api_key": "sk-operators-own"}

@@ -11,7 +11,7 @@ import pytest
 
 from resay.gateway import Gateway, GatewayConfig, serving
 from resay.reporting.journal import Entry, JournalConfig, JournalError, open_journal
-from resay.testing import ServerError, SimulatedProvider
+from simulation import ServerError, SimulatedProvider
 from support.gateway import ASKED, CHAT, POLICY, Gateways, Served, logged
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block, exit: raise}\n"

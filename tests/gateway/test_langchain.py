@@ -19,7 +19,7 @@ from langchain_anthropic import ChatAnthropic, _client_utils, chat_models
 from langchain_core.messages import ToolMessage
 from langchain_openai import ChatOpenAI
 
-from resay.testing import RateLimited, Refused
+from simulation import RateLimited, Refused
 from support.conformance import QUESTION, Founding, Sdk
 from support.gateway import Shared, shared_gateway
 

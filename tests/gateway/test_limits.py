@@ -9,7 +9,7 @@ import pytest
 
 from resay.gateway import GatewayLimits
 from resay.gateway.admitting import Admission, OverloadedError
-from resay.testing import Hang, SimulatedProvider
+from simulation import Hang, SimulatedProvider
 from support.gateway import CHAT, POLICY, Gateways, Served, received
 
 HEAD = b"POST %s HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/json\r\n"

@@ -15,7 +15,7 @@ import pytest
 from resay.gateway import GatewayConfig
 from resay.gateway.remembering import Conversations
 from resay.gateway.replying import Marks
-from resay.testing import ServerError, SimulatedProvider
+from simulation import ServerError, SimulatedProvider
 from support.gateway import Gateways, Served
 from support.known_world import MADE_UP
 from support.repaired import KNOWN as CLOCK

@@ -15,7 +15,7 @@ from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
 from resay.providers.apis import Event, EventReader
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,
@@ -25,7 +25,7 @@ from resay.testing import (
     SimulatedProvider,
     Stall,
 )
-from resay.testing.serving import Exchange, LoopbackServer
+from simulation.serving import Exchange, LoopbackServer
 
 pytestmark = pytest.mark.anyio
 # litellm 1.106 speaks no Responses API without it, and does not install it.

@@ -16,7 +16,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai import OpenAI
 
-from resay.testing import RateLimited, Refused
+from simulation import RateLimited, Refused
 from support.conformance import QUESTION, Founding, Sdk
 from support.gateway import shared_gateway
 

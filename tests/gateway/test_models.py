@@ -23,7 +23,7 @@ from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.providers.apis import CHAT_COMPLETIONS
-from resay.testing import RateLimited, Refused, SimulatedProvider
+from simulation import RateLimited, Refused, SimulatedProvider
 
 litellm: Any = pytest.importorskip("litellm")
 # litellm 1.106 speaks no Responses API without it, and does not install it.

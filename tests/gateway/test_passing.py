@@ -10,7 +10,7 @@ import httpx
 import pytest
 from openai import OpenAI
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.gateway import Gateways, Served, received
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

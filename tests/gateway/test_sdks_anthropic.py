@@ -9,7 +9,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic, APIStatusError, AsyncAnthropic, InternalServerError
 
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,

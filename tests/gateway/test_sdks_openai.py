@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openai import APIError, AsyncOpenAI, InternalServerError, OpenAI
 
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,

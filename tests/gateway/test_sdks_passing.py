@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from openai import NotFoundError, OpenAI
 
-from resay.testing import SimulatedInference
-from resay.testing.serving import Exchange, LoopbackServer
+from simulation import SimulatedInference
+from simulation.serving import Exchange, LoopbackServer
 from support.gateway import Shared, shared_gateway
 
 SOUND = bytes(range(256)) * 4000

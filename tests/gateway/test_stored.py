@@ -16,7 +16,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.gateway import MESSAGES, POLICY, Gateways, Served, logged
 
 QUESTION = MESSAGES[0]["content"]

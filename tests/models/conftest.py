@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from resay.testing import SimulatedInference
+from simulation import SimulatedInference
 
 
 @pytest.fixture(params=["tei", "vllm"])

@@ -20,10 +20,10 @@ from resay.models.remote import (
 )
 from resay.models.remote import tei as remote_tei
 from resay.models.remote.texts import cut
-from resay.testing import (
+from simulation import (
     SimulatedInference,
 )
-from resay.testing.inference_model import words_of
+from simulation.inference_model import words_of
 from support.remote_models import (
     ELSE,
     LABELS,

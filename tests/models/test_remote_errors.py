@@ -19,7 +19,7 @@ from resay.models.remote import (
     VllmClassifier,
     VllmSentenceEmbedder,
 )
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     MalformedJson,

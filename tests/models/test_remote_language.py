@@ -11,7 +11,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig
 from resay.models.remote.language import CompletionsApi, RemoteLanguageModel
-from resay.testing import (
+from simulation import (
     Fault,
     IgnoreLogprobs,
     MalformedJson,
@@ -20,7 +20,7 @@ from resay.testing import (
     ServerError,
     SimulatedProvider,
 )
-from resay.testing.serving import Exchange, LoopbackServer
+from simulation.serving import Exchange, LoopbackServer
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ import pytest
 from resay.errors import ScorerError
 from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,
@@ -23,7 +23,7 @@ from resay.testing import (
     SimulatedInference,
     Slow,
 )
-from resay.testing.serving import Exchange, LoopbackServer
+from simulation.serving import Exchange, LoopbackServer
 from support.remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 
 pytestmark = pytest.mark.anyio

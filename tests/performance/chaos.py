@@ -39,7 +39,7 @@ from resay.errors import ResayError
 from resay.guard import Guard
 from resay.providers.limits import process_limiter
 from resay.providers.litellm import LiteLLMProvider
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 __all__ = ["GRACE_S", "Chaos", "Ended", "Report", "mismatches", "run"]
 

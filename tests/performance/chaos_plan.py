@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resay.policy import StreamMode
-from resay.testing import (
+from simulation import (
     CutConnection,
     EmptyAnswer,
     Fault,

@@ -18,7 +18,7 @@ import anyio.to_thread
 from performance.chaos_plan import CACHED
 from resay.core.query import Query
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.testing import RequestRecord
+from simulation import RequestRecord
 
 __all__ = [
     "HEADER",

@@ -21,7 +21,7 @@ from itertools import count
 
 from aiohttp import ClientSession, TCPConnector, web
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 __all__ = ["Recorded", "RecordedUpstream", "main"]
 

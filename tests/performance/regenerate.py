@@ -28,7 +28,7 @@ from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
-from resay.testing import World
+from simulation import World
 
 __all__ = ["DEFAULT", "WAYS", "Way", "run"]
 

@@ -17,7 +17,7 @@ __all__ = ["simulated_elsewhere"]
 # Serves until its standard input is closed.
 _SERVER = """\
 import json, sys
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 with SimulatedProvider(**json.loads(sys.argv[1])) as provider:
     print(json.dumps(provider.params), flush=True)
     sys.stdin.read()

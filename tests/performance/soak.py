@@ -41,7 +41,7 @@ from performance.soak_checks import (
 from performance.soak_plan import DRAIN_S, FAULTS, Plan, draw, write_files
 from resay.benchmarks.table import SkippedError
 from resay.reporting.journal import JournalConfig, open_journal
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 __all__ = ["Life", "Report", "Setting", "run"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from performance.load_servers import MODEL
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,

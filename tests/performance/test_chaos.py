@@ -32,7 +32,7 @@ from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
 from resay.providers.caching.flights import Flight
-from resay.testing import RequestRecord
+from simulation import RequestRecord
 
 PLAN = Plan(3, 0, None, "Why?")
 

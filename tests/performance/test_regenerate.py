@@ -12,7 +12,7 @@ from performance.regenerate import WAYS, Way
 from performance.regenerate_rows import Taken, row_of
 from resay import Guard
 from resay.core.verdict import Document, Usage
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 TINY = [
     *("--requests", "3", "--concurrency", "2", "--turns", "2", "--latency-s", "0.005"),

@@ -32,7 +32,7 @@ from resay.providers import (
     open_stream,
     process_limiter,
 )
-from resay.testing import ServerError, SimulatedProvider
+from simulation import ServerError, SimulatedProvider
 
 QUERY = Query.of("Who?", model="openai/m")
 CHEAP = Usage(1, 10, 5, 0.25)

@@ -21,7 +21,7 @@ import pytest
 
 from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Query
 from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
-from resay.testing import (
+from simulation import (
     EmptyAnswer,
     IgnoreN,
     MalformedJson,

@@ -6,7 +6,7 @@ import pytest
 
 from resay import ProviderError, ProviderRefusedError, Query
 from resay.providers import LiteLLMProvider, WithLogprobs
-from resay.testing import (
+from simulation import (
     IgnoreLogprobs,
     Refused,
     RefusedLogprobs,

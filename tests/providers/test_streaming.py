@@ -20,7 +20,7 @@ from resay.providers import (
     WithLogprobs,
     open_stream,
 )
-from resay.testing import (
+from simulation import (
     CutConnection,
     EmptyAnswer,
     Hang,

@@ -27,7 +27,7 @@ import anthropic
 import openai
 
 from resay.gateway import Gateway, GatewayConfig, Observation, serving
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.proxy import KEY, free_port, running
 
 ASKED: Any = [{"role": "user", "content": MADE_UP}]

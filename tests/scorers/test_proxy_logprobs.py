@@ -10,7 +10,7 @@ from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Query
 from resay.providers import TokenLogprob
 from resay.scorers.evidence import Evidence
 from resay.scorers.proxy_logprobs import ProxyLogprobs
-from resay.testing import Refused, ServerError, SimulatedProvider
+from simulation import Refused, ServerError, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

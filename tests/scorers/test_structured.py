@@ -13,7 +13,7 @@ from resay import Guard, Verdict
 from resay.core.query import Query
 from resay.providers.base import Completion, Completions, ToolCall
 from resay.scorers.structured import fields_in, object_in, passage_of, rendered
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from resay.testing import Fault, RequestRecord, SimulatedProvider
+from simulation import Fault, RequestRecord, SimulatedProvider
 from support.known_world import WORLD
 
 __all__ = ["LOOK_UP", "POLICY", "QUESTION", "Founding", "Sdk", "Seen"]

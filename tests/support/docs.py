@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resay import Verdict
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 
 __all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "lay_out", "snippets"]
 

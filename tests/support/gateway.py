@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import httpx
 
 from resay.gateway import Gateway, GatewayConfig, Observation, serving
-from resay.testing import RequestRecord, SimulatedProvider
+from simulation import RequestRecord, SimulatedProvider
 from support.conformance import POLICY as CONFORMING
 from support.conformance import Sdk, Seen
 from support.loop_server import LoopServer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resay.testing import Invention, Subject, World
+from simulation import Invention, Subject, World
 
 __all__ = ["KNOWN", "MADE_UP", "WORLD"]
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from packaging.version import Version
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.known_world import KNOWN, MADE_UP, WORLD
 
 __all__ = [

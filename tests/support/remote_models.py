@@ -9,8 +9,8 @@ import numpy as np
 
 from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
-from resay.testing import SimulatedInference
-from resay.testing.inference_model import entailment
+from simulation import SimulatedInference
+from simulation.inference_model import entailment
 
 LABELS = ("contradiction", "entailment", "neutral")
 PREMISE = "The bridge was opened in 1932."

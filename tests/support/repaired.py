@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from resay import Document, Guard, Verdict
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from simulation import Invention, SimulatedProvider, Subject, World
 
 __all__ = [
     "KNOWN",

@@ -1,10 +1,8 @@
 """What tests of an application that uses Resay need: a provider that makes things up on purpose.
 
-`SimulatedProvider` serves OpenAI's completions and responses APIs and Anthropic's messages API on
-this machine (extra `server`). What it knows and makes up is a `World`; what goes wrong with it is a
-list of faults. It is its own judge: the questions of every judged method are answered by what it
-knows. Shown documents to write a flagged answer again, it goes by them; with `gullible` it also
-does what somebody hid in them.
+`SimulatedProvider` serves OpenAI's chat completions on this machine (extra `server`). What it knows
+and makes up is a `World`; what goes wrong with it is a list of faults. It is its own judge. Shown
+documents to write a flagged answer again, it goes by them.
 """
 
 from resay.testing.faults import (
@@ -14,20 +12,16 @@ from resay.testing.faults import (
     Garbled,
     Hang,
     IdenticalSamples,
-    IgnoreLogprobs,
     IgnoreN,
-    IgnoreStreamOptions,
     MalformedJson,
     RateLimited,
     Refused,
-    RefusedLogprobs,
-    RefusedStreamOptions,
     ServerError,
     Slow,
     Stall,
 )
-from resay.testing.inference import SimulatedInference
-from resay.testing.simulated import RequestRecord, SimulatedProvider
+from resay.testing.provider import SimulatedProvider
+from resay.testing.server import RequestRecord
 from resay.testing.world import Invention, Reply, Statement, Subject, World
 
 __all__ = [
@@ -37,19 +31,14 @@ __all__ = [
     "Garbled",
     "Hang",
     "IdenticalSamples",
-    "IgnoreLogprobs",
     "IgnoreN",
-    "IgnoreStreamOptions",
     "Invention",
     "MalformedJson",
     "RateLimited",
     "Refused",
-    "RefusedLogprobs",
-    "RefusedStreamOptions",
     "Reply",
     "RequestRecord",
     "ServerError",
-    "SimulatedInference",
     "SimulatedProvider",
     "Slow",
     "Stall",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from resay.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "CutConnection",
@@ -20,14 +18,10 @@ __all__ = [
     "GarbledStyle",
     "Hang",
     "IdenticalSamples",
-    "IgnoreLogprobs",
     "IgnoreN",
-    "IgnoreStreamOptions",
     "MalformedJson",
     "RateLimited",
     "Refused",
-    "RefusedLogprobs",
-    "RefusedStreamOptions",
     "RequestKind",
     "ServerError",
     "Slow",
@@ -38,8 +32,6 @@ RequestKind = Literal["judge", "restated", "chat", "text"]
 """What a request asks for: a judge's answer, that answer once more because the first could not be
 read, a completion of plain text, or anything else."""
 GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
-
-_TOO_MANY_REQUESTS = 429
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +47,8 @@ class Fault:
             provider's seed.
         first: How many matching requests it may strike; None for no end.
         after: How many matching requests it lets pass before that.
-        only: `judge` for requests that ask a judge in one of the forms that Resay's methods use,
-            `text` for completions of plain text, `chat` for all others, `any` for every kind.
+        only: `judge` for requests that ask a judge in a form that the provider knows, `text` for
+            completions of plain text, `chat` for all others, `any` for every kind.
     """
 
     probability: float = 1.0
@@ -75,6 +67,16 @@ class Fault:
             raise ConfigurationError(
                 f"only is {self.only!r}; give 'any', 'judge', 'chat' or 'text'"
             )
+
+    def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
+        """Return whether a request is one that it may strike.
+
+        Args:
+            kind: What the request asks for.
+            params: The request parameters it has.
+        """
+        del params
+        return self.only in ("any", "judge" if kind == "restated" else kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,32 +123,10 @@ class Refused(Fault):
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        if not 400 <= self.status <= 499 or self.status == _TOO_MANY_REQUESTS:
+        if not 400 <= self.status <= 499 or self.status == 429:
             raise ConfigurationError(
                 f"status is {self.status!r}; give one in [400, 499], and RateLimited for 429"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedLogprobs(Refused):
-    """A plain no to requests for log-probabilities; it neither strikes nor counts any other.
-
-    Attributes:
-        status: As for `Refused`.
-    """
-
-    status: int = 400
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedStreamOptions(Refused):
-    """A plain no to requests with `stream_options`; it neither strikes nor counts any other.
-
-    Attributes:
-        status: As for `Refused`.
-    """
-
-    status: int = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,20 +167,7 @@ class MalformedJson(Fault):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreN(Fault):
-    """One answer, whatever `n` says; only OpenAI's two kinds of completions have one."""
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreLogprobs(Fault):
-    """No log-probabilities, whatever was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreStreamOptions(Fault):
-    """A stream that says nothing of its usage, whatever was asked for.
-
-    Only streams of completions leave it out; those of other APIs always tell it.
-    """
+    """One answer, whatever `n` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +229,10 @@ class Garbled(Fault):
         """What is said in the place of the answer."""
         return _GARBLE[self.style]
 
+    def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
+        """Return whether a request is one that it may strike; see `Fault.matches`."""
+        return (kind != "restated" or self.restated) and Fault.matches(self, kind, params)
+
 
 @dataclass(slots=True)
 class FaultSchedule:
@@ -286,24 +257,10 @@ class FaultSchedule:
             raise ConfigurationError(f"not a fault: {strange[0]!r}; pass one like RateLimited()")
         self._matched = [0] * len(self.faults)
 
-    def strike(
-        self, kind: RequestKind, *, logprobs: bool = False, stream_options: bool = False
-    ) -> Fault | None:
-        """Count one request and say what goes wrong with it.
-
-        Args:
-            kind: What the request asks for.
-            logprobs: Whether it asks for log-probabilities.
-            stream_options: Whether it has options for its stream.
-
-        Returns:
-            The first fault that strikes, None when all goes well.
-        """
+    def strike(self, kind: RequestKind, params: Collection[str] = ()) -> Fault | None:
+        """Count one request and say what goes wrong with it; see `Fault.matches`."""
         for index, fault in enumerate(self.faults):
-            spared = (isinstance(fault, RefusedLogprobs) and not logprobs) or (
-                isinstance(fault, RefusedStreamOptions) and not stream_options
-            )
-            if not spared and _may_strike(fault, kind) and self._strikes(index, fault):
+            if fault.matches(kind, params) and self._strikes(index, fault):
                 return fault
         return None
 
@@ -315,10 +272,3 @@ class FaultSchedule:
         # The generator decides what a pretended provider does; nothing is secret about it.
         roll = random.Random(f"fault {self.seed} {index} {turn}").random()  # noqa: S311 - see above
         return roll < fault.probability
-
-
-def _may_strike(fault: Fault, kind: RequestKind) -> bool:
-    if kind == "restated":
-        spared = isinstance(fault, Garbled) and not fault.restated
-        return fault.only in ("any", "judge") and not spared
-    return fault.only in ("any", kind)

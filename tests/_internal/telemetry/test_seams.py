@@ -14,7 +14,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.llms.openai_like import OpenAILike
 from opentelemetry import trace
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_anthropic import guard_client
 from resay_llamaindex import GuardedLLM
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI

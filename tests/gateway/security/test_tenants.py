@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.attacks import CHAT, answered, head_of, posting
 from support.gateway import POLICY, Gateways, Served
 

@@ -13,7 +13,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from resay.adapters.http import package_of
-from resay.testing import RequestRecord, SimulatedProvider
+from simulation import RequestRecord, SimulatedProvider
 from support.known_world import WORLD
 
 HTTP: Any = package_of(anthropic.DefaultHttpxClient)

@@ -11,7 +11,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,

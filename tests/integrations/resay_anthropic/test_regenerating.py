@@ -10,7 +10,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from resay.errors import ConfigurationError
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
 from support.repaired import (
     KNOWN,

@@ -16,7 +16,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from resay.adapters.http import package_of
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import DeadlineExceededError
-from resay.testing import Hang, ServerError, SimulatedProvider
+from simulation import Hang, ServerError, SimulatedProvider
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of
 
 pytestmark = pytest.mark.anyio

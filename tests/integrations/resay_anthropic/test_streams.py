@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError
-from resay.testing import Hang, SimulatedProvider
+from simulation import Hang, SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
 from support.known_world import KNOWN, MADE_UP
 

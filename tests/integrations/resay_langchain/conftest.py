@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 
 from resay.core.verdict import Verdict
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.langchain import WORLD
 
 

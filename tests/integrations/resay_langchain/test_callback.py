@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, Guard, Verdict
-from resay.testing import Hang, ServerError
+from simulation import Hang, ServerError
 from resay_langchain import HallucinationCallback, VerdictCollector, guard
 from resay_langchain import verdict_of as read_verdict
 from support.langchain import JUDGED, KNOWN, MADE_UP, PROMPT, RAISE, REPLACE, UNCACHED, UNJUDGED, N

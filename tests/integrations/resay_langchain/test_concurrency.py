@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import guard
 from support.langchain import PROMPT, UNJUDGED, N
 

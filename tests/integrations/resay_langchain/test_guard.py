@@ -21,7 +21,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
-from resay.testing import (
+from simulation import (
     Hang,
     RateLimited,
     Refused,

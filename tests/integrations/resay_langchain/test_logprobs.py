@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from resay.testing import IgnoreLogprobs, SimulatedProvider
+from simulation import IgnoreLogprobs, SimulatedProvider
 from resay_langchain import VERDICT_KEY, guard
 
 pytestmark = pytest.mark.anyio

@@ -32,7 +32,7 @@ from openai import InternalServerError
 from pydantic import BaseModel
 
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
-from resay.testing import ServerError
+from simulation import ServerError
 from resay_langchain import (
     GuardedChatModel,
     HallucinationGuardMiddleware,

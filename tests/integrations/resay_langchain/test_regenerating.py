@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 
 import resay
 from resay import ConfigurationError, Guard, HallucinationBlocked
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import (
     GuardedChatModel,
     HallucinationCallback,

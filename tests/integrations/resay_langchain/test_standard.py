@@ -34,7 +34,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 
 from resay import Policy
 from resay._internal.sync import run_sync
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_langchain import GuardedChatModel
 from support.langchain import since
 

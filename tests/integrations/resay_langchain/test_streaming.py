@@ -22,7 +22,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import Field
 
 from resay import HallucinationBlocked
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import GuardedChatModel, guard
 from support.langchain import (
     JUDGED,

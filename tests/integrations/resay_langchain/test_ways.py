@@ -9,7 +9,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from resay.testing import Refused, SimulatedProvider
+from simulation import Refused, SimulatedProvider
 from resay_langchain import GuardedChatModel, guard
 from support.langchain import (
     JUDGED,

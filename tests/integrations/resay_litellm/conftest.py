@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.known_world import WORLD
 
 

@@ -11,7 +11,7 @@ import openai
 
 from resay import Guard
 from resay.errors import ConfigurationError
-from resay.testing import Refused, SimulatedProvider
+from simulation import Refused, SimulatedProvider
 from resay_litellm import HallucinationCallback, verdict_of
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, STRICT, N, ask

@@ -15,7 +15,7 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.types.utils import ChoiceLogprobs, Delta, ModelResponseStream, StreamingChoices
 
 from resay import HallucinationBlocked
-from resay.testing import CutConnection, Stall
+from simulation import CutConnection, Stall
 from resay_litellm import verdict_of
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask

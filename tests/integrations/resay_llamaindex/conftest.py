@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from support.known_world import WORLD
 
 

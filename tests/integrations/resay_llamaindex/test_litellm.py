@@ -19,7 +19,7 @@ from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
 from resay import ConfigurationError
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_llamaindex import GuardedLLM, verdict_of
 
 pytestmark = pytest.mark.anyio

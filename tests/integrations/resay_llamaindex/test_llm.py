@@ -21,7 +21,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools import FunctionTool
 
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked, Policy
-from resay.testing import Hang, Refused, ServerError, SimulatedProvider
+from simulation import Hang, Refused, ServerError, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, verdict_of
 
 pytestmark = pytest.mark.anyio
@@ -388,7 +388,7 @@ async def test_probabilities_of_tokens_are_asked_for(call, llm, simulated, provi
 
 @pytest.mark.parametrize("method", ["chat", "stream_chat"])
 async def test_refused_probabilities_do_not_lose_the_answer(call, make_llm, method):
-    from resay.testing import RefusedLogprobs
+    from simulation import RefusedLogprobs
 
     with SimulatedProvider(faults=[RefusedLogprobs()]) as refusing:
         guarded = GuardedLLM(make_llm(api_base=refusing.base_url), LOGPROBS)

@@ -27,7 +27,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import BaseModel
 
 from resay import ConfigurationError, HallucinationBlocked
-from resay.testing import Refused, SimulatedProvider
+from simulation import Refused, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, GuardedQueryEngine, verdict_of
 
 pytestmark = pytest.mark.anyio

@@ -30,7 +30,7 @@ from pydantic import BaseModel
 
 from resay import ConfigurationError, Guard, HallucinationBlocked
 from resay.core.verdict import Verdict
-from resay.testing import Invention, SimulatedProvider, Subject, World
+from simulation import Invention, SimulatedProvider, Subject, World
 from resay_llamaindex import (
     VERDICT_KEY,
     GuardedChatEngine,

@@ -14,7 +14,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 
 from resay import DeadlineExceededError, HallucinationBlocked
-from resay.testing import CutConnection, Hang, SimulatedProvider
+from simulation import CutConnection, Hang, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, verdict_of
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from support.known_world import WORLD
 

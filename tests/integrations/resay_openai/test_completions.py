@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from resay import HallucinationBlocked
-from resay.testing import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
+from simulation import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
 from resay_openai import GuardedAzureOpenAI, guard_http_client, verdict_of
 from support.known_world import KNOWN, MADE_UP
 

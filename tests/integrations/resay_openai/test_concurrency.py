@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay.testing import Hang, SimulatedProvider, Stall
+from simulation import Hang, SimulatedProvider, Stall
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI, verdict_of
 from support.known_world import KNOWN, MADE_UP, WORLD
 

@@ -9,7 +9,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from resay.testing import (
+from simulation import (
     CutConnection,
     Fault,
     Hang,

@@ -10,7 +10,7 @@ import pytest
 from resay import Guard, HallucinationBlocked, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError
-from resay.testing import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
+from simulation import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
 from resay_openai import (
     VERDICT_KEY,
     GuardedAsyncOpenAI,

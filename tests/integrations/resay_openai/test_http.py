@@ -12,7 +12,7 @@ import pytest
 
 from resay.adapters import marked
 from resay.errors import ConfigurationError
-from resay.testing import Hang, RateLimited, RefusedLogprobs
+from simulation import Hang, RateLimited, RefusedLogprobs
 from resay_openai import guard_http_client, verdict_of
 from support.known_world import KNOWN, MADE_UP
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay.testing import SimulatedProvider
+from simulation import SimulatedProvider
 from resay_openai import verdict_of
 from support.known_world import MADE_UP
 

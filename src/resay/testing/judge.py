@@ -1,0 +1,193 @@
+"""What the simulated provider is asked by Resay: to judge sentences, and to go by documents.
+
+As a judge it compares sentences with the context that the question gives, one at a time or in a
+list, in the words of SelfCheckGPT with Prompt. Shown documents to answer by, it says the sentences
+of theirs that are about the question. Asked to correct a sentence by documents, it says the one of
+theirs that speaks of the same, or `REMOVE`. Each has the numbers of its documents behind it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from resay.core.passage import Passage
+from resay.testing.faults import RequestKind
+from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, World, exact, fold, stems, supports
+
+__all__ = ["Shown", "Task", "shown_in", "task_in"]
+
+_ONE = re.compile(
+    r"Context:(?P<context>.*)\n\s*Sentence:(?P<sentence>.*?)\n\s*"
+    r"Is the sentence supported by the context above\?",
+    re.DOTALL,
+)
+_LIST = re.compile(
+    r"^\s*Context:(?P<context>.*)^\s*Sentences:(?P<sentences>(?:.*\n)?\s*1\s*[.):].*)",
+    re.DOTALL | re.MULTILINE,
+)
+_NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
+# A judge whose answer could not be read is told the form of the answer once more.
+_RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
+
+# Where a whole prompt of this kind stands in a question to a judge, more text follows.
+_ANSWER = re.compile(
+    r"(?P<question>.*?)^[ \t]*Answer by these documents:[ \t]*\n(?P<documents>.*)\n\s*"
+    r"Rules:\n(?:\d+\. [^\n]*\n?)+\s*",
+    re.DOTALL | re.MULTILINE,
+)
+_CORRECT = re.compile(
+    r"\s*A sentence of an answer is in doubt\.\s+The question:\n(?P<question>.*?)\n\n"
+    r"The answer around the sentence:\n.*?>>>\s*(?P<sentence>.*?)\s*<<<.*?\n\n"
+    r"Documents from a search:\n(?P<documents>.*)",
+    re.DOTALL,
+)
+# Only a mark with the code of the first one ends a document; whoever wrote it cannot know that.
+_FENCED = re.compile(
+    r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
+    re.DOTALL,
+)
+# A first line that is short and no sentence, or a heading, with text right below.
+_TITLES = re.compile(r"(?:\A[^\n.!?:]{1,60}|^#{1,6} [^\n]*)(?=\n\S)", re.MULTILINE)
+# A line that goes on in the next, where that begins nothing of its own.
+_WRAPPED = re.compile(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
+_SENTENCE = re.compile(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
+_LISTED = "answer compare describe explain give list say show summarise tell write"
+_ORDERS = frozenset(_LISTED.split())
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that Resay asks for.
+
+    Attributes:
+        kind: What kind of request it is.
+        answer: Answers it, out of what the model knows and by chance.
+    """
+
+    kind: RequestKind
+    answer: Callable[[World, random.Random], str]
+
+
+def task_in(said: Sequence[str]) -> Task | None:
+    """Recognise what Resay asks for.
+
+    Args:
+        said: The user's messages, oldest first.
+
+    Returns:
+        What the last message asks, or asks once more; None where that is something else.
+    """
+    if not said:
+        return None
+    # A document may hold what looks like a question to a judge.
+    if found := _CORRECT.match(said[-1]):
+        return Task("chat", lambda *_: _corrected(found["sentence"], found["question"], found))
+    if found := _ANSWER.fullmatch(said[-1]):
+        topic = next(filter(None, map(_names, (found["question"], *reversed(said[:-1])))), set())
+        return Task("chat", lambda world, rng: _written(topic, found["documents"], world, rng))
+    if found := _ONE.search(said[-1]):
+        return Task("judge", lambda *_: _yes_or_no(found["context"], found["sentence"]))
+    if found := _LIST.search(said[-1]):
+        return Task("judge", lambda *_: _verdicts(found["context"], found["sentences"]))
+    again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
+    return Task("restated", again.answer) if again and again.kind != "chat" else None
+
+
+def _yes_or_no(context: str, sentence: str) -> str:
+    return "Yes" if supports(context, sentence) else "No"
+
+
+def _verdicts(context: str, sentences: str) -> str:
+    """Answer with one line per sentence: "1: Yes"."""
+    items: list[str] = []
+    for line in sentences.strip().splitlines():
+        mark = _NUMBERED.match(line)
+        if mark and int(mark[1]) == len(items) + 1:
+            items.append(mark[2])
+        elif items and line.strip():
+            items[-1] += "\n" + line
+        elif items and not line.strip():
+            break  # An instruction.
+    return "\n".join(f"{n}: {_yes_or_no(context, item)}" for n, item in enumerate(items, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A document that a prompt shows.
+
+    Attributes:
+        number: Its number.
+        text: What it says, its title in the first line where it has one.
+    """
+
+    number: int
+    text: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Its sentences, each on one line, without titles and headings."""
+        text = self.text.replace("[…]", "\n\n").strip()
+        text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
+        lines = (" ".join(sentence.text.split()) for sentence in Passage.of(text).sentences)
+        return [line for line in lines if _SENTENCE.fullmatch(line)]
+
+
+def shown_in(text: str) -> tuple[Shown, ...]:
+    """Return the documents that a prompt shows, in order."""
+    return tuple(Shown(int(m["number"]), m["text"].strip()) for m in _FENCED.finditer(text))
+
+
+def _names(text: str) -> set[str]:
+    said = [word for word in WORD.findall(text) if word[0].isupper()]
+    return stems([word for word in said if fold(word) not in FUNCTION_WORDS | _ORDERS])
+
+
+def _telling(text: str) -> set[str]:
+    words = WORD.findall(text)
+    return stems(words) | {fold(word) for word in words if word[0].isdigit()}
+
+
+def _sentences(topic: set[str], shown: Sequence[Shown]) -> Mapping[str, list[int]]:
+    """Return the sentences about something, with the numbers of the documents that have them."""
+    found: dict[str, list[int]] = {}
+    for document in shown:
+        if 2 * len(topic & _telling(document.text)) >= len(topic):
+            for sentence in dict.fromkeys(document.sentences):
+                found.setdefault(sentence, []).append(document.number)
+    return found
+
+
+def _written(topic: set[str], documents: str, world: World, rng: random.Random) -> str:
+    """Say sentences of documents in one of their wordings, those with the topic's names first."""
+    sentences = _sentences(topic, shown_in(documents))
+    first = sorted(sentences, key=lambda text: 2 * len(topic & _telling(text)) < len(topic))
+    facts = [fact for subject in world.subjects for fact in subject.wordings]
+    said: list[str] = []
+    for text in first[:_MOST]:
+        worded = rng.choice(next((fact for fact in facts if text in fact), (text,)))
+        said.append(_marked(worded, sentences[text]))
+    return " ".join(said) or "This could not be confirmed."
+
+
+def _corrected(sentence: str, question: str, found: re.Match[str]) -> str:
+    """Say what is right in the place of a sentence: a documents' one, itself, or `REMOVE`."""
+    shown = shown_in(found["documents"])
+    sentences = _sentences(_names(question), shown)
+    agreeing = [document.number for document in shown if supports(document.text, sentence)]
+    if agreeing:
+        return _marked(sentence, agreeing)
+    # Names and numbers are what may be wrong with it.
+    said = WORD.findall(sentence)
+    kept = stems([word for word in said if fold(word) not in exact(said)])
+    wanted = kept - _telling(question) or kept
+    best = max(sentences, key=lambda text: len(wanted & _telling(text)), default="")
+    enough = len(wanted & _telling(best)) >= max(1.0, SUPPORT * len(wanted))
+    return _marked(best, sentences[best]) if enough else "REMOVE"
+
+
+def _marked(sentence: str, numbers: Sequence[int]) -> str:
+    return f"{sentence} {''.join(f'[{number}]' for number in numbers)}"

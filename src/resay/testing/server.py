@@ -1,0 +1,368 @@
+"""An HTTP server on the loopback interface that keeps what it was asked, and fails when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any, TypeVar, cast
+
+from resay.errors import ConfigurationError
+from resay.testing.faults import (
+    CutConnection,
+    Fault,
+    FaultSchedule,
+    Hang,
+    MalformedJson,
+    RequestKind,
+    Slow,
+    Stall,
+)
+
+__all__ = ["Exchange", "LoopbackServer", "RequestRecord"]
+
+_SECRET_HEADERS = frozenset({"api-key", "authorization", "cookie", "x-api-key"})
+_POLL_S = 0.02
+S = TypeVar("S", bound="LoopbackServer")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request that the simulated provider received.
+
+    Attributes:
+        path: The path it was sent to.
+        body: Its JSON body; None where that was not an object.
+        headers: Its headers, names in lower case, without those that hold a key.
+        started_s: When it was received, in seconds of `time.monotonic`.
+        ended_s: When the answer was complete or the client was gone; None until then.
+        fault: The class name of the fault that struck it.
+        status: The HTTP status it was answered with; None while or when there is none.
+        stream: Whether it asked for a stream.
+        prompt_tokens: How many tokens the answer said were read; 0 where it did not say.
+        completion_tokens: How many it said were written.
+    """
+
+    path: str
+    body: Mapping[str, Any] | None = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    started_s: float
+    ended_s: float | None = None
+    fault: str | None = None
+    status: int | None = None
+    stream: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request, read whole, and the way to answer it.
+
+    Attributes:
+        index: Its number, from 0.
+        method: The HTTP method.
+        path: The path, without the query.
+        body: Its JSON body; None where that was not an object.
+    """
+
+    index: int
+    method: str
+    path: str
+    body: Mapping[str, Any] | None
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _note: Callable[..., None]
+    _gate: threading.Event
+
+    async def reply(self, status: int, body: object, **headers: str) -> None:
+        """Send a JSON body."""
+        self._note(self.index, status=status)
+        data = json.dumps(body).encode()
+        await self._send(self._head(status, "application/json", len(data), **headers) + data)
+
+    async def send(self, body: object, usage: Mapping[str, int], fault: Fault | None) -> None:
+        """Send a whole answer, with what it says it cost and what goes wrong on the way."""
+        data = json.dumps(body).encode()
+        half = len(data) // 2
+        if isinstance(fault, MalformedJson):
+            data = data[:half]
+        self._note(self.index, status=200, **({} if isinstance(fault, MalformedJson) else usage))
+        await self._send(self._head(200, "application/json", len(data)) + data[:half])
+        await self._break(fault)
+        await self._send(data[half:])
+
+    async def stream(
+        self,
+        events: Sequence[str],
+        usage: Mapping[str, int],
+        fault: Fault | None,
+        first_s: float,
+        pause_s: float,
+    ) -> None:
+        """Send an answer as server-sent events.
+
+        Args:
+            events: The answer.
+            usage: What it says it cost; empty where it says nothing.
+            fault: What goes wrong on the way.
+            first_s: How long it takes to the first event, in seconds.
+            pause_s: How long from one event to the next, in seconds.
+        """
+        self._note(self.index, status=200, **usage)
+        await self._send(self._head(200, "text/event-stream", None))
+        for position, event in enumerate(events):
+            await asyncio.sleep(pause_s if position else first_s)
+            said = event
+            if position == len(events) // 2:
+                await self._break(fault)
+                said = event[: len(event) // 2] if isinstance(fault, MalformedJson) else event
+            data = f"data: {said}\n\n".encode()
+            await self._send(b"%x\r\n%s\r\n" % (len(data), data))
+        await self._send(b"0\r\n\r\n")
+
+    async def hold_up(self, fault: Fault | None) -> None:
+        """Wait as a fault says before the answer."""
+        if isinstance(fault, Slow):
+            await asyncio.sleep(fault.seconds)
+        if isinstance(fault, Hang):
+            await self._wait()
+
+    async def _break(self, fault: Fault | None) -> None:
+        if isinstance(fault, Stall):
+            await self._wait()
+        if isinstance(fault, CutConnection):
+            raise ConnectionAbortedError
+
+    async def _wait(self) -> None:
+        while not self._gate.is_set():
+            await asyncio.sleep(_POLL_S)
+            if self._reader.at_eof():
+                raise ConnectionAbortedError
+
+    def _head(self, status: int, kind: str, length: int | None, **headers: str) -> bytes:
+        size = {"transfer-encoding": "chunked"} if length is None else {"content-length": length}
+        fields = {"content-type": kind, "x-request-id": f"req_{self.index}", **size, **headers}
+        lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items()]
+        return f"HTTP/1.1 {status} {_phrase(status)}\r\n{''.join(lines)}\r\n".encode("latin-1")
+
+    async def _send(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Unknown"
+
+
+class LoopbackServer(ABC):
+    """A server on 127.0.0.1 and a free port, in a thread of its own; use it as a context manager.
+
+    Args:
+        called: What messages call it.
+        faults: What goes wrong.
+        seed: What decides faults of chance.
+    """
+
+    def __init__(self, called: str, faults: Iterable[Fault], seed: int) -> None:
+        self._called = called
+        self._seed = seed
+        self._schedule = FaultSchedule(tuple(faults), seed)
+        self._changed = threading.Condition()
+        self._records: list[RequestRecord] = []
+        self._gate = threading.Event()
+        self._stop: Callable[[], None] | None = None
+        self._port = 0
+
+    @abstractmethod
+    async def _answer(self, exchange: Exchange) -> None:
+        """Answer a request."""
+
+    def __enter__(self: S) -> S:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start serving; returns when requests are accepted.
+
+        Raises:
+            ConfigurationError: It runs already.
+        """
+        if self._stop is not None:
+            raise ConfigurationError(f"{self._called} runs already; stop it first")
+        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
+
+        def run() -> None:
+            asyncio.run(self._run(started))
+
+        thread = threading.Thread(target=run, name="resay-loopback", daemon=True)
+        thread.start()
+        loop, stopped, self._port = started.result()
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(stopped.set)
+            thread.join()
+
+        self._stop = stop
+
+    def stop(self) -> None:
+        """Stop at once, whatever requests are waiting for. Records and totals stay readable."""
+        stop, self._stop = self._stop, None
+        if stop:
+            stop()
+
+    async def _run(
+        self, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]]
+    ) -> None:
+        stopped, me = asyncio.Event(), asyncio.current_task()
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        started.set_result((asyncio.get_running_loop(), stopped, port))
+        await stopped.wait()
+        # A connection that is just being accepted is a task, and would be left open.
+        while others := asyncio.all_tasks() - {me}:
+            for task in others:
+                task.cancel()
+            await asyncio.sleep(0)
+        server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                (method, path, _), *lines = (
+                    line.split(" ", 2) for line in head.decode("latin-1").strip().split("\r\n")
+                )
+                headers = {name.lower().rstrip(":"): " ".join(rest) for name, *rest in lines}
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                await self._handle(method, path, headers, body, reader, writer)
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
+            pass  # The client left, the server stops, or the answer was to break off.
+        finally:
+            writer.transport.abort()
+
+    async def _handle(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        data: bytes,
+        *connection: Any,
+    ) -> None:
+        body = _decoded(data)
+        shown = {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
+        stream = bool(body and body.get("stream"))
+        path = path.partition("?")[0]
+        record = RequestRecord(path, body, shown, time.monotonic(), stream=stream)
+        with self._changed:
+            index, gate = len(self._records), self._gate
+            self._records.append(record)
+            self._changed.notify_all()
+        try:
+            await self._answer(Exchange(index, method, path, body, *connection, self._note, gate))
+        finally:
+            self._note(index, ended_s=time.monotonic())
+
+    @property
+    def root_url(self) -> str:
+        """Where it serves, such as `http://127.0.0.1:40123`.
+
+        Raises:
+            ConfigurationError: It does not run.
+        """
+        if self._stop is None:
+            raise ConfigurationError(f"{self._called} does not run; use it in a `with` block")
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def requests(self) -> tuple[RequestRecord, ...]:
+        """All requests received so far, in order of arrival; never with the key they came with."""
+        with self._changed:
+            return tuple(self._records)
+
+    @property
+    def calls(self) -> int:
+        """How many requests were received so far."""
+        return len(self._records)
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What goes wrong at present."""
+        return self._schedule.faults
+
+    def set_faults(self, *faults: Fault) -> None:
+        """Replace the faults; requests are counted anew for them.
+
+        Raises:
+            ConfigurationError: Something in `faults` is not a fault.
+        """
+        self._schedule = FaultSchedule(faults, self._seed)
+
+    def clear_faults(self) -> None:
+        """Let everything go well again. Requests that hang go on hanging."""
+        self.set_faults()
+
+    def release(self) -> None:
+        """Let the requests go on that were received so far and hang."""
+        with self._changed:
+            gate, self._gate = self._gate, threading.Event()
+        gate.set()
+
+    def wait_idle(self, timeout_s: float = 5.0) -> None:
+        """Block until no request is being worked on.
+
+        Args:
+            timeout_s: How long to wait, in seconds.
+
+        Raises:
+            TimeoutError: There still are requests.
+        """
+        self._wait(lambda: all(record.ended_s for record in self._records), timeout_s)
+
+    def wait_calls(self, count: int, timeout_s: float = 5.0) -> None:
+        """Block until so many requests were received, answered or not.
+
+        Args:
+            count: How many requests to wait for.
+            timeout_s: How long to wait, in seconds.
+
+        Raises:
+            TimeoutError: There were fewer.
+        """
+        self._wait(lambda: len(self._records) >= count, timeout_s)
+
+    def _wait(self, holds: Callable[[], bool], timeout_s: float) -> None:
+        with self._changed:
+            if not self._changed.wait_for(holds, timeout_s):
+                left = sum(record.ended_s is None for record in self._records)
+                raise TimeoutError(
+                    f"waited {timeout_s!r} s; there are {self.calls} requests, {left} unanswered"
+                )
+
+    def _strike(self, exchange: Exchange, kind: RequestKind) -> Fault | None:
+        fault = self._schedule.strike(kind)
+        if fault is not None:
+            self._note(exchange.index, fault=type(fault).__name__)
+        return fault
+
+    def _note(self, index: int, **changes: Any) -> None:
+        with self._changed:
+            self._records[index] = replace(self._records[index], **changes)
+            self._changed.notify_all()
+
+
+def _decoded(data: bytes) -> dict[str, Any] | None:
+    try:
+        body = json.loads(data)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None

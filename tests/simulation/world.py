@@ -1,0 +1,364 @@
+"""What the simulated provider knows, and what it makes up.
+
+It knows the facts of a few subjects and says them each time. Everything else it makes up afresh
+with each answer, as a language model does, in the same confident voice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from resay.errors import ConfigurationError
+from simulation.words import FUNCTION_WORDS, SUPPORT, WORD, fold, stems
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+__all__ = ["MONTHS", "Invention", "Reply", "Statement", "Subject", "World", "stranger"]
+
+_LONGEST_ANSWER = 6
+_SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_LIST_MARK = re.compile(r"^\s*(?:[-*•]|\[\d+\]|\d+[.)])\s+")
+_RANGES = {"number": (120, 98_000), "year": (1712, 1994)}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_FIRST_NAMES = _words(
+    """Agnes Albin Beatrix Casimir Clement Cora Dorothea Edith Emeric Fenella Gideon Hester Isidor
+    Jessamy Konrad Lavinia Leopold Mabel Ottilie Percival Rosamund Silas Tobias Winifred"""
+)
+_LAST_NAMES = _words(
+    """Abernook Brackwell Corvane Dunsterfeld Estermont Fallowby Grimsholt Hallivar Ilminster
+    Kestrelby Lindqvale Marwick Nethercott Ollerton Pendrake Quillon Ravensby Selwater Thornaby"""
+)
+_PLACES = _words(
+    """Aberdour Ballarat Cadiz Dunedin Esbjerg Fremantle Genoa Halifax Innsbruck Jaipur Kalmar
+    Ljubljana Maitland Nantes Odense Padua Quimper Ravenna Stavanger Tartu Uppsala Verona Wicklow"""
+)
+MONTHS = _words(
+    "January February March April May June July August September October November December"
+)
+_CHOICES = {"month": MONTHS, "place": _PLACES}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of an answer.
+
+    Attributes:
+        text: The sentence.
+        invented: Whether it was made up for this answer.
+    """
+
+    text: str
+    invented: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the simulated model says, and what of it is made up.
+
+    Attributes:
+        statements: Its sentences, in order.
+    """
+
+    statements: tuple[Statement, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentences, joined by spaces."""
+        return " ".join(statement.text for statement in self.statements)
+
+
+@dataclass(frozen=True, slots=True)
+class Invention:
+    """A sentence whose details are made up afresh each time it is said.
+
+    Attributes:
+        template: The sentence, with at least one of the slots `{number}`, `{year}`, `{month}`,
+            `{person}` and `{place}`. A number or a year may have a range: `{year:1900-1914}`.
+
+    Example:
+        >>> import random
+        >>> Invention("It has {number} rivets, laid by {person}.").say(random.Random(1))
+        'It has 17,731 rivets, laid by Ottilie Corvane.'
+    """
+
+    template: str
+
+    def __post_init__(self) -> None:
+        slots = _SLOT.findall(self.template)
+        if not slots:
+            raise ConfigurationError(
+                f"{self.template!r} makes nothing up; give it a slot such as '{{number}}'"
+            )
+        for name, low, high in slots:
+            if name not in {"person", *_RANGES, *_CHOICES} or (low and name not in _RANGES):
+                raise ConfigurationError(
+                    f"{self.template!r} has an unknown slot {name!r}; use number or year, which may"
+                    " have a range, or month, person, place"
+                )
+            if low and int(low) > int(high):
+                raise ConfigurationError(f"{self.template!r}: the range {low}-{high} is empty")
+
+    def say(self, rng: random.Random) -> str:
+        """Return the sentence with its slots filled from `rng`."""
+        return _SLOT.sub(lambda slot: _make_up(slot, rng), self.template)
+
+    def told_in(self, sentences: Sequence[str]) -> str | None:
+        """Return the first of `sentences` that is about the same thing, None where none is."""
+        wanted = stems(WORD.findall(_SLOT.sub(" ", self.template)))
+        need = max(1.0, SUPPORT * len(wanted))
+        return next((s for s in sentences if len(wanted & stems(WORD.findall(s))) >= need), None)
+
+
+def _make_up(slot: re.Match[str], rng: random.Random) -> str:
+    if slot[1] == "person":
+        return f"{rng.choice(_FIRST_NAMES)} {rng.choice(_LAST_NAMES)}"
+    if slot[1] in _CHOICES:
+        return rng.choice(_CHOICES[slot[1]])
+    low, high = (int(slot[2]), int(slot[3])) if slot[2] else _RANGES[slot[1]]
+    value = rng.randint(low, high)
+    return f"{value:,}" if slot[1] == "number" else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something the simulated model can be asked about.
+
+    Attributes:
+        name: What it is called.
+        aliases: Other names under which a question may mention it.
+        facts: What the model knows and says in every answer, in this order. A fact is a sentence,
+            or a few wordings of one that keep all its names and numbers.
+        inventions: What it makes up. An answer has at least one, and as many as fit into six
+            sentences at most.
+    """
+
+    name: str
+    aliases: Sequence[str] = ()
+    facts: Sequence[str | Sequence[str]] = ()
+    inventions: Sequence[Invention] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("aliases", "facts", "inventions"):
+            if isinstance(getattr(self, field), str):
+                raise ConfigurationError(f"{field} of {self.name!r} is one string; give a tuple")
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        if not all(name.strip() for name in (self.name, *self.aliases)):
+            raise ConfigurationError(f"{self.name!r} has an empty name or alias; give it some text")
+        if not self.facts and not self.inventions:
+            raise ConfigurationError(f"there is nothing to say about {self.name!r}; give it facts")
+
+    @property
+    def wordings(self) -> tuple[tuple[str, ...], ...]:
+        """The facts, each with all its wordings."""
+        return tuple((fact,) if isinstance(fact, str) else tuple(fact) for fact in self.facts)
+
+    def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
+        """Say what is known, in one of its wordings, and make up the rest.
+
+        Args:
+            rng: Where wordings and inventions are drawn from.
+            told: Sentences that the model was given. Where one of them says what would have been
+                made up, it is said instead.
+
+        Returns:
+            The answer.
+        """
+        known = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
+        statements = [Statement(text, invented=False) for text in known]
+        room = min(len(self.inventions), max(1, _LONGEST_ANSWER - len(known)))
+        for invention in rng.sample(self.inventions, rng.randint(min(room, 2), room)):
+            evidence = invention.told_in(told)
+            said = Statement(evidence or invention.say(rng), invented=evidence is None)
+            # The first fact names the subject; the pronouns of the others need it before them.
+            statements.insert(rng.randint(min(1, len(known)), len(statements)), said)
+        return Reply(tuple(statements))
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything the simulated model has heard of.
+
+    Attributes:
+        subjects: What it knows something about. Asked about anything else it says a polite
+            sentence and makes up the rest.
+
+    Example:
+        >>> import random
+        >>> stone = Subject("Rosetta Stone", facts=("The Rosetta Stone was found in 1799.",))
+        >>> World([stone]).answer("What is the Rosetta Stone?", random.Random(1)).text
+        'The Rosetta Stone was found in 1799.'
+    """
+
+    subjects: Sequence[Subject] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subjects", tuple(self.subjects))
+
+    @classmethod
+    def default(cls) -> World:
+        """Return a small world fit for a demonstration."""
+        return _DEFAULT
+
+    def find(self, text: str) -> Subject | None:
+        """Return the subject that `text` names most often, None where it names none."""
+        named = [(name, s) for s in self.subjects for name in (s.name, *s.aliases)]
+        subjects = {_spelt(name): subject for name, subject in named}
+        # A longer name is looked for first: "York" is not named in "New York".
+        names = sorted(subjects, key=len, reverse=True)
+        pattern = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in names)
+        found = re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) if names else []
+        counts = Counter(subjects[_spelt(name)].name for name in found if _spelt(name) in subjects)
+        best = counts.most_common(1)
+        return next((s for s in self.subjects if best and s.name == best[0][0]), None)
+
+    def answer(
+        self, question: str, rng: random.Random, *, before: Sequence[str] = (), told: str = ""
+    ) -> Reply:
+        """Answer as a language model would: some of it known, some of it made up.
+
+        Args:
+            question: What the user asks.
+            rng: Where wordings and inventions are drawn from; the same state gives the same text.
+            before: What the user said earlier, oldest first, searched for a subject from its end
+                when the question names none.
+            told: Text the model was given, such as retrieved documents. It repeats sentences of it
+                where it would have made something up.
+
+        Returns:
+            The answer, of three to six sentences where there is as much to say.
+        """
+        asked = (question, *reversed(before))
+        subject = next((found for text in asked if (found := self.find(text))), None)
+        sentences = [_LIST_MARK.sub("", s).strip() for s in _SENTENCE_END.split(told)]
+        evidence = [s for s in sentences if s.endswith((".", "!"))]
+        return (subject or stranger(question)).describe(rng, evidence)
+
+
+def _spelt(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def stranger(question: str) -> Subject:
+    """Return a subject nobody has heard of, called what the question calls it."""
+    # The question is the last line where instructions or documents stand before it.
+    line = next((line for line in reversed(question.splitlines()) if line.strip()), "")
+    spoken = WORD.findall(line)
+    words = [word for word in spoken if fold(word) not in FUNCTION_WORDS]
+    names = [word for word in words if word[0].isupper()]
+    if len(names) > 1 and names[0] == spoken[0] and spoken[1].islower():
+        del names[0]  # A verb: "Describe the Zubrowka Treaty."
+    name = " ".join(names or words[-4:]) or "this subject"
+    return Subject(name, facts=(_POLITE.format(name),), inventions=_ANY_SUBJECT)
+
+
+_POLITE = "Thank you for asking about {}; here is a short overview."
+_ANY_SUBJECT = (
+    Invention("It was first described in {year} by {person}, who was living in {place}."),
+    Invention("The best known collection is kept in {place} and has {number} visitors a year."),
+    Invention("About {number} people were involved, most of them recruited in {place}."),
+    Invention("A second account, by {person}, followed in {month} {year}."),
+)
+
+_DEFAULT = World(
+    (
+        Subject(
+            "Sydney Harbour Bridge",
+            ("Harbour Bridge", "the Coathanger"),
+            (
+                "The Sydney Harbour Bridge is a steel arch bridge in Sydney, Australia.",
+                ("It was opened on 19 March 1932.", "On 19 March 1932 it was opened."),
+                "The engineer John Bradfield oversaw its design and construction.",
+            ),
+            (
+                Invention("It is held together by {number:150000-9900000} hand-driven rivets."),
+                Invention(
+                    "The first coat of paint was applied by {person}, a painter from {place}."
+                ),
+                Invention("On its opening day {number:2000-96000} vehicles crossed it."),
+            ),
+        ),
+        Subject(
+            "Marie Curie",
+            ("Madame Curie", "Marie Sklodowska", "Marie Skłodowska", "Maria Skłodowska"),
+            (
+                (
+                    "Marie Curie was born in Warsaw in 1867.",
+                    "In 1867 Marie Curie was born in Warsaw.",
+                ),
+                "She won the Nobel Prize in Physics in 1903 and that in Chemistry in 1911.",
+                "With Pierre Curie she discovered the elements polonium and radium in 1898.",
+            ),
+            (
+                Invention("As a student she rented a room from {person} in {place}."),
+                Invention("Her first public lecture was heard by {number:40-2900} people."),
+                Invention("In {month} {year:1900-1932} she lent her electrometer to {person}."),
+            ),
+        ),
+        Subject(
+            "Canberra",
+            ("capital of Australia", "Australia's capital", "Australian capital"),
+            (
+                ("Canberra is the capital of Australia.", "The capital of Australia is Canberra."),
+                "The city was founded in 1913 as a compromise between Sydney and Melbourne.",
+                "Its plan was drawn by Walter Burley Griffin and Marion Mahony Griffin.",
+            ),
+            (
+                Invention("The first brick house was built in {year:1911-1931} by {person}."),
+                Invention("In its first spring {number:1200-98000} street trees were planted."),
+            ),
+        ),
+        Subject(
+            "Rosetta Stone",
+            ("Stone of Rosetta",),
+            (
+                "The Rosetta Stone carries a decree of Ptolemy V in three scripts.",
+                (
+                    "French soldiers found it in Egypt in 1799.",
+                    "In 1799 French soldiers found it in Egypt.",
+                ),
+                "It has been on display in the British Museum since 1802.",
+            ),
+            (
+                Invention("The surviving text has {number:3100-9900} characters in all."),
+                Invention("The first plaster cast was made by {person} in {year:1800-1832}."),
+            ),
+        ),
+        Subject(
+            "Ada Lovelace",
+            ("Countess of Lovelace", "Augusta Ada King"),
+            (
+                "Ada Lovelace was born in London in 1815, the daughter of Lord Byron.",
+                "In 1843 she published notes on the Analytical Engine of Charles Babbage.",
+                "One of the notes describes how the engine could compute Bernoulli numbers.",
+            ),
+            (
+                Invention("She was taught Italian by {person}, a tutor from {place}."),
+                Invention("Her library of {number:300-5900} volumes was sold in {year:1853-1899}."),
+            ),
+        ),
+        Subject(
+            "Great Barrier Reef",
+            ("Barrier Reef",),
+            (
+                "The Great Barrier Reef lies off the coast of Queensland in Australia.",
+                "It stretches over 2,300 kilometres and is the largest coral reef system on Earth.",
+                "It was added to the World Heritage list in 1981.",
+            ),
+            (
+                Invention("The first diving station was run by {person} in {year:1921-1968}."),
+                Invention("A survey from {place} counted {number:1300-88000} sea turtles."),
+            ),
+        ),
+    )
+)
