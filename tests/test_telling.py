@@ -32,11 +32,11 @@ import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
 from resay.core.verdict import OnVerdict
-from simulation import SimulatedProvider
 from resay_langchain import GuardedChatModel, HallucinationGuardMiddleware, guard
 from resay_litellm import HallucinationCallback, ResayGuardrail
 from resay_llamaindex import GuardedChatEngine, GuardedLLM, GuardedQueryEngine
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import anyio.to_thread
 import pytest
 
 from resay import Guard, Verdict
+from resay.testing.faults import GarbledStyle
 from simulation import Garbled, Hang, IgnoreN, ServerError, SimulatedProvider, World
-from simulation.faults import GarbledStyle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
 

@@ -7,28 +7,30 @@ knows. Shown documents to write a flagged answer again, it goes by them; with `g
 does what somebody hid in them.
 """
 
-from simulation.faults import (
+from resay.testing.faults import (
     CutConnection,
     EmptyAnswer,
     Fault,
     Garbled,
     Hang,
     IdenticalSamples,
-    IgnoreLogprobs,
     IgnoreN,
-    IgnoreStreamOptions,
     MalformedJson,
     RateLimited,
     Refused,
-    RefusedLogprobs,
-    RefusedStreamOptions,
     ServerError,
     Slow,
     Stall,
 )
+from resay.testing.world import Invention, Reply, Statement, Subject, World
+from simulation.faults import (
+    IgnoreLogprobs,
+    IgnoreStreamOptions,
+    RefusedLogprobs,
+    RefusedStreamOptions,
+)
 from simulation.inference import SimulatedInference
 from simulation.simulated import RequestRecord, SimulatedProvider
-from simulation.world import Invention, Reply, Statement, Subject, World
 
 __all__ = [
     "CutConnection",

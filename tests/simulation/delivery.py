@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulation.faults import (
+from resay.testing.faults import (
     CutConnection,
     Fault,
     MalformedJson,

@@ -1,193 +1,33 @@
-"""What can go wrong at a provider, as values: which requests are hit, and how."""
+"""What goes wrong with parameters that only the full simulation reads."""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection
+from dataclasses import dataclass
 
-from resay.errors import ConfigurationError
+from resay.testing.faults import Fault, Refused, RequestKind
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = [
-    "CutConnection",
-    "EmptyAnswer",
-    "Fault",
-    "FaultSchedule",
-    "Garbled",
-    "GarbledStyle",
-    "Hang",
-    "IdenticalSamples",
-    "IgnoreLogprobs",
-    "IgnoreN",
-    "IgnoreStreamOptions",
-    "MalformedJson",
-    "RateLimited",
-    "Refused",
-    "RefusedLogprobs",
-    "RefusedStreamOptions",
-    "RequestKind",
-    "ServerError",
-    "Slow",
-    "Stall",
-]
-
-RequestKind = Literal["judge", "restated", "chat", "text"]
-"""What a request asks for: a judge's answer, that answer once more because the first could not be
-read, a completion of plain text, or anything else."""
-GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
-
-_TOO_MANY_REQUESTS = 429
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """Something that goes wrong with requests for completions.
-
-    A request matches when it is of the kind in `only`. Matching requests are counted from the
-    moment the fault is set; the fault passes over the first `after` of them and may strike the
-    `first` ones that follow.
-
-    Attributes:
-        probability: The chance, in [0, 1], that it strikes a request it may strike. Drawn from the
-            provider's seed.
-        first: How many matching requests it may strike; None for no end.
-        after: How many matching requests it lets pass before that.
-        only: `judge` for requests that ask a judge in one of the forms that Resay's methods use,
-            `text` for completions of plain text, `chat` for all others, `any` for every kind.
-    """
-
-    probability: float = 1.0
-    first: int | None = None
-    after: int = 0
-    only: Literal["any", "judge", "chat", "text"] = "any"
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.probability <= 1.0:
-            raise ConfigurationError(f"probability is {self.probability!r}; give one in [0, 1]")
-        if self.first is not None and self.first < 0:
-            raise ConfigurationError(f"first is {self.first!r}; give 0 or more, or None")
-        if self.after < 0:
-            raise ConfigurationError(f"after is {self.after!r}; give 0 or more")
-        if self.only not in ("any", "judge", "chat", "text"):
-            raise ConfigurationError(
-                f"only is {self.only!r}; give 'any', 'judge', 'chat' or 'text'"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimited(Fault):
-    """429: too many requests.
-
-    Attributes:
-        retry_after_s: Seconds to put into the `Retry-After` header, at least 0; None for no header.
-    """
-
-    retry_after_s: float | None = None
-
-    def __post_init__(self) -> None:
-        Fault.__post_init__(self)
-        if self.retry_after_s is not None and self.retry_after_s < 0:
-            raise ConfigurationError(f"retry_after_s is {self.retry_after_s!r}; give 0 or more")
-
-
-@dataclass(frozen=True, slots=True)
-class ServerError(Fault):
-    """A failure on the provider's side, worth another try.
-
-    Attributes:
-        status: The HTTP status, in [500, 599].
-    """
-
-    status: int = 500
-
-    def __post_init__(self) -> None:
-        Fault.__post_init__(self)
-        if not 500 <= self.status <= 599:
-            raise ConfigurationError(f"status is {self.status!r}; give one in [500, 599]")
-
-
-@dataclass(frozen=True, slots=True)
-class Refused(Fault):
-    """A plain no, not worth another try: a bad key, model or request.
-
-    Attributes:
-        status: The HTTP status, in [400, 499] without 429, which is `RateLimited`.
-    """
-
-    status: int = 401
-
-    def __post_init__(self) -> None:
-        Fault.__post_init__(self)
-        if not 400 <= self.status <= 499 or self.status == _TOO_MANY_REQUESTS:
-            raise ConfigurationError(
-                f"status is {self.status!r}; give one in [400, 499], and RateLimited for 429"
-            )
+__all__ = ["IgnoreLogprobs", "IgnoreStreamOptions", "RefusedLogprobs", "RefusedStreamOptions"]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedLogprobs(Refused):
-    """A plain no to requests for log-probabilities; it neither strikes nor counts any other.
-
-    Attributes:
-        status: As for `Refused`.
-    """
+    """A plain no to requests for log-probabilities; it neither strikes nor counts any other."""
 
     status: int = 400
+
+    def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
+        return "logprobs" in params and Refused.matches(self, kind, params)
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedStreamOptions(Refused):
-    """A plain no to requests with `stream_options`; it neither strikes nor counts any other.
-
-    Attributes:
-        status: As for `Refused`.
-    """
+    """A plain no to requests with `stream_options`; it neither strikes nor counts any other."""
 
     status: int = 400
 
-
-@dataclass(frozen=True, slots=True)
-class Slow(Fault):
-    """The answer comes late.
-
-    Attributes:
-        seconds: How long to wait before answering, on top of the provider's latency, at least 0.
-    """
-
-    seconds: float
-
-    def __post_init__(self) -> None:
-        Fault.__post_init__(self)
-        if self.seconds < 0:
-            raise ConfigurationError(f"seconds is {self.seconds!r}; give 0 or more")
-
-
-@dataclass(frozen=True, slots=True)
-class Hang(Fault):
-    """No answer until `SimulatedProvider.release`, or until the client or the provider goes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stall(Fault):
-    """The first half of an answer or a stream, and no more of it until what ends a `Hang`."""
-
-
-@dataclass(frozen=True, slots=True)
-class CutConnection(Fault):
-    """The connection breaks in the middle of the answer's body or stream."""
-
-
-@dataclass(frozen=True, slots=True)
-class MalformedJson(Fault):
-    """Status 200 and a body, or a stream event, that is half a JSON document."""
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreN(Fault):
-    """One answer, whatever `n` says; only OpenAI's two kinds of completions have one."""
+    def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
+        return "stream_options" in params and Refused.matches(self, kind, params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,124 +41,3 @@ class IgnoreStreamOptions(Fault):
 
     Only streams of completions leave it out; those of other APIs always tell it.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class IdenticalSamples(Fault):
-    """The same text for the same conversation each time, as a cache would give."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmptyAnswer(Fault):
-    """An answer whose text is empty."""
-
-
-_GARBLE: Mapping[GarbledStyle, str] = {
-    "prose": (
-        "That is an interesting matter, and people have looked at it from many sides; before one"
-        " can say anything that helps, a good deal would have to be taken into account."
-    ),
-    "markdown": (
-        "## Before I begin, the *text* above deserves a `careful` reading, and there is more than"
-        " one way to look at it, so here is a table of **what matters**\n\n"
-        "| Aspect | Weight |\n| --- | --- |\n| Style | high |\n| Tone | low |"
-    ),
-    "foreign": (
-        "Voilà une question intéressante, que l'on peut considérer sous bien des angles ; avant"
-        " d'en dire quoi que ce soit d'utile, il faudrait tenir compte de beaucoup de choses."
-    ),
-    "refusal": "I'm sorry, but I can't help with that.",
-    "empty": "",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Garbled(Fault):
-    """A judge's answer that says nothing that could be read; asked once more, it is as usual.
-
-    Methods that cannot read an answer ask for it again, with its form restated. Those requests the
-    fault neither strikes nor counts, unless `restated` says so: every first answer is garbled, and
-    every second one can be read.
-
-    Attributes:
-        style: What comes in the place of the answer: evasive `prose` or `markdown`, `foreign`
-            (evasive prose in French), a `refusal`, or an `empty` text.
-        restated: Whether it also strikes where the judge is asked once more.
-    """
-
-    style: GarbledStyle = "prose"
-    restated: bool = False
-    only: Literal["any", "judge", "chat", "text"] = field(default="judge", kw_only=True)
-
-    def __post_init__(self) -> None:
-        Fault.__post_init__(self)
-        if self.style not in _GARBLE:
-            raise ConfigurationError(
-                f"style is {self.style!r}; give one of {', '.join(map(repr, _GARBLE))}"
-            )
-
-    @property
-    def text(self) -> str:
-        """What is said in the place of the answer."""
-        return _GARBLE[self.style]
-
-
-@dataclass(slots=True)
-class FaultSchedule:
-    """Decides which fault, if any, strikes a request. Holds the counts, so use it from one thread.
-
-    Faults are tried in order. A request that one of them strikes is not seen, and not counted, by
-    those behind it: `[RateLimited(first=1), ServerError(first=1)]` gives a 429, then a 500.
-
-    Attributes:
-        faults: The faults, in order.
-        seed: Where the probabilities are drawn from.
-    """
-
-    faults: Sequence[Fault]
-    seed: int
-    _matched: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.faults = tuple(self.faults)
-        strange = [fault for fault in self.faults if not isinstance(fault, Fault)]  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        if strange:
-            raise ConfigurationError(f"not a fault: {strange[0]!r}; pass one like RateLimited()")
-        self._matched = [0] * len(self.faults)
-
-    def strike(
-        self, kind: RequestKind, *, logprobs: bool = False, stream_options: bool = False
-    ) -> Fault | None:
-        """Count one request and say what goes wrong with it.
-
-        Args:
-            kind: What the request asks for.
-            logprobs: Whether it asks for log-probabilities.
-            stream_options: Whether it has options for its stream.
-
-        Returns:
-            The first fault that strikes, None when all goes well.
-        """
-        for index, fault in enumerate(self.faults):
-            spared = (isinstance(fault, RefusedLogprobs) and not logprobs) or (
-                isinstance(fault, RefusedStreamOptions) and not stream_options
-            )
-            if not spared and _may_strike(fault, kind) and self._strikes(index, fault):
-                return fault
-        return None
-
-    def _strikes(self, index: int, fault: Fault) -> bool:
-        turn = self._matched[index] - fault.after
-        self._matched[index] += 1
-        if turn < 0 or (fault.first is not None and turn >= fault.first):
-            return False
-        # The generator decides what a pretended provider does; nothing is secret about it.
-        roll = random.Random(f"fault {self.seed} {index} {turn}").random()  # noqa: S311 - see above
-        return roll < fault.probability
-
-
-def _may_strike(fault: Fault, kind: RequestKind) -> bool:
-    if kind == "restated":
-        spared = isinstance(fault, Garbled) and not fault.restated
-        return fault.only in ("any", "judge") and not spared
-    return fault.only in ("any", kind)

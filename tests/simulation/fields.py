@@ -24,15 +24,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from resay.testing.world import FUNCTION_WORDS, MONTHS, WORD, fold, stems
 from simulation.judges.knowledge import recall
 from simulation.tools import CALL, name_words
-from simulation.words import FUNCTION_WORDS, WORD, fold, stems
-from simulation.world import MONTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from simulation.world import Subject, World
+    from resay.testing.world import Subject, World
 
 __all__ = ["Field", "Knowledge"]
 

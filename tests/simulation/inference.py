@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import anyio.to_thread
 
 from resay.errors import ConfigurationError
-from simulation.faults import (
+from resay.testing.faults import (
     CutConnection,
     Fault,
     Hang,

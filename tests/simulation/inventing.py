@@ -8,8 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simulation.words import stems
-from simulation.world import Invention
+from resay.testing.world import Invention, stems
 
 if TYPE_CHECKING:
     import random

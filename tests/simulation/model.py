@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from resay.core.passage import Passage
-from simulation.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
+from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
+from resay.testing.world import Reply, Statement
 from simulation.judges import Question
 from simulation.judges.knowledge import knows
 from simulation.messages import text_of
@@ -18,16 +19,15 @@ from simulation.schemas import fill, spoken
 from simulation.tokens import Token, probable, speak, tokenize
 from simulation.tools import CALL
 from simulation.wire import Choice, ToolCall
-from simulation.world import Reply, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from resay.testing.world import World
     from simulation.chat_body import ChatBody
     from simulation.obeying import Gullible
     from simulation.reading import Correction, Writing
     from simulation.tools import Function
-    from simulation.world import World
 
 __all__ = ["SimulatedModel"]
 
@@ -94,7 +94,7 @@ class SimulatedModel:
         Returns:
             Its tokens, the same for the same text.
         """
-        rng = random.Random(f"{self._seed} read {text}")  # noqa: S311 - see `_generator`
+        rng = random.Random(f"{self._seed} read {text}")
         subject = self._world.find(text)
         sentences = Passage.of(text).sentences
         unknown = [s for s in sentences if not knows(subject, s.text)]
@@ -174,7 +174,7 @@ class SimulatedModel:
             turn = f"draw {self._drawn[conversation]}"
             self._drawn[conversation] += 1
         # The generator decides what a pretended model says; nothing is secret about it.
-        return random.Random(f"{self._seed} {turn} {conversation}")  # noqa: S311 - see above
+        return random.Random(f"{self._seed} {turn} {conversation}")
 
 
 def _sure(answer: str) -> list[Token]:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from resay.errors import ConfigurationError
-from simulation.faults import Fault, FaultSchedule
+from resay.testing.faults import Fault, FaultSchedule
 from simulation.record import RequestLog, RequestRecord
 from simulation.serving import Exchange, LoopbackServer
 

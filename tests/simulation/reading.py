@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, exact, fold, stems, supports
 from simulation.fences import Shown, shown_in
 from simulation.obeying import is_order
-from simulation.words import FUNCTION_WORDS, SUPPORT, WORD, exact, fold, stems, supports
 
 if TYPE_CHECKING:
     import random
 
-    from simulation.world import World
+    from resay.testing.world import World
 
 __all__ = ["Correction", "Writing", "writing_in"]
 

@@ -23,7 +23,7 @@ from simulation.inventing import fits, made_up_number, made_up_text
 if TYPE_CHECKING:
     import random
 
-    from simulation.world import World
+    from resay.testing.world import World
 
 __all__ = ["Leaf", "Node", "fill", "spoken"]
 

@@ -10,22 +10,14 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
+from resay.testing.faults import Fault, Hang, RateLimited, Refused, RequestKind, ServerError, Slow
+from resay.testing.world import World
 from simulation.apis import ChatRequest, Request, api_of
 from simulation.body import InvalidRequestError
 from simulation.chat_body import ChatBody
 from simulation.conversations import Conversations
 from simulation.delivery import Delivery
-from simulation.faults import (
-    Fault,
-    Hang,
-    IgnoreLogprobs,
-    IgnoreStreamOptions,
-    RateLimited,
-    Refused,
-    RequestKind,
-    ServerError,
-    Slow,
-)
+from simulation.faults import IgnoreLogprobs, IgnoreStreamOptions
 from simulation.judges import Question, question_in
 from simulation.messages_body import CountedBody, MessagesBody
 from simulation.model import SimulatedModel
@@ -37,7 +29,6 @@ from simulation.responses_wire import ResponsesRequest
 from simulation.serving import Exchange
 from simulation.texts import TextBody, TextCompletion, Written
 from simulation.wire import Completion
-from simulation.world import World
 
 __all__ = ["RequestRecord", "SimulatedProvider"]
 
@@ -221,8 +212,8 @@ class SimulatedProvider(ObservedServer):
         fault = self._strike(
             delivery.index,
             _kind(question),
-            logprobs=bool(chat.logprobs),
-            stream_options=chat.stream_options is not None,
+            *(["logprobs"] if chat.logprobs else []),
+            *(["stream_options"] if chat.stream_options else []),
         )
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await delivery.fail_as(fault)
@@ -250,8 +241,8 @@ class SimulatedProvider(ObservedServer):
         fault = self._strike(
             delivery.index,
             "text" if question is None else _kind(question),
-            logprobs=request.wants_logprobs,
-            stream_options=request.stream_options is not None,
+            *(["logprobs"] if request.wants_logprobs else []),
+            *(["stream_options"] if request.stream_options else []),
         )
         if isinstance(fault, (RateLimited, ServerError, Refused)):
             return await delivery.fail_as(fault)
@@ -273,10 +264,8 @@ class SimulatedProvider(ObservedServer):
             completion.events(), usage, fault, first_s=self._first_token_s, whole_s=latency
         )
 
-    def _strike(
-        self, index: int, kind: RequestKind, *, logprobs: bool, stream_options: bool = False
-    ) -> Fault | None:
-        fault = self._schedule.strike(kind, logprobs=logprobs, stream_options=stream_options)
+    def _strike(self, index: int, kind: RequestKind, *params: str) -> Fault | None:
+        fault = self._schedule.strike(kind, params)
         if fault is not None:
             self._log.note(index, fault=type(fault).__name__)
         return fault
@@ -289,7 +278,7 @@ class SimulatedProvider(ObservedServer):
             await delivery.gate.wait()
         if isinstance(fault, Slow):
             await asyncio.sleep(fault.seconds)
-        jitter = random.Random(f"jitter {self._seed} {delivery.index}").random()  # noqa: S311 - see FaultSchedule
+        jitter = random.Random(f"jitter {self._seed} {delivery.index}").random()
         if judging:
             return self._judge_latency_s + self._judge_jitter_s * jitter
         return self._latency_s + self._jitter_s * jitter

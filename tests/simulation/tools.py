@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from resay.testing.world import SUPPORT, WORD, stems
 from simulation.body import Body, InvalidRequestError
-from simulation.words import SUPPORT, WORD, stems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,18 +18,11 @@ _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
 
 
 class InvalidRequestError(Exception):
-    """A request body that the API would refuse.
+    """A request body that the API would refuse; `param` is what it refuses of it."""
 
-    Args:
-        message: What is wrong with it.
-        param: Where that stands, as OpenAI's API says it; None for nowhere in particular.
-        code: What OpenAI's API calls the error; None where it has no name.
-    """
-
-    def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
+    def __init__(self, message: str, param: str | None = None) -> None:
         super().__init__(message)
         self.param = param
-        self.code = code
 
 
 class _StreamOptions(BaseModel):

@@ -34,6 +34,13 @@ read, a completion of plain text, or anything else."""
 GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
 
 
+def _check(name: str, value: float | None, low: float, high: float | None = None) -> None:
+    if value is None or (value >= low and (high is None or value <= high)):
+        return
+    wanted = f"{low} or more" if high is None else f"one in [{low}, {high}]"
+    raise ConfigurationError(f"{name} is {value!r}; give {wanted}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Something that goes wrong with requests for completions.
@@ -57,66 +64,46 @@ class Fault:
     only: Literal["any", "judge", "chat", "text"] = "any"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.probability <= 1.0:
-            raise ConfigurationError(f"probability is {self.probability!r}; give one in [0, 1]")
-        if self.first is not None and self.first < 0:
-            raise ConfigurationError(f"first is {self.first!r}; give 0 or more, or None")
-        if self.after < 0:
-            raise ConfigurationError(f"after is {self.after!r}; give 0 or more")
+        _check("probability", self.probability, 0, 1)
+        _check("first", self.first, 0)
+        _check("after", self.after, 0)
         if self.only not in ("any", "judge", "chat", "text"):
-            raise ConfigurationError(
-                f"only is {self.only!r}; give 'any', 'judge', 'chat' or 'text'"
-            )
+            known = "'any', 'judge', 'chat' or 'text'"
+            raise ConfigurationError(f"only is {self.only!r}; give {known}")
 
     def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
-        """Return whether a request is one that it may strike.
-
-        Args:
-            kind: What the request asks for.
-            params: The request parameters it has.
-        """
+        """Return whether it may strike a request of a kind that has these parameters."""
         del params
         return self.only in ("any", "judge" if kind == "restated" else kind)
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimited(Fault):
-    """429: too many requests.
-
-    Attributes:
-        retry_after_s: Seconds to put into the `Retry-After` header, at least 0; None for no header.
-    """
+    """429: too many requests, with so many seconds in the `Retry-After` header, if any."""
 
     retry_after_s: float | None = None
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        if self.retry_after_s is not None and self.retry_after_s < 0:
-            raise ConfigurationError(f"retry_after_s is {self.retry_after_s!r}; give 0 or more")
+        _check("retry_after_s", self.retry_after_s, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerError(Fault):
-    """A failure on the provider's side, worth another try.
-
-    Attributes:
-        status: The HTTP status, in [500, 599].
-    """
+    """A failure on the provider's side, worth another try, with a status in [500, 599]."""
 
     status: int = 500
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        if not 500 <= self.status <= 599:
-            raise ConfigurationError(f"status is {self.status!r}; give one in [500, 599]")
+        _check("status", self.status, 500, 599)
 
 
 @dataclass(frozen=True, slots=True)
 class Refused(Fault):
     """A plain no, not worth another try: a bad key, model or request.
 
-    Attributes:
-        status: The HTTP status, in [400, 499] without 429, which is `RateLimited`.
+    The status is in [400, 499], without 429, which is `RateLimited`.
     """
 
     status: int = 401
@@ -131,18 +118,13 @@ class Refused(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Slow(Fault):
-    """The answer comes late.
-
-    Attributes:
-        seconds: How long to wait before answering, on top of the provider's latency, at least 0.
-    """
+    """The answer comes so many seconds late, on top of the provider's latency."""
 
     seconds: float
 
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
-        if self.seconds < 0:
-            raise ConfigurationError(f"seconds is {self.seconds!r}; give 0 or more")
+        _check("seconds", self.seconds, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +202,8 @@ class Garbled(Fault):
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
         if self.style not in _GARBLE:
-            raise ConfigurationError(
-                f"style is {self.style!r}; give one of {', '.join(map(repr, _GARBLE))}"
-            )
+            known = ", ".join(map(repr, _GARBLE))
+            raise ConfigurationError(f"style is {self.style!r}; give one of {known}")
 
     @property
     def text(self) -> str:
@@ -230,7 +211,7 @@ class Garbled(Fault):
         return _GARBLE[self.style]
 
     def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
-        """Return whether a request is one that it may strike; see `Fault.matches`."""
+        """Return whether it may strike a request; see `Fault.matches`."""
         return (kind != "restated" or self.restated) and Fault.matches(self, kind, params)
 
 

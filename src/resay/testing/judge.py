@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from resay.core.passage import Passage
 from resay.testing.faults import RequestKind
 from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, World, exact, fold, stems, supports
 
-__all__ = ["Shown", "Task", "shown_in", "task_in"]
+__all__ = ["Task", "task_in"]
 
 _ONE = re.compile(
     r"Context:(?P<context>.*)\n\s*Sentence:(?P<sentence>.*?)\n\s*"
@@ -85,14 +85,14 @@ def task_in(said: Sequence[str]) -> Task | None:
         return None
     # A document may hold what looks like a question to a judge.
     if found := _CORRECT.match(said[-1]):
-        return Task("chat", lambda *_: _corrected(found["sentence"], found["question"], found))
+        return Task("chat", lambda *_: _corrected(**found.groupdict()))
     if found := _ANSWER.fullmatch(said[-1]):
         topic = next(filter(None, map(_names, (found["question"], *reversed(said[:-1])))), set())
         return Task("chat", lambda world, rng: _written(topic, found["documents"], world, rng))
     if found := _ONE.search(said[-1]):
-        return Task("judge", lambda *_: _yes_or_no(found["context"], found["sentence"]))
+        return Task("judge", lambda *_: _yes_or_no(**found.groupdict()))
     if found := _LIST.search(said[-1]):
-        return Task("judge", lambda *_: _verdicts(found["context"], found["sentences"]))
+        return Task("judge", lambda *_: _verdicts(**found.groupdict()))
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None
 
@@ -115,30 +115,17 @@ def _verdicts(context: str, sentences: str) -> str:
     return "\n".join(f"{n}: {_yes_or_no(context, item)}" for n, item in enumerate(items, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A document that a prompt shows.
-
-    Attributes:
-        number: Its number.
-        text: What it says, its title in the first line where it has one.
-    """
-
-    number: int
-    text: str
-
-    @property
-    def sentences(self) -> list[str]:
-        """Its sentences, each on one line, without titles and headings."""
-        text = self.text.replace("[…]", "\n\n").strip()
-        text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
-        lines = (" ".join(sentence.text.split()) for sentence in Passage.of(text).sentences)
-        return [line for line in lines if _SENTENCE.fullmatch(line)]
+def _shown_in(text: str) -> list[tuple[int, str]]:
+    """Return the documents that a prompt shows, with their numbers."""
+    return [(int(m["number"]), m["text"].strip()) for m in _FENCED.finditer(text)]
 
 
-def shown_in(text: str) -> tuple[Shown, ...]:
-    """Return the documents that a prompt shows, in order."""
-    return tuple(Shown(int(m["number"]), m["text"].strip()) for m in _FENCED.finditer(text))
+def _sentences_of(document: str) -> Iterator[str]:
+    """Return the sentences of a document, each on one line, without titles and headings."""
+    text = document.replace("[…]", "\n\n").strip()
+    text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
+    lines = (" ".join(sentence.text.split()) for sentence in Passage.of(text).sentences)
+    return (line for line in lines if _SENTENCE.fullmatch(line))
 
 
 def _names(text: str) -> set[str]:
@@ -151,19 +138,19 @@ def _telling(text: str) -> set[str]:
     return stems(words) | {fold(word) for word in words if word[0].isdigit()}
 
 
-def _sentences(topic: set[str], shown: Sequence[Shown]) -> Mapping[str, list[int]]:
+def _sentences(topic: set[str], documents: str) -> Mapping[str, list[int]]:
     """Return the sentences about something, with the numbers of the documents that have them."""
     found: dict[str, list[int]] = {}
-    for document in shown:
-        if 2 * len(topic & _telling(document.text)) >= len(topic):
-            for sentence in dict.fromkeys(document.sentences):
-                found.setdefault(sentence, []).append(document.number)
+    for number, text in _shown_in(documents):
+        if 2 * len(topic & _telling(text)) >= len(topic):
+            for sentence in dict.fromkeys(_sentences_of(text)):
+                found.setdefault(sentence, []).append(number)
     return found
 
 
 def _written(topic: set[str], documents: str, world: World, rng: random.Random) -> str:
     """Say sentences of documents in one of their wordings, those with the topic's names first."""
-    sentences = _sentences(topic, shown_in(documents))
+    sentences = _sentences(topic, documents)
     first = sorted(sentences, key=lambda text: 2 * len(topic & _telling(text)) < len(topic))
     facts = [fact for subject in world.subjects for fact in subject.wordings]
     said: list[str] = []
@@ -173,11 +160,10 @@ def _written(topic: set[str], documents: str, world: World, rng: random.Random) 
     return " ".join(said) or "This could not be confirmed."
 
 
-def _corrected(sentence: str, question: str, found: re.Match[str]) -> str:
+def _corrected(question: str, sentence: str, documents: str) -> str:
     """Say what is right in the place of a sentence: a documents' one, itself, or `REMOVE`."""
-    shown = shown_in(found["documents"])
-    sentences = _sentences(_names(question), shown)
-    agreeing = [document.number for document in shown if supports(document.text, sentence)]
+    sentences = _sentences(_names(question), documents)
+    agreeing = [number for number, text in _shown_in(documents) if supports(text, sentence)]
     if agreeing:
         return _marked(sentence, agreeing)
     # Names and numbers are what may be wrong with it.

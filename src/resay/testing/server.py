@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from resay.errors import ConfigurationError
@@ -85,7 +84,8 @@ class Exchange:
         """Send a JSON body."""
         self._note(self.index, status=status)
         data = json.dumps(body).encode()
-        await self._send(self._head(status, "application/json", len(data), **headers) + data)
+        head = self._head(status, "application/json", len(data), **headers)
+        await self._send(head + data, last=True)
 
     async def send(self, body: object, usage: Mapping[str, int], fault: Fault | None) -> None:
         """Send a whole answer, with what it says it cost and what goes wrong on the way."""
@@ -96,7 +96,7 @@ class Exchange:
         self._note(self.index, status=200, **({} if isinstance(fault, MalformedJson) else usage))
         await self._send(self._head(200, "application/json", len(data)) + data[:half])
         await self._break(fault)
-        await self._send(data[half:])
+        await self._send(data[half:], last=True)
 
     async def stream(
         self,
@@ -125,7 +125,7 @@ class Exchange:
                 said = event[: len(event) // 2] if isinstance(fault, MalformedJson) else event
             data = f"data: {said}\n\n".encode()
             await self._send(b"%x\r\n%s\r\n" % (len(data), data))
-        await self._send(b"0\r\n\r\n")
+        await self._send(b"0\r\n\r\n", last=True)
 
     async def hold_up(self, fault: Fault | None) -> None:
         """Wait as a fault says before the answer."""
@@ -150,15 +150,13 @@ class Exchange:
         size = {"transfer-encoding": "chunked"} if length is None else {"content-length": length}
         fields = {"content-type": kind, "x-request-id": f"req_{self.index}", **size, **headers}
         lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items()]
-        return f"HTTP/1.1 {status} {_phrase(status)}\r\n{''.join(lines)}\r\n".encode("latin-1")
+        return f"HTTP/1.1 {status} \r\n{''.join(lines)}\r\n".encode("latin-1")
 
-    async def _send(self, data: bytes) -> None:
+    async def _send(self, data: bytes, *, last: bool = False) -> None:
+        if last:  # Noted before the client can see it.
+            self._note(self.index, ended_s=time.monotonic())
         self._writer.write(data)
         await self._writer.drain()
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Unknown"
 
 
 class LoopbackServer(ABC):
@@ -177,7 +175,7 @@ class LoopbackServer(ABC):
         self._changed = threading.Condition()
         self._records: list[RequestRecord] = []
         self._gate = threading.Event()
-        self._stop: Callable[[], None] | None = None
+        self._stop: Callable[[], object] | None = None
         self._port = 0
 
     @abstractmethod
@@ -199,20 +197,12 @@ class LoopbackServer(ABC):
         """
         if self._stop is not None:
             raise ConfigurationError(f"{self._called} runs already; stop it first")
-        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
-
-        def run() -> None:
-            asyncio.run(self._run(started))
-
+        started: Future[Callable[[], object]] = Future()
+        run = lambda: asyncio.run(self._run(started))  # noqa: E731 - said on one line
         thread = threading.Thread(target=run, name="resay-loopback", daemon=True)
         thread.start()
-        loop, stopped, self._port = started.result()
-
-        def stop() -> None:
-            loop.call_soon_threadsafe(stopped.set)
-            thread.join()
-
-        self._stop = stop
+        end = started.result()
+        self._stop = lambda: (end(), thread.join())
 
     def stop(self) -> None:
         """Stop at once, whatever requests are waiting for. Records and totals stay readable."""
@@ -220,13 +210,11 @@ class LoopbackServer(ABC):
         if stop:
             stop()
 
-    async def _run(
-        self, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]]
-    ) -> None:
-        stopped, me = asyncio.Event(), asyncio.current_task()
+    async def _run(self, started: Future[Callable[[], object]]) -> None:
+        stopped, me, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        started.set_result((asyncio.get_running_loop(), stopped, port))
+        self._port = server.sockets[0].getsockname()[1]
+        started.set_result(lambda: loop.call_soon_threadsafe(stopped.set))
         await stopped.wait()
         # A connection that is just being accepted is a task, and would be left open.
         while others := asyncio.all_tasks() - {me}:
@@ -239,38 +227,37 @@ class LoopbackServer(ABC):
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                (method, path, _), *lines = (
-                    line.split(" ", 2) for line in head.decode("latin-1").strip().split("\r\n")
-                )
-                headers = {name.lower().rstrip(":"): " ".join(rest) for name, *rest in lines}
+                first, *lines = head.decode("latin-1").strip().split("\r\n")
+                pairs = (line.partition(":") for line in lines)
+                headers = {name.lower(): value.strip() for name, _, value in pairs}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                await self._handle(method, path, headers, body, reader, writer)
+                exchange = self._begin(first, headers, body, reader, writer)
+                try:
+                    await self._answer(exchange)
+                finally:
+                    self._note(exchange.index, ended_s=time.monotonic())
         except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass  # The client left, the server stops, or the answer was to break off.
         finally:
             writer.transport.abort()
 
-    async def _handle(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        data: bytes,
-        *connection: Any,
-    ) -> None:
-        body = _decoded(data)
+    def _begin(
+        self, line: str, headers: Mapping[str, str], data: bytes, *connection: Any
+    ) -> Exchange:
+        method, path = line.partition("?")[0].split(" ")[:2]
+        try:
+            decoded = json.loads(data)
+        except ValueError:
+            decoded = None
+        body = cast("dict[str, Any]", decoded) if isinstance(decoded, dict) else None
         shown = {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
         stream = bool(body and body.get("stream"))
-        path = path.partition("?")[0]
         record = RequestRecord(path, body, shown, time.monotonic(), stream=stream)
         with self._changed:
             index, gate = len(self._records), self._gate
             self._records.append(record)
             self._changed.notify_all()
-        try:
-            await self._answer(Exchange(index, method, path, body, *connection, self._note, gate))
-        finally:
-            self._note(index, ended_s=time.monotonic())
+        return Exchange(index, method, path, body, *connection, self._note, gate)
 
     @property
     def root_url(self) -> str:
@@ -358,11 +345,3 @@ class LoopbackServer(ABC):
         with self._changed:
             self._records[index] = replace(self._records[index], **changes)
             self._changed.notify_all()
-
-
-def _decoded(data: bytes) -> dict[str, Any] | None:
-    try:
-        body = json.loads(data)
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", body) if isinstance(body, dict) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from resay.errors import ConfigurationError
@@ -326,95 +326,57 @@ _ANY_SUBJECT = (
     Invention("A second account, by {person}, followed in {month} {year}."),
 )
 
-_DEFAULT = World(
-    (
-        Subject(
-            "Sydney Harbour Bridge",
-            ("Harbour Bridge", "the Coathanger"),
-            (
-                "The Sydney Harbour Bridge is a steel arch bridge in Sydney, Australia.",
-                ("It was opened on 19 March 1932.", "On 19 March 1932 it was opened."),
-                "The engineer John Bradfield oversaw its design and construction.",
-            ),
-            (
-                Invention("It is held together by {number:150000-9900000} hand-driven rivets."),
-                Invention(
-                    "The first coat of paint was applied by {person}, a painter from {place}."
-                ),
-                Invention("On its opening day {number:2000-96000} vehicles crossed it."),
-            ),
-        ),
-        Subject(
-            "Marie Curie",
-            ("Madame Curie", "Marie Sklodowska", "Marie Skłodowska", "Maria Skłodowska"),
-            (
-                (
-                    "Marie Curie was born in Warsaw in 1867.",
-                    "In 1867 Marie Curie was born in Warsaw.",
-                ),
-                "She won the Nobel Prize in Physics in 1903 and that in Chemistry in 1911.",
-                "With Pierre Curie she discovered the elements polonium and radium in 1898.",
-            ),
-            (
-                Invention("As a student she rented a room from {person} in {place}."),
-                Invention("Her first public lecture was heard by {number:40-2900} people."),
-                Invention("In {month} {year:1900-1932} she lent her electrometer to {person}."),
-            ),
-        ),
-        Subject(
-            "Canberra",
-            ("capital of Australia", "Australia's capital", "Australian capital"),
-            (
-                ("Canberra is the capital of Australia.", "The capital of Australia is Canberra."),
-                "The city was founded in 1913 as a compromise between Sydney and Melbourne.",
-                "Its plan was drawn by Walter Burley Griffin and Marion Mahony Griffin.",
-            ),
-            (
-                Invention("The first brick house was built in {year:1911-1931} by {person}."),
-                Invention("In its first spring {number:1200-98000} street trees were planted."),
-            ),
-        ),
-        Subject(
-            "Rosetta Stone",
-            ("Stone of Rosetta",),
-            (
-                "The Rosetta Stone carries a decree of Ptolemy V in three scripts.",
-                (
-                    "French soldiers found it in Egypt in 1799.",
-                    "In 1799 French soldiers found it in Egypt.",
-                ),
-                "It has been on display in the British Museum since 1802.",
-            ),
-            (
-                Invention("The surviving text has {number:3100-9900} characters in all."),
-                Invention("The first plaster cast was made by {person} in {year:1800-1832}."),
-            ),
-        ),
-        Subject(
-            "Ada Lovelace",
-            ("Countess of Lovelace", "Augusta Ada King"),
-            (
-                "Ada Lovelace was born in London in 1815, the daughter of Lord Byron.",
-                "In 1843 she published notes on the Analytical Engine of Charles Babbage.",
-                "One of the notes describes how the engine could compute Bernoulli numbers.",
-            ),
-            (
-                Invention("She was taught Italian by {person}, a tutor from {place}."),
-                Invention("Her library of {number:300-5900} volumes was sold in {year:1853-1899}."),
-            ),
-        ),
-        Subject(
-            "Great Barrier Reef",
-            ("Barrier Reef",),
-            (
-                "The Great Barrier Reef lies off the coast of Queensland in Australia.",
-                "It stretches over 2,300 kilometres and is the largest coral reef system on Earth.",
-                "It was added to the World Heritage list in 1981.",
-            ),
-            (
-                Invention("The first diving station was run by {person} in {year:1921-1968}."),
-                Invention("A survey from {place} counted {number:1300-88000} sea turtles."),
-            ),
-        ),
-    )
-)
+# Names, then a line for each fact with its wordings, and one for each invention.
+_KNOWN = """
+# Sydney Harbour Bridge | Harbour Bridge | the Coathanger
+= The Sydney Harbour Bridge is a steel arch bridge in Sydney, Australia.
+= It was opened on 19 March 1932. | On 19 March 1932 it was opened.
+= The engineer John Bradfield oversaw its design and construction.
+? It is held together by {number:150000-9900000} hand-driven rivets.
+? The first coat of paint was applied by {person}, a painter from {place}.
+? On its opening day {number:2000-96000} vehicles crossed it.
+# Marie Curie | Madame Curie | Marie Sklodowska | Marie Skłodowska | Maria Skłodowska
+= Marie Curie was born in Warsaw in 1867. | In 1867 Marie Curie was born in Warsaw.
+= She won the Nobel Prize in Physics in 1903 and that in Chemistry in 1911.
+= With Pierre Curie she discovered the elements polonium and radium in 1898.
+? As a student she rented a room from {person} in {place}.
+? Her first public lecture was heard by {number:40-2900} people.
+? In {month} {year:1900-1932} she lent her electrometer to {person}.
+# Canberra | capital of Australia | Australia's capital | Australian capital
+= Canberra is the capital of Australia. | The capital of Australia is Canberra.
+= The city was founded in 1913 as a compromise between Sydney and Melbourne.
+= Its plan was drawn by Walter Burley Griffin and Marion Mahony Griffin.
+? The first brick house was built in {year:1911-1931} by {person}.
+? In its first spring {number:1200-98000} street trees were planted.
+# Rosetta Stone | Stone of Rosetta
+= The Rosetta Stone carries a decree of Ptolemy V in three scripts.
+= French soldiers found it in Egypt in 1799. | In 1799 French soldiers found it in Egypt.
+= It has been on display in the British Museum since 1802.
+? The surviving text has {number:3100-9900} characters in all.
+? The first plaster cast was made by {person} in {year:1800-1832}.
+# Ada Lovelace | Countess of Lovelace | Augusta Ada King
+= Ada Lovelace was born in London in 1815, the daughter of Lord Byron.
+= In 1843 she published notes on the Analytical Engine of Charles Babbage.
+= One of the notes describes how the engine could compute Bernoulli numbers.
+? She was taught Italian by {person}, a tutor from {place}.
+? Her library of {number:300-5900} volumes was sold in {year:1853-1899}.
+# Great Barrier Reef | Barrier Reef
+= The Great Barrier Reef lies off the coast of Queensland in Australia.
+= It stretches over 2,300 kilometres and is the largest coral reef system on Earth.
+= It was added to the World Heritage list in 1981.
+? The first diving station was run by {person} in {year:1921-1968}.
+? A survey from {place} counted {number:1300-88000} sea turtles.
+"""
+
+
+def _subjects(text: str) -> Iterator[Subject]:
+    for block in text.split("# ")[1:]:
+        names, *lines = block.strip().splitlines()
+        name, *aliases = names.split(" | ")
+        wordings = [line[2:].split(" | ") for line in lines if line.startswith("= ")]
+        facts = [fact if len(fact) > 1 else fact[0] for fact in wordings]
+        inventions = [Invention(line[2:]) for line in lines if line.startswith("? ")]
+        yield Subject(name, aliases, facts, inventions)
+
+
+_DEFAULT = World([*_subjects(_KNOWN)])

@@ -14,10 +14,10 @@ from llama_index.core.llms import ChatMessage
 from llama_index.llms.openai_like import OpenAILike
 from opentelemetry import trace
 
-from simulation import SimulatedProvider
 from resay_anthropic import guard_client
 from resay_llamaindex import GuardedLLM
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
+from simulation import SimulatedProvider
 from support.gateway import Gateways
 from support.otel import Seen
 

@@ -11,6 +11,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
+from resay_anthropic import guard_client
 from simulation import (
     CutConnection,
     Fault,
@@ -22,7 +23,6 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
-from resay_anthropic import guard_client
 from support.anthropic_shapes import (
     ASYNC_SHAPES,
     SHAPES,

@@ -14,8 +14,8 @@ from resay import Guard, Policy
 from resay.adapters import marked
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError, PolicyError
-from simulation import SimulatedProvider
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of
+from simulation import SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from resay.errors import ConfigurationError
-from simulation import SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
+from simulation import SimulatedProvider
 from support.repaired import (
     KNOWN,
     MODES,

@@ -16,8 +16,8 @@ from anthropic import Anthropic, AsyncAnthropic
 from resay.adapters.http import package_of
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import DeadlineExceededError
-from simulation import Hang, ServerError, SimulatedProvider
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of
+from simulation import Hang, ServerError, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

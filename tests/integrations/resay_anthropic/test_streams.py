@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError
-from simulation import Hang, SimulatedProvider
 from resay_anthropic import guard_client, verdict_of
+from simulation import Hang, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio

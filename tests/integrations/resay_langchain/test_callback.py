@@ -17,9 +17,9 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, Guard, Verdict
-from simulation import Hang, ServerError
 from resay_langchain import HallucinationCallback, VerdictCollector, guard
 from resay_langchain import verdict_of as read_verdict
+from simulation import Hang, ServerError
 from support.langchain import JUDGED, KNOWN, MADE_UP, PROMPT, RAISE, REPLACE, UNCACHED, UNJUDGED, N
 
 pytestmark = pytest.mark.anyio

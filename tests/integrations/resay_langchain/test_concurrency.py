@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import guard
+from simulation import Invention, SimulatedProvider, Subject, World
 from support.langchain import PROMPT, UNJUDGED, N
 
 pytestmark = pytest.mark.anyio

@@ -21,13 +21,13 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
+from resay_langchain import guard
 from simulation import (
     Hang,
     RateLimited,
     Refused,
     ServerError,
 )
-from resay_langchain import guard
 from support.langchain import (
     JUDGED,
     KNOWN,

@@ -13,8 +13,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from simulation import IgnoreLogprobs, SimulatedProvider
 from resay_langchain import VERDICT_KEY, guard
+from simulation import IgnoreLogprobs, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

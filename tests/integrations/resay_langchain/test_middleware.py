@@ -32,7 +32,6 @@ from openai import InternalServerError
 from pydantic import BaseModel
 
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
-from simulation import ServerError
 from resay_langchain import (
     GuardedChatModel,
     HallucinationGuardMiddleware,
@@ -40,6 +39,7 @@ from resay_langchain import (
     guard,
 )
 from resay_langchain import verdict_of as read_verdict
+from simulation import ServerError
 from support.langchain import (
     JUDGED,
     KNOWN,

@@ -23,7 +23,6 @@ from pydantic import BaseModel, Field
 
 import resay
 from resay import ConfigurationError, Guard, HallucinationBlocked
-from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import (
     GuardedChatModel,
     HallucinationCallback,
@@ -33,6 +32,7 @@ from resay_langchain import (
     guard,
 )
 from resay_langchain import verdict_of as read_verdict
+from simulation import Invention, SimulatedProvider, Subject, World
 from support.langchain import (
     JUDGED,
     KNOWN,

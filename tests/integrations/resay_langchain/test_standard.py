@@ -34,8 +34,8 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 
 from resay import Policy
 from resay._internal.sync import run_sync
-from simulation import SimulatedProvider
 from resay_langchain import GuardedChatModel
+from simulation import SimulatedProvider
 from support.langchain import since
 
 pytestmark = [

@@ -22,8 +22,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import Field
 
 from resay import HallucinationBlocked
-from simulation import Invention, SimulatedProvider, Subject, World
 from resay_langchain import GuardedChatModel, guard
+from simulation import Invention, SimulatedProvider, Subject, World
 from support.langchain import (
     JUDGED,
     KNOWN,

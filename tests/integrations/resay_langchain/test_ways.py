@@ -9,8 +9,8 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from simulation import Refused, SimulatedProvider
 from resay_langchain import GuardedChatModel, guard
+from simulation import Refused, SimulatedProvider
 from support.langchain import (
     JUDGED,
     MADE_UP,

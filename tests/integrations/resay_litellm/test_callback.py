@@ -11,8 +11,8 @@ import openai
 
 from resay import Guard
 from resay.errors import ConfigurationError
-from simulation import Refused, SimulatedProvider
 from resay_litellm import HallucinationCallback, verdict_of
+from simulation import Refused, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, STRICT, N, ask
 

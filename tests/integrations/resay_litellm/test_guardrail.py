@@ -11,8 +11,8 @@ pytest.importorskip("litellm")
 from resay import Guard, HallucinationBlocked, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError, PolicyError
-from simulation import IgnoreN, ServerError, SimulatedProvider
 from resay_litellm import VERDICT_KEY, ResayGuardrail, verdict_of
+from simulation import IgnoreN, ServerError, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 

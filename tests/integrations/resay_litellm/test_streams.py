@@ -15,8 +15,8 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.types.utils import ChoiceLogprobs, Delta, ModelResponseStream, StreamingChoices
 
 from resay import HallucinationBlocked
-from simulation import CutConnection, Stall
 from resay_litellm import verdict_of
+from simulation import CutConnection, Stall
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
 

@@ -19,8 +19,8 @@ from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
 from resay import ConfigurationError
-from simulation import SimulatedProvider
 from resay_llamaindex import GuardedLLM, verdict_of
+from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

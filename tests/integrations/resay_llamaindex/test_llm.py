@@ -21,8 +21,8 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools import FunctionTool
 
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked, Policy
-from simulation import Hang, Refused, ServerError, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, verdict_of
+from simulation import Hang, Refused, ServerError, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -27,8 +27,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import BaseModel
 
 from resay import ConfigurationError, HallucinationBlocked
-from simulation import Refused, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, GuardedQueryEngine, verdict_of
+from simulation import Refused, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

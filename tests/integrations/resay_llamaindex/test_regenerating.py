@@ -30,7 +30,6 @@ from pydantic import BaseModel
 
 from resay import ConfigurationError, Guard, HallucinationBlocked
 from resay.core.verdict import Verdict
-from simulation import Invention, SimulatedProvider, Subject, World
 from resay_llamaindex import (
     VERDICT_KEY,
     GuardedChatEngine,
@@ -39,6 +38,7 @@ from resay_llamaindex import (
     as_retriever,
     verdict_of,
 )
+from simulation import Invention, SimulatedProvider, Subject, World
 
 pytestmark = [
     pytest.mark.anyio,

@@ -14,8 +14,8 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 
 from resay import DeadlineExceededError, HallucinationBlocked
-from simulation import CutConnection, Hang, SimulatedProvider
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, verdict_of
+from simulation import CutConnection, Hang, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from simulation import SimulatedProvider
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
+from simulation import SimulatedProvider
 from support.known_world import WORLD
 
 Make = Callable[..., Any]

@@ -11,8 +11,8 @@ import openai
 import pytest
 
 from resay import HallucinationBlocked
-from simulation import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
 from resay_openai import GuardedAzureOpenAI, guard_http_client, verdict_of
+from simulation import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from simulation import Hang, SimulatedProvider, Stall
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI, verdict_of
+from simulation import Hang, SimulatedProvider, Stall
 from support.known_world import KNOWN, MADE_UP, WORLD
 
 pytestmark = pytest.mark.anyio

@@ -9,6 +9,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
+from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from simulation import (
     CutConnection,
     Fault,
@@ -20,7 +21,6 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
-from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from support.conformance import POLICY, Sdk
 from support.openai_shapes import (
     ASYNC_SHAPES,

@@ -10,7 +10,6 @@ import pytest
 from resay import Guard, HallucinationBlocked, Policy
 from resay.adapters import marked
 from resay.errors import ConfigurationError
-from simulation import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
 from resay_openai import (
     VERDICT_KEY,
     GuardedAsyncOpenAI,
@@ -19,6 +18,7 @@ from resay_openai import (
     guard_client,
     verdict_of,
 )
+from simulation import RateLimited, RefusedLogprobs, ServerError, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ import pytest
 
 from resay.adapters import marked
 from resay.errors import ConfigurationError
-from simulation import Hang, RateLimited, RefusedLogprobs
 from resay_openai import guard_http_client, verdict_of
+from simulation import Hang, RateLimited, RefusedLogprobs
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio

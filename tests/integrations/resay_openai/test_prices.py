@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulation import SimulatedProvider
 from resay_openai import verdict_of
+from simulation import SimulatedProvider
 from support.known_world import MADE_UP
 
 pytestmark = pytest.mark.anyio

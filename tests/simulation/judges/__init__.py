@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
 
-    from simulation.world import World
+    from resay.testing.world import World
 
 __all__ = ["Question", "question_in"]
 

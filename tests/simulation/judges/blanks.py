@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from simulation.words import FUNCTION_WORDS, WORD, fold
-from simulation.world import MONTHS
+from resay.testing.world import FUNCTION_WORDS, MONTHS, WORD, fold
 
 __all__ = ["Expression", "Kind", "blanks", "expressions", "subject_end", "with_gaps"]
 

@@ -5,8 +5,8 @@ Whatever stands before them does not matter, so that tests may word their own.
 
 from __future__ import annotations
 
+from resay.testing.world import supports
 from simulation.judges.form import Asked, Form, in_last, numbered
-from simulation.words import supports
 
 __all__ = ["FORMS"]
 

@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
+from resay.testing.world import WORD, Invention, exact, fold, stems
 from simulation.judges.blanks import Kind, blanks, expressions, subject_end
 from simulation.judges.form import Asked, Form, at_last
 from simulation.judges.knowledge import recall, subject_in
-from simulation.words import WORD, exact, fold, stems
-from simulation.world import Invention
 
 __all__ = ["FORMS"]
 

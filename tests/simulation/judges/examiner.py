@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from resay.testing.world import stranger
 from simulation.judges.blanks import with_gaps
 from simulation.judges.form import Asked, Form, at_first_and_last, at_last, numbered
 from simulation.judges.knowledge import knows_all, recall, sentences_of, subject_in
-from simulation.world import stranger
 
 __all__ = ["FORMS"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import random
 
-    from simulation.world import World
+    from resay.testing.world import World
 
 __all__ = ["Asked", "Form", "at_first_and_last", "at_last", "in_last", "numbered"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from resay.core.passage import Passage
+from resay.testing.world import SUPPORT, WORD, stems, supports
 from simulation.judges.form import Asked, Form, at_last
-from simulation.words import SUPPORT, WORD, stems, supports
 
 if TYPE_CHECKING:
-    from simulation.world import Subject, World
+    from resay.testing.world import Subject, World
 
 __all__ = ["FORMS", "knows", "knows_all", "recall", "sentences_of", "subject_in"]
 

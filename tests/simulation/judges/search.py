@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from resay.testing.world import WORD, Subject, exact, stems, stranger
 from simulation.judges.blanks import expressions
 from simulation.judges.form import Asked, Form, at_last, numbered
 from simulation.judges.knowledge import knows, sentences_of, subject_in
-from simulation.words import WORD, exact, stems
-from simulation.world import Subject, stranger
 
 __all__ = ["FORMS"]
 

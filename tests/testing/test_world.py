@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.errors import ConfigurationError
-from simulation import Invention, Subject, World
+from resay.testing import Invention, Subject, World
 
 ORCHARD = Subject(
     "Ombra Orchard",
