@@ -82,19 +82,14 @@ def _text_of(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
-    parts = cast("list[Any]", content)
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    parts = [part for part in cast("list[Any]", content) if isinstance(part, dict)]
+    texts = [cast("dict[str, object]", part).get("text") for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers to a request.
-
-    Attributes:
-        tokens: What it says.
-        finish_reason: Why it ends: `stop` or `length`.
-    """
+    """One of the answers to a request, which ends with its text (`stop`) or before (`length`)."""
 
     tokens: Sequence[str] = ()
     finish_reason: str = "stop"
@@ -110,14 +105,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer to a chat completion request.
-
-    Attributes:
-        request: What was asked.
-        choices: The answers.
-        number: Tells completions of one provider apart.
-        created: When it was made, in seconds since 1970.
-    """
+    """The answer to a chat completion request; its number tells those of one provider apart."""
 
     request: ChatRequest
     choices: Sequence[Choice]
@@ -159,8 +147,8 @@ class Completion:
             deltas = [{"content": token} for token in choice.tokens]
             for delta in [{"role": "assistant", "content": ""}, *deltas]:
                 yield self._envelope(kind, [{"index": index, "delta": delta}])
-            end = {"index": index, "delta": {}, "finish_reason": choice.finish_reason}
-            yield self._envelope(kind, [end])
+            end = {"index": index, "finish_reason": choice.finish_reason}
+            yield self._envelope(kind, [{**end, "delta": {"content": ""}}])
         if self.reports_usage:
             yield self._envelope(kind, [], usage=self._said_usage)
 

@@ -56,43 +56,36 @@ _WRAPPED = re.compile(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
 _SENTENCE = re.compile(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
 _LISTED = "answer compare describe explain give list say show summarise tell write"
 _ORDERS = frozenset(_LISTED.split())
+_NO_WORDS: set[str] = set()
 _MOST = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that Resay asks for.
-
-    Attributes:
-        kind: What kind of request it is.
-        answer: Answers it, out of what the model knows and by chance.
-    """
+    """Something that Resay asks for, and what answers it out of a world and by chance."""
 
     kind: RequestKind
     answer: Callable[[World, random.Random], str]
 
 
 def task_in(said: Sequence[str]) -> Task | None:
-    """Recognise what Resay asks for.
-
-    Args:
-        said: The user's messages, oldest first.
-
-    Returns:
-        What the last message asks, or asks once more; None where that is something else.
-    """
+    """Return what Resay asks for with the last of the user's messages; None for anything else."""
     if not said:
         return None
     # A document may hold what looks like a question to a judge.
     if found := _CORRECT.match(said[-1]):
-        return Task("chat", lambda *_: _corrected(**found.groupdict()))
+        text = _corrected(found["question"], found["sentence"], found["documents"])
+        return Task("chat", lambda world, rng: text)
     if found := _ANSWER.fullmatch(said[-1]):
-        topic = next(filter(None, map(_names, (found["question"], *reversed(said[:-1])))), set())
-        return Task("chat", lambda world, rng: _written(topic, found["documents"], world, rng))
+        question, documents = found["question"], found["documents"]
+        topic = next((names for t in (question, *said[-2::-1]) if (names := _names(t))), _NO_WORDS)
+        return Task("chat", lambda world, rng: _written(topic, documents, world, rng))
     if found := _ONE.search(said[-1]):
-        return Task("judge", lambda *_: _yes_or_no(**found.groupdict()))
+        verdict = _yes_or_no(found["context"], found["sentence"])
+        return Task("judge", lambda world, rng: verdict)
     if found := _LIST.search(said[-1]):
-        return Task("judge", lambda *_: _verdicts(**found.groupdict()))
+        verdicts = _verdicts(found["context"], found["sentences"])
+        return Task("judge", lambda world, rng: verdicts)
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None
 

@@ -69,9 +69,8 @@ class SimulatedProvider(LoopbackServer):
         first_token_s: float = 0.0,
         faults: Iterable[Fault] = (),
     ) -> None:
-        for value in (latency_s, first_token_s):
-            if value < 0:
-                raise ConfigurationError(f"a duration is {value!r} s; give 0 or more")
+        if (least := min(latency_s, first_token_s)) < 0:
+            raise ConfigurationError(f"a duration is {least!r} s; give 0 or more")
         super().__init__("the simulated provider", faults, seed)
         self._world = world or World.default()
         self._latency_s = latency_s
@@ -80,11 +79,7 @@ class SimulatedProvider(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        """Where it serves, such as `http://127.0.0.1:40123/v1`.
-
-        Raises:
-            ConfigurationError: It does not run.
-        """
+        """Where it serves, such as `http://127.0.0.1:40123/v1`; see `root_url`."""
         return f"{self.root_url}/v1"
 
     @property

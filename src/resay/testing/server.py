@@ -106,15 +106,7 @@ class Exchange:
         first_s: float,
         pause_s: float,
     ) -> None:
-        """Send an answer as server-sent events.
-
-        Args:
-            events: The answer.
-            usage: What it says it cost; empty where it says nothing.
-            fault: What goes wrong on the way.
-            first_s: How long it takes to the first event, in seconds.
-            pause_s: How long from one event to the next, in seconds.
-        """
+        """Send an answer as server-sent events, with pauses in seconds; see `send`."""
         self._note(self.index, status=200, **usage)
         await self._send(self._head(200, "text/event-stream", None))
         for position, event in enumerate(events):
@@ -231,7 +223,7 @@ class LoopbackServer(ABC):
                 pairs = (line.partition(":") for line in lines)
                 headers = {name.lower(): value.strip() for name, _, value in pairs}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                exchange = self._begin(first, headers, body, reader, writer)
+                exchange = self._begin(first, headers, body, (reader, writer))
                 try:
                     await self._answer(exchange)
                 finally:
@@ -242,7 +234,11 @@ class LoopbackServer(ABC):
             writer.transport.abort()
 
     def _begin(
-        self, line: str, headers: Mapping[str, str], data: bytes, *connection: Any
+        self,
+        line: str,
+        headers: Mapping[str, str],
+        data: bytes,
+        connection: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> Exchange:
         method, path = line.partition("?")[0].split(" ")[:2]
         try:
@@ -305,26 +301,11 @@ class LoopbackServer(ABC):
         gate.set()
 
     def wait_idle(self, timeout_s: float = 5.0) -> None:
-        """Block until no request is being worked on.
-
-        Args:
-            timeout_s: How long to wait, in seconds.
-
-        Raises:
-            TimeoutError: There still are requests.
-        """
+        """Block until no request is being worked on; TimeoutError after so many seconds."""
         self._wait(lambda: all(record.ended_s for record in self._records), timeout_s)
 
     def wait_calls(self, count: int, timeout_s: float = 5.0) -> None:
-        """Block until so many requests were received, answered or not.
-
-        Args:
-            count: How many requests to wait for.
-            timeout_s: How long to wait, in seconds.
-
-        Raises:
-            TimeoutError: There were fewer.
-        """
+        """Block until so many requests were received, answered or not; see `wait_idle`."""
         self._wait(lambda: len(self._records) >= count, timeout_s)
 
     def _wait(self, holds: Callable[[], bool], timeout_s: float) -> None:

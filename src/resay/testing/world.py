@@ -14,22 +14,7 @@ from dataclasses import dataclass
 
 from resay.errors import ConfigurationError
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "MONTHS",
-    "SUPPORT",
-    "WORD",
-    "Invention",
-    "Reply",
-    "Statement",
-    "Subject",
-    "World",
-    "exact",
-    "fold",
-    "stems",
-    "stranger",
-    "supports",
-]
+__all__ = ["Invention", "Reply", "Statement", "Subject", "World"]
 
 _LONGEST_ANSWER = 6
 _SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
@@ -222,13 +207,8 @@ class Subject:
     def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
         """Say what is known, in one of its wordings, and make up the rest.
 
-        Args:
-            rng: Where wordings and inventions are drawn from.
-            told: Sentences that the model was given. Where one of them says what would have been
-                made up, it is said instead.
-
-        Returns:
-            The answer.
+        Wordings and inventions are drawn from `rng`. Where a sentence that the model was `told`
+        says what would have been made up, it is said instead.
         """
         known = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
         statements = [Statement(text, invented=False) for text in known]
@@ -286,13 +266,8 @@ class World:
         Args:
             question: What the user asks.
             rng: Where wordings and inventions are drawn from; the same state gives the same text.
-            before: What the user said earlier, oldest first, searched for a subject from its end
-                when the question names none.
-            told: Text the model was given, such as retrieved documents. It repeats sentences of it
-                where it would have made something up.
-
-        Returns:
-            The answer, of three to six sentences where there is as much to say.
+            before: What the user said earlier, searched from its end where the question names none.
+            told: Text the model was given, such as documents; see `Subject.describe`.
         """
         asked = (question, *reversed(before))
         subject = next((found for text in asked if (found := self.find(text))), None)
