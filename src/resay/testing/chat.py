@@ -82,8 +82,10 @@ def _text_of(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
-    parts = [part for part in cast("list[Any]", content) if isinstance(part, dict)]
-    texts = [cast("dict[str, object]", part).get("text") for part in parts]
+    parts = (
+        cast("dict[str, object]", p) for p in cast("list[object]", content) if isinstance(p, dict)
+    )
+    texts = [part.get("text") for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
