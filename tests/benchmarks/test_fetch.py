@@ -15,7 +15,7 @@ from resay.benchmarks.cli import app
 from resay.benchmarks.fetching import download
 from resay.benchmarks.fetching.datasets import DATA_SETS
 from resay.benchmarks.fetching.homes import HOMES, PHD, SHROOM, WIKIBIO
-from simulation.serving import LoopbackServer
+from simulation.server import LoopbackServer
 
 WIKIBIO_PATH = WIKIBIO.paths[0]
 PHD_PATH, SAMPLES_PATH = PHD.paths

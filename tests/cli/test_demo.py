@@ -11,7 +11,7 @@ from rich.console import Console
 from resay.cli.demo import run_demo
 from resay.cli.demo_regenerate import DOCUMENTS
 from simulation import Subject, World
-from simulation.fences import Shown
+from simulation.documents import Shown
 from support.cli import resay_here
 
 SUBJECTS = World.default().subjects

@@ -11,7 +11,7 @@ from openai import AuthenticationError, OpenAI
 from resay.errors import ConfigurationError
 from resay.gateway import ClientKey
 from resay.gateway.handling import Keyring
-from simulation.serving import Exchange, LoopbackServer
+from simulation.server import Exchange, LoopbackServer
 from support.gateway import CHAT, MESSAGES, Gateways, Served
 
 OWN, THEIRS = "sk-of-the-upstream", "sk-of-a-client"

@@ -25,7 +25,7 @@ from simulation import (
     SimulatedProvider,
     Stall,
 )
-from simulation.serving import Exchange, LoopbackServer
+from simulation.server import Exchange, LoopbackServer
 
 pytestmark = pytest.mark.anyio
 # litellm 1.106 speaks no Responses API without it, and does not install it.

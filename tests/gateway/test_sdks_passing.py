@@ -12,7 +12,7 @@ import pytest
 from openai import NotFoundError, OpenAI
 
 from simulation import SimulatedInference
-from simulation.serving import Exchange, LoopbackServer
+from simulation.server import Exchange, LoopbackServer
 from support.gateway import Shared, shared_gateway
 
 SOUND = bytes(range(256)) * 4000

@@ -23,7 +23,7 @@ from resay.models.remote.texts import cut
 from simulation import (
     SimulatedInference,
 )
-from simulation.inference_model import words_of
+from simulation.inference import words_of
 from support.remote_models import (
     ELSE,
     LABELS,

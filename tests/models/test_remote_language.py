@@ -20,7 +20,7 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
-from simulation.serving import Exchange, LoopbackServer
+from simulation.server import Exchange, LoopbackServer
 
 pytestmark = pytest.mark.anyio
 

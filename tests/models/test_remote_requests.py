@@ -23,7 +23,7 @@ from simulation import (
     SimulatedInference,
     Slow,
 )
-from simulation.serving import Exchange, LoopbackServer
+from simulation.server import Exchange, LoopbackServer
 from support.remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 
 pytestmark = pytest.mark.anyio

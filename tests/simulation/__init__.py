@@ -1,10 +1,9 @@
-"""What tests of an application that uses Resay need: a provider that makes things up on purpose.
+"""The full simulator of our tests: the APIs of OpenAI, Anthropic and inference servers.
 
-`SimulatedProvider` serves OpenAI's completions and responses APIs and Anthropic's messages API on
-this machine (extra `server`). What it knows and makes up is a `World`; what goes wrong with it is a
-list of faults. It is its own judge: the questions of every judged method are answered by what it
-knows. Shown documents to write a flagged answer again, it goes by them; with `gullible` it also
-does what somebody hid in them.
+`SimulatedProvider` has chat completions, completions, responses and messages, with tools, objects
+in a wanted form, log-probabilities, and judges for every method's questions; with `gullible` it does
+what somebody hid in documents. It reads the APIs for itself, apart from Resay's own code. Its world
+and most of its faults are those of `resay.testing`, which is what users get.
 """
 
 from resay.testing.faults import (
@@ -30,7 +29,7 @@ from simulation.faults import (
     RefusedStreamOptions,
 )
 from simulation.inference import SimulatedInference
-from simulation.simulated import RequestRecord, SimulatedProvider
+from simulation.provider import RequestRecord, SimulatedProvider
 
 __all__ = [
     "CutConnection",

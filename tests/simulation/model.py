@@ -5,29 +5,27 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from resay.core.passage import Passage
 from resay.testing.faults import EmptyAnswer, Fault, Garbled, IdenticalSamples, IgnoreN
-from resay.testing.world import Reply, Statement
-from simulation.judges import Question
-from simulation.judges.knowledge import knows
-from simulation.messages import text_of
-from simulation.obeying import ordered
+from resay.testing.world import Reply, Statement, World
+from simulation.chat import Choice, ToolCall
+from simulation.chat_request import (
+    CALL,
+    ChatBody,
+    Function,
+    Token,
+    probable,
+    speak,
+    text_of,
+    tokenize,
+)
+from simulation.documents import Correction, Gullible, Writing, ordered
+from simulation.judges import Question, knows
 from simulation.schemas import fill, spoken
-from simulation.tokens import Token, probable, speak, tokenize
-from simulation.tools import CALL
-from simulation.wire import Choice, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from resay.testing.world import World
-    from simulation.chat_body import ChatBody
-    from simulation.obeying import Gullible
-    from simulation.reading import Correction, Writing
-    from simulation.tools import Function
 
 __all__ = ["SimulatedModel"]
 

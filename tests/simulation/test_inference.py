@@ -9,7 +9,7 @@ import pytest
 
 from resay.errors import ConfigurationError
 from simulation import Hang, MalformedJson, RateLimited, Refused, SimulatedInference
-from simulation.inference_model import entailment
+from simulation.inference import entailment
 
 PAIR = ["The bridge opened in 1932.", "The bridge opened in 1871."]
 LABELS = ("contradiction", "entailment", "neutral")

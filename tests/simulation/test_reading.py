@@ -13,9 +13,8 @@ from resay.engine.regeneration.fencing import fenced
 from resay.engine.regeneration.writing import REMOVE, repairing, rewriting, unmarked
 from resay.scorers import prompt
 from simulation import World
-from simulation.fences import Shown, outside, shown_in
+from simulation.documents import Shown, outside, shown_in, writing_in
 from simulation.judges import question_in
-from simulation.reading import writing_in
 
 ABOUT = "Tell me about the Sydney Harbour Bridge."
 BRIDGE = Document(

@@ -10,7 +10,7 @@ import numpy as np
 from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
 from simulation import SimulatedInference
-from simulation.inference_model import entailment
+from simulation.inference import entailment
 
 LABELS = ("contradiction", "entailment", "neutral")
 PREMISE = "The bridge was opened in 1932."

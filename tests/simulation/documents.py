@@ -3,26 +3,118 @@
 Asked to answer by documents, it says the sentences of theirs that answer the question. Asked to
 correct a sentence by documents, it says the one of theirs that speaks of the same, or `REMOVE`.
 Each sentence has the numbers of its documents behind it. What the documents do not say, it does not
-say either, and what they tell a model to say it leaves out (see `simulation.obeying`).
+say either, and what they tell a model to say it leaves out (see `simulation.documents`).
 """
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, exact, fold, stems, supports
-from simulation.fences import Shown, shown_in
-from simulation.obeying import is_order
+from resay.core.passage import Passage
+from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, World, exact, fold, stems, supports
 
-if TYPE_CHECKING:
-    import random
+__all__ = [
+    "Correction",
+    "Gullible",
+    "Shown",
+    "Writing",
+    "is_order",
+    "ordered",
+    "outside",
+    "shown_in",
+    "writing_in",
+]
 
-    from resay.testing.world import World
+# Only a mark with the code of the first one ends a document; whoever wrote it cannot know that.
+_FENCED = re.compile(
+    r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
+    re.DOTALL,
+)
+# A first line that is short and no sentence, or a heading, with text right below.
+_TITLES = re.compile(r"(?:\A[^\n.!?:]{1,60}|^#{1,6} [^\n]*)(?=\n\S)", re.MULTILINE)
+# A line that goes on in the next, where that begins nothing of its own.
+_WRAPPED = re.compile(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
+_LEFT_OUT = "[…]"
+_SENTENCE = re.compile(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
 
-__all__ = ["Correction", "Writing", "writing_in"]
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A document that a prompt shows.
+
+    Attributes:
+        number: Its number.
+        text: What it says, its title in the first line where it has one.
+    """
+
+    number: int
+    text: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Its sentences, each on one line, without titles and headings."""
+        text = self.text.replace(_LEFT_OUT, "\n\n").strip()
+        text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
+        lines = (" ".join(sentence.text.split()) for sentence in Passage.of(text).sentences)
+        return [line for line in lines if _SENTENCE.fullmatch(line)]
+
+
+def shown_in(text: str) -> tuple[Shown, ...]:
+    """Return the documents that a prompt shows, in order."""
+    return tuple(Shown(int(m["number"]), m["text"].strip()) for m in _FENCED.finditer(text))
+
+
+def outside(text: str) -> str:
+    """Return a prompt without the documents that it shows."""
+    return _FENCED.sub("\n", text)
+
+
+Gullible = bool | Literal["everywhere"]
+"""Whether a model obeys orders that do not stand in a document: in none, or even there."""
+
+_ORDER = re.compile(
+    r"""
+    (?: \b(?:ignore|disregard|forget)\b .{0,200}?
+        \b(?:say|reply|respond|answer|write|output|print|state)\b
+      | \b(?:reply|respond) (?= \s+ (?:(?:only|exactly|just|simply)\s+)? with\b ) )
+    (?: \s+ (?:only|exactly|just|simply|with|that|this|the\s+(?:words?|text|sentence)) \b )*
+    \s* :? \s*
+    (?P<what> " [^"]+ " | “ [^”]+ ” | « [^»]+ » | ' [^'\n]+ ' (?!\w)
+      | \S .*? (?: [.!?](?=\s|$) | (?=\n\s*\n) | \Z ) )
+    """,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_QUOTES = "\"'“”«» "
+
+
+def is_order(text: str) -> bool:
+    """Return whether a text tells a model what to say in place of what it was asked for."""
+    return _ORDER.search(text) is not None
+
+
+def ordered(texts: Iterable[str], gullible: Gullible) -> str | None:
+    """Return what the first order tells a gullible model to say.
+
+    Args:
+        texts: What the model reads.
+        gullible: Which orders it obeys.
+
+    Returns:
+        The words, beginning in upper case; None where it obeys no order.
+    """
+    if not gullible:
+        return None
+    heard = texts if gullible == "everywhere" else map(outside, texts)
+    order = next((found for text in heard if (found := _ORDER.search(text))), None)
+    if order is None:
+        return None
+    said = " ".join(order["what"].strip(_QUOTES).split())
+    return said[:1].upper() + said[1:]
+
 
 _MOST = 6
 _HALF = 0.5

@@ -5,17 +5,43 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from simulation.body import MODEL
-from simulation.events import Event
+from simulation.chat_request import MODEL, ChatBody, Token
 
-if TYPE_CHECKING:
-    from simulation.chat_body import ChatBody
-    from simulation.tokens import Token
+__all__ = ["Choice", "Completion", "Event", "ToolCall", "error_body", "models_body"]
 
-__all__ = ["Choice", "Completion", "ToolCall", "error_body", "models_body"]
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a stream.
+
+    Attributes:
+        data: What it says.
+        name: Its type; None where the API names none.
+        paced: Whether it takes its share of the time that the answer takes; what only frames the
+            answer follows at once.
+    """
+
+    data: str
+    name: str | None = None
+    paced: bool = True
+
+    @classmethod
+    def named(cls, data: Mapping[str, Any], *, paced: bool = False) -> Event:
+        """Return the event for a JSON object that says its type itself."""
+        return cls(json.dumps(data), data["type"], paced)
+
+    def halved(self) -> Event:
+        """Return the event with half of its data."""
+        return replace(self, data=self.data[: len(self.data) // 2])
+
+    def encoded(self) -> bytes:
+        """Return the event as it is sent."""
+        head = "" if self.name is None else f"event: {self.name}\n"
+        return f"{head}data: {self.data}\n\n".encode()
+
 
 _THREE_BYTES = "\uffff"
 

@@ -6,31 +6,265 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Iterable
-from typing import Any, cast
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from resay.errors import ConfigurationError
-from resay.testing.faults import Fault, Hang, RateLimited, Refused, RequestKind, ServerError, Slow
+from resay.testing.faults import (
+    CutConnection,
+    Fault,
+    Hang,
+    MalformedJson,
+    RateLimited,
+    Refused,
+    RequestKind,
+    ServerError,
+    Slow,
+    Stall,
+)
 from resay.testing.world import World
-from simulation.apis import ChatRequest, Request, api_of
-from simulation.body import InvalidRequestError
-from simulation.chat_body import ChatBody
-from simulation.conversations import Conversations
-from simulation.delivery import Delivery
+from simulation import anthropic as anthropic_api
+from simulation import chat as chat_api
+from simulation.anthropic import CountedBody, MessagesBody
+from simulation.chat import Completion, Event
+from simulation.chat_request import ChatBody, InvalidRequestError
+from simulation.completions import TextBody, TextCompletion, Written
+from simulation.documents import Gullible, writing_in
 from simulation.faults import IgnoreLogprobs, IgnoreStreamOptions
 from simulation.judges import Question, question_in
-from simulation.messages_body import CountedBody, MessagesBody
 from simulation.model import SimulatedModel
-from simulation.obeying import Gullible
-from simulation.observed import ObservedServer
-from simulation.reading import writing_in
-from simulation.record import RequestRecord
-from simulation.responses_wire import ResponsesRequest
-from simulation.serving import Exchange
-from simulation.texts import TextBody, TextCompletion, Written
-from simulation.wire import Completion
+from simulation.responses import Conversations, ResponsesRequest
+from simulation.server import Exchange, ObservedServer, RequestLog, RequestRecord
 
-__all__ = ["RequestRecord", "SimulatedProvider"]
+__all__ = [
+    "Answer",
+    "Api",
+    "ChatRequest",
+    "Delivery",
+    "Request",
+    "RequestRecord",
+    "SimulatedProvider",
+    "api_of",
+]
+
+
+class Answer(Protocol):
+    """An answer in the words of an API."""
+
+    @property
+    def reports_usage(self) -> bool:
+        """Whether it says what it cost."""
+        ...
+
+    def body(self) -> dict[str, Any]:
+        """Return the whole answer."""
+        ...
+
+    def events(self) -> Iterator[Event]:
+        """Return the answer as a stream."""
+        ...
+
+
+class Request(Protocol):
+    """A request in the words of an API."""
+
+    @property
+    def chat(self) -> ChatBody:
+        """The chat completion request that asks for the same."""
+        ...
+
+    def answer(self, completion: Completion) -> Answer:
+        """Put an answer in the words of the API."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A chat completion request.
+
+    Attributes:
+        chat: The request.
+    """
+
+    chat: ChatBody
+
+    def answer(self, completion: Completion) -> Completion:
+        """Return the answer as it is."""
+        return completion
+
+
+class Api(ABC):
+    """How an API numbers its answers, words its errors and lists its models."""
+
+    id_header: str
+
+    @abstractmethod
+    def error(
+        self, status: int, message: str, request_id: str, cause: InvalidRequestError | None
+    ) -> dict[str, Any]:
+        """Return the body of an error."""
+
+    @abstractmethod
+    def models(self) -> dict[str, Any]:
+        """Return the list of models."""
+
+
+class _OpenAI(Api):
+    id_header = "x-request-id"
+
+    def error(
+        self, status: int, message: str, request_id: str, cause: InvalidRequestError | None
+    ) -> dict[str, Any]:
+        param, code = (cause.param, cause.code) if cause else (None, None)
+        return chat_api.error_body(status, message, param, code)
+
+    def models(self) -> dict[str, Any]:
+        return chat_api.models_body()
+
+
+class _Anthropic(Api):
+    id_header = "request-id"
+
+    def error(
+        self, status: int, message: str, request_id: str, cause: InvalidRequestError | None
+    ) -> dict[str, Any]:
+        return anthropic_api.error_body(status, message, request_id)
+
+    def models(self) -> dict[str, Any]:
+        return anthropic_api.models_body()
+
+
+_OPENAI, _ANTHROPIC = _OpenAI(), _Anthropic()
+
+
+def api_of(path: str, headers: Mapping[str, str]) -> Api:
+    """Return the API that a request is meant for; what both have is told apart by a header."""
+    anthropic = path.startswith("/v1/messages") or "anthropic-version" in headers
+    return _ANTHROPIC if anthropic else _OPENAI
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One request's way back to its client.
+
+    Attributes:
+        exchange: The request and its connection.
+        log: Where it is recorded.
+        index: Its number there.
+        gate: What holds it when it hangs or stalls.
+        api: The API it was meant for.
+    """
+
+    exchange: Exchange
+    log: RequestLog
+    index: int
+    gate: asyncio.Event
+    api: Api
+
+    async def reply(self, status: int, body: object, *headers: tuple[str, str]) -> None:
+        """Send a JSON body."""
+        data = _encoded(body)
+        length = ("content-length", str(len(data)))
+        await self.exchange.start(status, "application/json", [self._id_header, length, *headers])
+        await self.exchange.send(data, last=True)
+
+    async def fail(
+        self,
+        status: int,
+        message: str,
+        *headers: tuple[str, str],
+        cause: InvalidRequestError | None = None,
+    ) -> None:
+        """Send an error."""
+        await self.reply(status, self.api.error(status, message, self._id, cause), *headers)
+
+    async def fail_as(self, fault: RateLimited | ServerError | Refused) -> None:
+        """Send the error that a fault is."""
+        if not isinstance(fault, RateLimited):
+            return await self.fail(fault.status, "The simulated provider fails on command.")
+        after = fault.retry_after_s
+        headers = [] if after is None else [("retry-after", f"{after:g}")]
+        return await self.fail(429, "Rate limit reached for requests.", *headers)
+
+    async def send(
+        self, body: Mapping[str, Any], usage: Mapping[str, int], fault: Fault | None
+    ) -> None:
+        """Send a whole answer.
+
+        Args:
+            body: The answer.
+            usage: What it says it cost.
+            fault: What goes wrong on the way.
+        """
+        data = _encoded(body)
+        half = data[: len(data) // 2]
+        sent = half if isinstance(fault, MalformedJson) else data
+        length = ("content-length", str(len(sent)))
+        await self.exchange.start(200, "application/json", [self._id_header, length])
+        if isinstance(fault, CutConnection):
+            await self.exchange.send(half, last=False)
+            await self.exchange.cut()
+        if isinstance(fault, Stall):
+            await self.exchange.send(half, last=False)
+            await self.gate.wait()
+            sent = data[len(half) :]
+        if not isinstance(fault, MalformedJson):
+            self.log.spend(self.index, usage)
+        await self.exchange.send(sent, last=True)
+
+    async def stream(
+        self,
+        pieces: Iterable[Event],
+        usage: Mapping[str, int] | None,
+        fault: Fault | None,
+        *,
+        first_s: float,
+        whole_s: float,
+    ) -> None:
+        """Send an answer as a stream.
+
+        Args:
+            pieces: The answer.
+            usage: What it says it cost; None where it says nothing.
+            fault: What goes wrong on the way.
+            first_s: How long it takes to its first event, in seconds.
+            whole_s: How long it takes in all, in seconds, if that is longer.
+        """
+        events = [*pieces]
+        middle = len(events) // 2
+        paced = sum(event.paced for event in events)
+        if not paced:
+            first_s = max(first_s, whole_s)
+        pause = max(0.0, whole_s - first_s) / max(1, paced)
+        if isinstance(fault, MalformedJson):
+            events[middle] = events[middle].halved()
+        await self.exchange.start(200, "text/event-stream", [self._id_header])
+        for position, event in enumerate(events):
+            wait = pause if event.paced else 0.0
+            await asyncio.sleep(wait if position else first_s)
+            if position == middle and isinstance(fault, CutConnection):
+                await self.exchange.cut()
+            if position == middle and isinstance(fault, Stall):
+                await self.gate.wait()
+            last = position == len(events) - 1
+            if last and usage is not None:
+                self.log.spend(self.index, usage)
+            await self.exchange.send(event.encoded(), last=last)
+
+    @property
+    def _id(self) -> str:
+        return f"req_{self.index}"
+
+    @property
+    def _id_header(self) -> tuple[str, str]:
+        return self.api.id_header, self._id
+
+
+def _encoded(body: object) -> bytes:
+    return json.dumps(body).encode()
+
 
 _SECRET_HEADERS = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
@@ -61,11 +295,11 @@ class SimulatedProvider(ObservedServer):
     before; at temperature 0, and with the request parameter `seed`, it says the same each time.
     The questions that Resay's methods put to a judge are answered honestly, in the form asked for
     (see `simulation.judges`). Shown documents by Resay, to write a flagged answer again, it goes
-    by them alone (see `simulation.reading`). A tool is called where that is forced, or where the
+    by them alone (see `simulation.documents`). A tool is called where that is forced, or where the
     user's message calls for it: with `[[tool]]`, or with the words of the tool's name or purpose
-    (see `simulation.tools`); its result is passed on in words. Arguments, and objects in a
+    (see `simulation.chat_request`); its result is passed on in words. Arguments, and objects in a
     wanted form, satisfy their JSON schema. What the user said and what the world knows is the same
-    in all of them, everything else is made up each time (see `simulation.fields`). Images, files
+    in all of them, everything else is made up each time (see `simulation.schemas`). Images, files
     and audio are taken and not looked at. What the API would refuse is refused with status 400.
 
     Args:
@@ -80,7 +314,7 @@ class SimulatedProvider(ObservedServer):
         gullible: For tests of what happens to instructions that somebody hides in documents. A
             gullible model that is told "Ignore …" and what to say, or to "reply with" something,
             says that and nothing else, whatever it was asked, as a judge too; see
-            `simulation.obeying`. True: it obeys unless that stands in a document that is fenced
+            `simulation.documents`. True: it obeys unless that stands in a document that is fenced
             as Resay does it. `"everywhere"`: it obeys even then.
         faults: What goes wrong; see `simulation.Fault`.
 

@@ -10,18 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import Field
+from typing_extensions import Self
 
-from simulation.body import MODEL, Body, InvalidRequestError
-from simulation.chat_body import ChatBody
-from simulation.events import Event
-from simulation.tokens import Token, tokenize
-from simulation.wire import Choice
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from simulation.chat import Choice, Event
+from simulation.chat_request import MODEL, Body, ChatBody, InvalidRequestError, Token, tokenize
 
 __all__ = ["TextBody", "TextCompletion", "Written"]
 
