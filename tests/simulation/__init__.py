@@ -1,9 +1,9 @@
 """The full simulator of our tests: the APIs of OpenAI, Anthropic and inference servers.
 
 `SimulatedProvider` has chat completions, completions, responses and messages, with tools, objects
-in a wanted form, log-probabilities, and judges for every method's questions; with `gullible` it does
-what somebody hid in documents. It reads the APIs for itself, apart from Resay's own code. Its world
-and most of its faults are those of `resay.testing`, which is what users get.
+in a wanted form, log-probabilities, and judges for every method's questions; with `gullible` it
+does what somebody hid in documents. It reads the APIs for itself, apart from Resay's own code. Its
+world and most of its faults are those of `resay.testing`, which is what users get.
 """
 
 from resay.testing.faults import (
