@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.benchmarks import adaptive, wikibio
-from resay.benchmarks.checking import check, judging
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
+from resay.benchmarks.measuring import check, judging
 
 KEYS = {
     "decides",

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from resay import ConfigurationError, Policy
 from resay.benchmarks import cascade, wikibio
 from resay.benchmarks.cascade import fit_estimate
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
 from resay.scorers.common.nearest_first import Estimate
 
 KEYS = {

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.benchmarks import wikibio
-from resay.benchmarks.cli import app
-from resay.benchmarks.corrections import UNCORRECTED, correct
+from resay.benchmarks.commands import app
 from resay.benchmarks.entries import choose
 from resay.benchmarks.measuring import Item, Measured
+from resay.benchmarks.wikibio import UNCORRECTED, correct
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, Usage
 from resay.scorers import snowballing

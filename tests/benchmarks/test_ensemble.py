@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, Policy
 from resay.benchmarks import wikibio
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
 from resay.benchmarks.measuring import measure
-from resay.benchmarks.wikibio_figures import FIGURE_COLUMNS, figures
+from resay.benchmarks.wikibio import FIGURE_COLUMNS, figures
 
 FIGURES = [column.key for column in FIGURE_COLUMNS]
 COSTS = ["calls", "tokens", "seconds"]

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 from typer.testing import CliRunner
 
-from resay.benchmarks.cli import app
-from resay.benchmarks.fetching import download
-from resay.benchmarks.fetching.datasets import DATA_SETS
-from resay.benchmarks.fetching.homes import HOMES, PHD, SHROOM, WIKIBIO
+from resay.benchmarks.commands import app
+from resay.benchmarks.fetching import DATA_SETS, HOMES, LIMIT_BYTES, PHD, SHROOM, WIKIBIO
 from simulation.server import LoopbackServer
 
 WIKIBIO_PATH = WIKIBIO.paths[0]
@@ -286,8 +284,8 @@ LABEL = "should be 'accurate', 'minor_inaccurate' or 'major_inaccurate'"
         ("rows", Reply(b"<html>Sign in</html>"), "Invalid JSON"),
         ("rows", Reply(json.dumps(wikibio_rows()).encode()[:-9]), "Invalid JSON"),
         ("rows", Reply({"rows": wikibio_rows()}), "Input should be a valid array"),
-        ("rows", Reply(b"x" * (download.LIMIT_BYTES + 1)), "larger than 16 MiB"),
-        ("rows", Reply(b"x" * (download.LIMIT_BYTES + 1), sized=False), "than 16 MiB"),
+        ("rows", Reply(b"x" * (LIMIT_BYTES + 1)), "larger than 16 MiB"),
+        ("rows", Reply(b"x" * (LIMIT_BYTES + 1), sized=False), "than 16 MiB"),
         (
             "rows",
             Reply(wikibio_rows(237)),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError
-from resay.benchmarks.loading import Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks.entries import Lenient, choose_rows, parse_row, read_lines
 
 
 class Row(Lenient):

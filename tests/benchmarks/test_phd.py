@@ -8,9 +8,8 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, ProviderRefusedError
 from resay.benchmarks import phd
-from resay.benchmarks.cli import app
-from resay.benchmarks.phd_entries import ENTRIES, choose
-from resay.benchmarks.phd_recorded import Recordings, bertscore_threshold
+from resay.benchmarks.commands import app
+from resay.benchmarks.phd import ENTRIES, Recordings, bertscore_threshold, choose
 from simulation import Refused
 
 KEYS = {

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.benchmarks import retrieval, wikibio
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
 
 KEYS = {"flagged_by", "searched", "passages", "searches", "first", "among_k"}
 TOWNS = ["Leeds", "York", "Bath", "Hull", "Ely"]

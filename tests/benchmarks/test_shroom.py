@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, ProviderRefusedError
 from resay.benchmarks import shroom
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
 from resay.core.verdict import Usage
 from resay.providers import Completion, Completions
 from simulation import EmptyAnswer, Refused

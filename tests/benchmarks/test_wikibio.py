@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, ProviderRefusedError
 from resay.benchmarks import wikibio
-from resay.benchmarks.cli import app
+from resay.benchmarks.commands import app
 from resay.benchmarks.entries import choose, with_models
 from simulation import Refused
 from support.tiny_models import make_deberta, make_roberta

@@ -12,7 +12,7 @@ import pytest
 
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import measure
-from resay.benchmarks.wikibio_figures import is_wrong
+from resay.benchmarks.wikibio import is_wrong
 from resay.calibration import Guarantee, Outcome, Target, calibrate, fit_thresholds
 from resay.core.verdict import SentenceVerdict, Verdict
 from resay.policy import Policy, Threshold

@@ -8,8 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from resay.cli.demo import run_demo
-from resay.cli.demo_regenerate import DOCUMENTS
+from resay.cli.demo import DOCUMENTS, run_demo
 from simulation import Subject, World
 from simulation.documents import Shown
 from support.cli import resay_here

@@ -14,7 +14,7 @@ from performance.inference_cli import inference
 from performance.load_cli import load
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
-from resay.benchmarks.options import (
+from resay.benchmarks.commands import (
     DataOption,
     JsonOption,
     MarkdownOption,

@@ -9,7 +9,7 @@ import typer
 
 from performance import chaos as chaos_bench
 from resay._internal.sync import run_sync
-from resay.benchmarks.options import JsonOption, MarkdownOption, form_of, print_result, progress
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable
 
 __all__ = ["chaos"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from performance import clients as clients_bench
-from resay.benchmarks.options import JsonOption, MarkdownOption, form_of, print_measured
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_measured
 
 __all__ = ["clients"]
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from performance import inference as inference_bench
-from resay.benchmarks.options import (
+from resay.benchmarks.commands import (
     DataOption,
     JsonOption,
     MarkdownOption,

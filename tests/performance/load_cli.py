@@ -9,7 +9,7 @@ import typer
 from performance import load as load_bench
 from performance import load_streams
 from performance.load import Setting
-from resay.benchmarks.options import JsonOption, MarkdownOption, form_of, print_result, progress
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import SkippedError
 from resay.errors import MissingDependencyError
 

@@ -9,7 +9,7 @@ from performance import latency as latency_bench
 from performance import regenerate as regenerate_bench
 from performance.turns import Setting
 from resay._internal.sync import run_sync
-from resay.benchmarks.options import (
+from resay.benchmarks.commands import (
     AtOnceOption,
     FirstTokenOption,
     JitterOption,

@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from resay.benchmarks.checking import Checked, check, judging
-from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.measuring import Item
+from resay.benchmarks.measuring import BenchJudge, Checked, Item, check, judging
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import Corpus
 from resay.core.verdict import over

@@ -29,12 +29,9 @@ import yaml
 
 from resay._internal.optional import load_optional
 from resay.benchmarks import metrics
-from resay.benchmarks.checking import check, judging
-from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.measuring import Item, Measured, measure
+from resay.benchmarks.measuring import BenchJudge, Item, Measured, check, judging, measure
 from resay.benchmarks.table import Column, ResultTable, Row
-from resay.benchmarks.wikibio import Corpus
-from resay.benchmarks.wikibio_figures import is_wrong
+from resay.benchmarks.wikibio import Corpus, is_wrong
 from resay.calibration import fit_bands
 from resay.core.verdict import over
 from resay.errors import ConfigurationError

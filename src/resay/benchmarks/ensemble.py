@@ -19,21 +19,28 @@ import anyio.to_thread
 import yaml
 
 from resay.benchmarks import metrics
-from resay.benchmarks.corrections import Correction
 from resay.benchmarks.entries import Entry
-from resay.benchmarks.judges import RECORDED, BenchJudge
-from resay.benchmarks.measuring import Measured, measure
-from resay.benchmarks.reporting import COST_COLUMNS, cost_of
+from resay.benchmarks.measuring import (
+    COST_COLUMNS,
+    RECORDED,
+    BenchJudge,
+    Measured,
+    cost_of,
+    measure,
+)
 from resay.benchmarks.table import Column, ResultTable, Row
-from resay.benchmarks.wikibio import ENTRIES, Corpus, notes_on
-from resay.benchmarks.wikibio_figures import (
+from resay.benchmarks.wikibio import (
+    ENTRIES,
     FIGURE_COLUMNS,
+    Corpus,
+    Correction,
+    Recorded,
     explain,
     figures,
     is_wrong,
+    notes_on,
     star_ap,
 )
-from resay.benchmarks.wikibio_recorded import Recorded
 from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_unweighted
 from resay.core.verdict import Scores, Usage
 from resay.errors import ConfigurationError

@@ -10,27 +10,357 @@ Non-factual passages are to be found; figures are F1, precision and recall (Tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from statistics import fmean
+from typing import Literal, get_args
 
-from resay.benchmarks import metrics
-from resay.benchmarks.entries import Entry
-from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.loading import Lenient, choose_rows, parse_row, read_lines
-from resay.benchmarks.measuring import Item, Measured, measure
-from resay.benchmarks.phd_entries import DOMAINS, Baseline, Domain, published
-from resay.benchmarks.phd_recorded import Recordings, Threshold
-from resay.benchmarks.reporting import COST_COLUMNS, cost_of, failures_of
+from resay.benchmarks import entries, metrics
+from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks.measuring import (
+    COST_COLUMNS,
+    RECORDED,
+    BenchJudge,
+    Item,
+    Measured,
+    RecordedJudge,
+    cost_of,
+    failures_of,
+    measure,
+)
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Scores, tally
 from resay.errors import ConfigurationError
-from resay.scorers.reverse_validation import ReverseValidation
+from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant, without
 
-__all__ = ["COLUMNS", "Corpus", "Ids", "Match", "load", "run"]
+__all__ = [
+    "COLUMNS",
+    "DOMAINS",
+    "ENTRIES",
+    "JUDGE",
+    "TURNS",
+    "Baseline",
+    "Corpus",
+    "Domain",
+    "Ids",
+    "Match",
+    "Recordings",
+    "Threshold",
+    "bertscore_threshold",
+    "choose",
+    "load",
+    "published",
+    "run",
+]
+
+JUDGE = f"{RECORDED}chatgpt"
+"""The judge whose answers are recorded."""
+
+TURNS = 4
+"""How many sets of questions the recorded examinations may have; the longest have as many."""
+
+_RECORDED = "phd_recorded.jsonl"
+_WIKIBIO = "wikibio_gpt3.jsonl"
+_WIKIBIO_RECORDED = "wikibio_gpt3_recorded.jsonl"
+
+_MORE = " Do you have any follow-up questions? Please answer with Yes or No."
+# What bert-score 0.3 takes off and divides by when it rescales F1 of English texts (roberta-large,
+# layer 17).
+_BASELINE = 0.83122575
+
+
+class _Question(Lenient):
+    question: str
+    answer: str
+
+
+class _Requirements(Lenient):
+    requirements: str
+    answer: str
+
+
+class _Turn(Lenient):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class _Row(Lenient):
+    id: int
+    rv_qg: _Question
+    rv_em: _Requirements
+    lm_vs_lm: list[_Turn]
+    zero_shot: str
+    bertscore_roberta_large: float
+
+
+def _examination(turns: Sequence[_Turn]) -> list[str]:
+    """Return what examiner and examinee said, without the words of the script between them.
+
+    The examiner's turns are the assistant's. The examinee's answers stand in the user's, before
+    the script's question whether there are more.
+    """
+    said: list[str] = []
+    sets = 0
+    for before, turn in pairwise(turns):
+        if turn.role == "user" and turn.content.endswith(_MORE):
+            said.append(turn.content.removesuffix(_MORE))
+            sets += 1
+        # After the last set it may ask, our examiner is not asked whether it has more.
+        elif turn.role == "assistant" and not (sets == TURNS and before.content.endswith(_MORE)):
+            said.append(turn.content)
+    if sets > TURNS:
+        raise ConfigurationError(f"an examination has {sets} sets of questions; {TURNS} are read")
+    return said
+
+
+_SCRIPTS: Mapping[str, Callable[[_Row], list[str]]] = {
+    "reverse_validation:question": lambda row: [row.rv_qg.question, row.rv_qg.answer],
+    "reverse_validation:matching": lambda row: [row.rv_em.requirements, row.rv_em.answer],
+    "cross_examination:revised": lambda row: _examination(row.lm_vs_lm),
+    "zero_shot:per_passage": lambda row: [row.zero_shot],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """The recorded answers about some passages.
+
+    Attributes:
+        items: The passages.
+        rows: What was recorded about each.
+    """
+
+    items: tuple[Item, ...]
+    rows: tuple[_Row, ...]
+
+    @classmethod
+    def read(cls, data: Path, items: Iterable[Item]) -> Recordings:
+        """Read them.
+
+        Args:
+            data: The folder they are in.
+            items: The passages they are to be about.
+
+        Raises:
+            ConfigurationError: They are not there, not valid, or about other passages.
+        """
+        path = data / _RECORDED
+        if not path.is_file():
+            raise ConfigurationError(
+                f"there is no {str(path)!r}, and recordings cannot be fetched; ask a model"
+                " with --judge, and leave bertscore out"
+            )
+        lines = read_lines(path)
+        chosen = tuple(items)
+        rows = tuple(parse_row(_Row, lines, item.index, path) for item in chosen)
+        for item, row in zip(chosen, rows, strict=True):
+            if row.id != item.index:
+                raise ConfigurationError(
+                    f"{str(path)!r}, line {item.index + 1}: this is passage {row.id!r}, not"
+                    f" {item.index!r}; sort the lines by `id`"
+                )
+        return cls(chosen, rows)
+
+    def judge(self, entry: str) -> RecordedJudge:
+        """Return the judge who gives the answers to one entry.
+
+        Args:
+            entry: Its name.
+
+        Raises:
+            ConfigurationError: An examination is longer than can be read.
+        """
+        script = _SCRIPTS[entry]
+        pairs = zip(self.items, self.rows, strict=True)
+        return RecordedJudge(JUDGE, {item.index: script(row) for item, row in pairs})
+
+    def leaks(self, variant: Variant) -> int:
+        """Return how many of the recorded questions or lists name the entity."""
+        return sum(
+            without(text, Entity(entity), variant) != text
+            for text, entity in zip(self._descriptions(variant), self._entities(), strict=True)
+        )
+
+    def _descriptions(self, variant: Variant) -> list[str]:
+        if variant == "question":
+            return [row.rv_qg.question for row in self.rows]
+        return [row.rv_em.requirements for row in self.rows]
+
+    def _entities(self) -> list[str]:
+        return [(item.query.entity if item.query else None) or "" for item in self.items]
+
+    def over(self, threshold: float) -> list[bool]:
+        """Return which passages have a BERTScore over a threshold."""
+        return [row.bertscore_roberta_large > threshold for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold for BERTScore, chosen on WikiBio.
+
+    Attributes:
+        rescaled: As chosen, on scores that are rescaled with the baseline.
+        value: The same for scores that are not.
+        passages: How many passages it was chosen on.
+        f1: Their F1 with it, in percent.
+    """
+
+    rescaled: float
+    value: float
+    passages: int
+    f1: float
+
+
+class _Labelled(Lenient):
+    labels: list[str]
+
+
+class _Scored(Lenient):
+    bert_scores: list[float] | None
+
+
+def bertscore_threshold(data: Path) -> Threshold:
+    """Choose the threshold as the paper does (section 5): the best one for WikiBio.
+
+    Scores are means over a passage's sentences, and a passage with any wrong sentence is to be
+    found. What is recorded of WikiBio is 1 - (F - b)/(1 - b), with BERTScore's baseline b; what is
+    recorded of PHD is 1 - F, to which the threshold is taken back.
+
+    Args:
+        data: The folder with the WikiBio data and its recordings.
+
+    Returns:
+        The threshold with the greatest F1, the smallest of several.
+
+    Raises:
+        ConfigurationError: The files are not there, not valid, or hold no such scores.
+    """
+    path, recorded = data / _WIKIBIO, data / _WIKIBIO_RECORDED
+    lines, scored = read_lines(path), read_lines(recorded)
+    wrong: list[bool] = []
+    scores: list[float] = []
+    for i in range(len(scored)):
+        sentences = parse_row(_Scored, scored, i, recorded).bert_scores
+        if sentences:
+            labels = parse_row(_Labelled, lines, i, path).labels
+            wrong.append(any(label != "accurate" for label in labels))
+            scores.append(fmean(sentences))
+    if not any(wrong):
+        raise ConfigurationError(f"{str(recorded)!r} has no `bert_scores` of a wrong passage")
+    found = {t: metrics.f1(wrong, [s > t for s in scores]) or 0.0 for t in sorted(set(scores))}
+    best = max(found, key=lambda threshold: found[threshold])
+    return Threshold(best, best * (1.0 - _BASELINE), len(scores), found[best])
+
+
+Domain = Literal["high", "medium", "low"]
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+"""How much is found on the web about what a passage is about."""
+
+
+class Baseline(Entry):
+    """A row that no scorer of ours computes."""
+
+    __slots__ = ()
+
+    @property
+    def needs_judge(self) -> bool:
+        """Nobody is asked."""
+        return False
+
+
+ENTRIES: tuple[Entry, ...] = (
+    Baseline("all_false", "baseline", {}),
+    Entry("cross_examination", "revised", {"turns": TURNS}),
+    Baseline("bertscore", "roberta-large", {}),
+    Entry("zero_shot", "per_passage", {}),
+    Entry("reverse_validation", "question", {"variant": "question"}),
+    Entry("reverse_validation", "matching", {"variant": "matching"}),
+    Entry("fibe", "exam", {}, live_only=True),
+    Entry("direct_question", "per_sentence", {}, live_only=True),
+    Entry("prompt", "per_pair", {"mode": "per_pair"}, live_only=True),
+    Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
+)
+"""What can be measured; those of the paper first, in its order."""
+
+# Table 3: F1, precision and recall in percent, for each domain.
+_TABLE_3: Mapping[str, Mapping[Domain | Literal["all"], tuple[float, float, float]]] = {
+    "all_false:baseline": {
+        "all": (41.3, 26.0, 100.0),
+        "high": (24.6, 14.0, 100.0),
+        "medium": (38.7, 24.0, 100.0),
+        "low": (57.1, 40.0, 100.0),
+    },
+    "cross_examination:revised": {
+        "all": (25.5, 75.0, 15.4),
+        "high": (11.1, 25.0, 7.1),
+        "medium": (34.5, 100.0, 20.8),
+        "low": (25.5, 85.7, 15.0),
+    },
+    "bertscore:roberta-large": {
+        "all": (41.1, 26.0, 97.4),
+        "high": (23.6, 13.5, 92.8),
+        "medium": (39.7, 24.7, 100.0),
+        "low": (56.1, 39.4, 97.5),
+    },
+    "zero_shot:per_passage": {
+        "all": (0.0, 0.0, 0.0),
+        "high": (0.0, 0.0, 0.0),
+        "medium": (0.0, 0.0, 0.0),
+        "low": (0.0, 0.0, 0.0),
+    },
+    "reverse_validation:question": {
+        "all": (52.3, 40.7, 73.1),
+        "high": (33.3, 25.5, 50.0),
+        "medium": (53.3, 44.4, 66.6),
+        "low": (58.6, 44.7, 85.0),
+    },
+    "reverse_validation:matching": {
+        "all": (59.1, 48.0, 76.9),
+        "high": (41.9, 31.0, 64.3),
+        "medium": (64.2, 58.6, 70.8),
+        "low": (63.6, 50.7, 85.0),
+    },
+}
+# Table 5: tokens and seconds per passage, over all domains.
+_TABLE_5: Mapping[str, tuple[float, float]] = {
+    "cross_examination:revised": (5974.5, 29.48),
+    "bertscore:roberta-large": (435.7, 122.4),
+    "reverse_validation:question": (297.3, 2.65),
+    "reverse_validation:matching": (510.4, 7.25),
+}
+
+
+def choose(wanted: str) -> tuple[Entry, ...]:
+    """Find the entries the user names.
+
+    Args:
+        wanted: Names separated by commas; `all` stands for every method of the paper.
+
+    Returns:
+        The entries in the order named, each once.
+
+    Raises:
+        ConfigurationError: A name is unknown, or there is none.
+    """
+    names = (",".join(_TABLE_3) if name.strip() == "all" else name for name in wanted.split(","))
+    return entries.choose(ENTRIES, ",".join(names))
+
+
+def published(entry: Entry, domain: Domain | Literal["all"]) -> Mapping[str, float] | None:
+    """Return what the paper says of an entry, under the keys of its row."""
+    if entry.name not in _TABLE_3:
+        return None
+    f1, precision, recall = _TABLE_3[entry.name][domain]
+    figures = {"f1": f1, "precision": precision, "recall": recall}
+    if domain == "all" and entry.name in _TABLE_5:
+        tokens, seconds = _TABLE_5[entry.name]
+        return {**figures, "tokens": tokens, "seconds": seconds}
+    return figures
+
 
 Match = Literal["names", "exact"]
 Ids = Literal["even", "odd"]

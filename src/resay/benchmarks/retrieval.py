@@ -17,15 +17,10 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from resay.benchmarks.corrections import Correction
-from resay.benchmarks.entries import Entry
-from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.loading import Lenient, parse_row, read_lines
-from resay.benchmarks.measuring import Item, measure
+from resay.benchmarks.entries import Entry, Lenient, parse_row, read_lines
+from resay.benchmarks.measuring import BenchJudge, Item, measure
 from resay.benchmarks.table import Column, ResultTable, Row
-from resay.benchmarks.wikibio import Corpus
-from resay.benchmarks.wikibio_entries import ENTRIES
-from resay.benchmarks.wikibio_recorded import Recorded
+from resay.benchmarks.wikibio import ENTRIES, Corpus, Correction, Recorded
 from resay.core.verdict import over
 from resay.engine.regeneration.gathering import fused
 from resay.engine.regeneration.queries import search_queries

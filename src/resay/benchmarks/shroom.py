@@ -21,11 +21,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from resay.benchmarks import metrics
-from resay.benchmarks.entries import Entry
-from resay.benchmarks.judges import BenchJudge
-from resay.benchmarks.loading import Lenient, choose_rows, parse_row, read_lines
-from resay.benchmarks.measuring import Item, Measured, measure
-from resay.benchmarks.reporting import COST_COLUMNS, cost_of, failures_of
+from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks.measuring import (
+    COST_COLUMNS,
+    BenchJudge,
+    Item,
+    Measured,
+    cost_of,
+    failures_of,
+    measure,
+)
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query

@@ -11,30 +11,408 @@ be ranked by the mean of their labels, with accurate 0, minor inaccurate 0.5, ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from pydantic import Field
 
 from resay.benchmarks import metrics
-from resay.benchmarks.corrections import Correction, compare, correct
-from resay.benchmarks.entries import Entry
-from resay.benchmarks.judges import BenchJudge, RecordedJudge, Recording
-from resay.benchmarks.loading import Lenient, choose_rows, parse_row, read_lines
-from resay.benchmarks.measuring import Item, Measured, measure
-from resay.benchmarks.reporting import COST_COLUMNS, cost_of, failures_of
+from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks.measuring import (
+    COST_COLUMNS,
+    BenchJudge,
+    Item,
+    Measured,
+    RecordedJudge,
+    Recording,
+    cost_of,
+    failures_of,
+    measure,
+)
 from resay.benchmarks.table import Column, ResultTable, Row
-from resay.benchmarks.wikibio_entries import ENTRIES
-from resay.benchmarks.wikibio_figures import FIGURE_COLUMNS, Label, explain, figures
-from resay.benchmarks.wikibio_recorded import Recorded
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.verdict import Scores, Usage
 from resay.errors import ConfigurationError
+from resay.scorers import ScorerConfig
+from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
+from resay.scorers.snowballing import Snowballing
 
-__all__ = ["COLUMNS", "ENTRIES", "Corpus", "load", "notes_on", "recorded_judge", "run"]
+__all__ = [
+    "COLUMNS",
+    "ENTRIES",
+    "FIGURE_COLUMNS",
+    "UNCORRECTED",
+    "Corpus",
+    "Correction",
+    "Label",
+    "Recorded",
+    "compare",
+    "correct",
+    "explain",
+    "figures",
+    "is_wrong",
+    "load",
+    "notes_on",
+    "recorded_judge",
+    "recorded_scores",
+    "run",
+    "star_ap",
+]
+
+Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
+
+_VALUES: Mapping[Label, float] = {
+    "accurate": 0.0,
+    "minor_inaccurate": 0.5,
+    "major_inaccurate": 1.0,
+}
+
+FIGURE_COLUMNS = (
+    Column("nonfact", "NonFact", 2),
+    Column("nonfact_star", "NonFact*", 2),
+    Column("factual", "Factual", 2),
+    Column("pearson", "Pearson", 2),
+    Column("spearman", "Spearman", 2),
+    Column("average_precision", "AP", 2),
+    Column("roc_auc", "ROC", 2),
+)
+"""The columns of what `figures` returns."""
+
+
+def is_wrong(label: Label) -> bool:
+    """Return whether a sentence is to be found as NonFact."""
+    return label != "accurate"
+
+
+def figures(
+    labels: Sequence[Sequence[Label]], results: Sequence[Measured]
+) -> dict[str, float | None]:
+    """Return how well a method does.
+
+    Args:
+        labels: For each passage the labels of its sentences.
+        results: What the method says of each passage.
+
+    Returns:
+        Percentages with two decimals by the keys of `FIGURE_COLUMNS`; None where a figure does not
+        exist.
+    """
+    pairs = list(zip(labels, results, strict=True))
+    flat, scores = _flat(pairs)
+    star, star_scores = _star(pairs)
+    truth, ranks = _passages(pairs)
+    wrong = [is_wrong(label) for label in flat]
+    found = {
+        "nonfact": metrics.auc_pr(wrong, scores),
+        "nonfact_star": metrics.auc_pr(star, star_scores),
+        "factual": metrics.auc_pr([not w for w in wrong], [-score for score in scores]),
+        "pearson": metrics.pearson(ranks, truth),
+        "spearman": metrics.spearman(ranks, truth),
+        "average_precision": metrics.average_precision(wrong, scores),
+        "roc_auc": metrics.roc_auc(wrong, scores),
+    }
+    return {key: None if value is None else round(value, 2) for key, value in found.items()}
+
+
+def star_ap(labels: Sequence[Sequence[Label]], results: Sequence[Measured]) -> float | None:
+    """Return NonFact* as average precision, which ties do not flatter.
+
+    Args:
+        labels: For each passage the labels of its sentences.
+        results: What the method says of each passage.
+
+    Returns:
+        Percent, or None where it does not exist.
+    """
+    return metrics.average_precision(*_star(zip(labels, results, strict=True)))
+
+
+def explain(labels: Sequence[Sequence[Label]]) -> Iterator[str]:
+    """Yield what a reader must know of the columns.
+
+    Args:
+        labels: For each passage the labels of its sentences.
+    """
+    kept = [ls for ls in labels if not _all_major(ls)]
+    yield (
+        "NonFact, NonFact* and Factual are AUC-PR by the trapezoidal rule, as in the papers; AP and"
+        " ROC are average precision and the area under the ROC curve for NonFact; all in percent."
+    )
+    yield (
+        f"NonFact* is over {len(kept)} of {len(labels)} passages"
+        f" ({sum(map(len, kept))} sentences): those whose every sentence is major inaccurate are"
+        " left out."
+    )
+    yield "calls, tokens and s (seconds) are means per passage."
+
+
+Pair = tuple[Sequence[Label], Measured]
+
+
+def _flat(pairs: Iterable[Pair]) -> tuple[list[Label], list[float]]:
+    """Return labels and scores of the sentences that have a score."""
+    labels: list[Label] = []
+    scores: list[float] = []
+    for passage_labels, result in pairs:
+        for label, score in zip(passage_labels, result.sentences, strict=True):
+            if score is not None:
+                labels.append(label)
+                scores.append(score)
+    return labels, scores
+
+
+def _star(pairs: Iterable[Pair]) -> tuple[list[bool], list[float]]:
+    """Return what NonFact* is to find, and the scores."""
+    labels, scores = _flat((ls, result) for ls, result in pairs if not _all_major(ls))
+    return [label == "major_inaccurate" for label in labels], scores
+
+
+def _passages(pairs: Iterable[Pair]) -> tuple[list[float], list[float]]:
+    """Return what people and the method say about the passages that have a score."""
+    known = [(fmean(_VALUES[x] for x in ls), r.passage) for ls, r in pairs if r.passage is not None]
+    return [truth for truth, _ in known], [score for _, score in known]
+
+
+def _all_major(labels: Sequence[Label]) -> bool:
+    return all(label == "major_inaccurate" for label in labels)
+
+
+_RECORDED = "wikibio_gpt3_recorded.jsonl"
+
+
+class Recorded(Entry):
+    """A row of recorded scores, which no scorer of ours computes."""
+
+    __slots__ = ()
+
+    @property
+    def needs_judge(self) -> bool:
+        """Nobody is asked."""
+        return False
+
+
+class _Row(Lenient):
+    nli: list[float] | None = Field(default=None, alias="nli_scores")
+    bertscore: list[float] | None = Field(default=None, alias="bert_scores")
+
+    def of(self, method: str) -> list[float] | None:
+        """Return the scores of a method."""
+        return {"nli": self.nli, "bertscore": self.bertscore}[method]
+
+
+def recorded_scores(
+    data: Path, entries: Sequence[Entry], items: Sequence[Item]
+) -> dict[str, list[Measured]]:
+    """Read recorded scores.
+
+    Args:
+        data: The folder they are in.
+        entries: What is to be measured.
+        items: The passages.
+
+    Returns:
+        For each entry that is `Recorded`, by its name, one result for each passage, without a
+        score where none is recorded.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or does not fit the passages.
+    """
+    wanted = [entry for entry in entries if isinstance(entry, Recorded)]
+    if not wanted:
+        return {}
+    path = data / _RECORDED
+    lines = read_lines(path)
+    rows = {item.index: parse_row(_Row, lines, item.index, path) for item in items}
+    return {
+        entry.name: [_measured(item, rows[item.index].of(entry.method)) for item in items]
+        for entry in wanted
+    }
+
+
+def _measured(item: Item, scores: Sequence[float] | None) -> Measured:
+    count = len(item.passage.sentences)
+    if scores is not None and len(scores) != count:
+        raise ConfigurationError(
+            f"the recorded scores of row {item.index!r} are not one for each of its {count}"
+            " sentences"
+        )
+    if scores is None:
+        return Measured(Scores((None,) * count), Usage(), 0.0)
+    clipped = tuple(min(max(score, 0.0), 1.0) for score in scores)
+    found = Scores(clipped, raw=tuple(scores), raw_passage=fmean(scores))
+    return Measured(found, Usage(), 0.0)
+
+
+UNCORRECTED = "uncorrected"
+"""What the scores without a correction are called."""
+
+_FORMS: Mapping[str, Snowballing.Config] = {
+    "published": Snowballing.Config(),
+    "normalised": Snowballing.Config(normalise=True),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction(Entry):
+    """A method followed by `snowballing`: a row as it is, and a row for each form.
+
+    Attributes:
+        base: The method that is measured, once for all rows.
+    """
+
+    base: Entry
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether the method asks a judge; the correction asks nobody."""
+        return self.base.needs_judge
+
+    def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
+        """Return the configuration of the method."""
+        return self.base.config(judge, **settings)
+
+
+async def correct(
+    items: Sequence[Item], results: Sequence[Measured]
+) -> dict[str, Sequence[Measured]]:
+    """Correct a method's scores in each form.
+
+    Args:
+        items: What was measured.
+        results: What the method says of them.
+
+    Returns:
+        By the form's name the corrected scores, those without a correction first. All are made of
+        scores in [0, 1], also where the method has unbounded values of its own: `snowballing` gets
+        to see no others.
+    """
+    before = [replace(r, scores=replace(r.scores, raw=(), raw_passage=None)) for r in results]
+    corrected: dict[str, Sequence[Measured]] = {UNCORRECTED: before}
+    for form, config in _FORMS.items():
+        scorer = Snowballing(config)
+        corrected[form] = [
+            await _corrected(scorer, item, result)
+            for item, result in zip(items, before, strict=True)
+        ]
+    return corrected
+
+
+async def _corrected(scorer: Snowballing, item: Item, before: Measured) -> Measured:
+    started = time.perf_counter()
+    scores = await scorer.score(item.passage, Evidence(scores=before.scores.sentences))
+    return Measured(scores, before.usage, before.seconds + time.perf_counter() - started)
+
+
+def compare(
+    entry: Correction,
+    labels: Sequence[Sequence[Label]],
+    forms: Mapping[str, Sequence[Measured]],
+) -> Iterator[str]:
+    """Yield whether the correction helps.
+
+    Args:
+        entry: The correction.
+        labels: For each passage the labels of its sentences.
+        forms: What `correct` returned.
+    """
+    found = {form: figures(labels, results) for form, results in forms.items()}
+    for form in _FORMS:
+        changes = [
+            _change(title, found[UNCORRECTED][key], found[form][key])
+            for title, key in (("ROC", "roc_auc"), ("AP", "average_precision"))
+        ]
+        yield f"{entry.name}, {form}: {' and '.join(changes)}."
+    ones = [
+        f"{sum(score == 1.0 for r in results for score in r.sentences)} {form}"
+        for form, results in forms.items()
+    ]
+    stars = [_show(star_ap(labels, results)) for results in forms.values()]
+    yield (
+        f"{entry.name}: scores of exactly 1: {', '.join(ones)}. In NonFact* the trapezoidal rule"
+        f" flatters such ties; as average precision it is {', '.join(stars)}."
+    )
+
+
+def _change(title: str, before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return f"there is no {title}"
+    if before == after:
+        return f"leaves {title} at {after:.2f}"
+    verb = "raises" if after > before else "lowers"
+    return f"{verb} {title} from {before:.2f} to {after:.2f}"
+
+
+def _show(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+# SelfCheckGPT, Table 7: AUC-PR of NonFact, NonFact* and Factual, then Pearson's and Spearman's
+# correlation.
+_TABLE_7 = {
+    "average-1": (81.52, 40.33, 41.76, 40.68, 39.22),
+    "average-2": (82.94, 44.38, 52.81, 58.84, 58.11),
+    "average-3": (83.56, 44.64, 53.99, 62.21, 63.00),
+    "average-4": (83.80, 43.55, 54.25, 61.98, 63.64),
+    "average-5": (83.45, 42.31, 53.98, 60.68, 62.96),
+    "maximum-1": (85.63, 41.04, 58.47, 64.71, 64.91),
+    "maximum-2": (85.26, 39.29, 58.29, 62.48, 66.04),
+    "maximum-3": (84.97, 37.10, 57.08, 57.34, 60.49),
+    "maximum-4": (84.49, 36.37, 55.96, 55.77, 57.25),
+    "maximum-5": (84.12, 36.19, 54.89, 54.84, 55.97),
+}
+# SelfCheckGPT, Table 2. The judge of prompt was ChatGPT.
+_TABLE_2 = {
+    "bertscore": (81.96, 45.96, 44.23, 58.18, 55.90),
+    "nli": (92.50, 45.17, 66.08, 74.14, 73.78),
+    "prompt": (93.42, 53.19, 67.09, 78.32, 78.30),
+}
+_FIGURES = ("nonfact", "nonfact_star", "factual", "pearson", "spearman")
+# FIBE, Table 1, without NonFact*: theirs is over all passages.
+_TABLE_1_FIBE = {"nonfact": 91.72, "factual": 66.40, "roc_auc": 81.06}
+
+
+def _ngram(variant: str, paper: Sequence[float]) -> Entry:
+    pool, n = variant.split("-")
+    settings = {"pool": pool, "n": int(n), "counted": "response"}
+    return Entry("ngram", variant, settings, dict(zip(_FIGURES, paper, strict=True)))
+
+
+def _table_2(method: str) -> dict[str, float]:
+    return dict(zip(_FIGURES, _TABLE_2[method], strict=True))
+
+
+_NGRAM = {variant: _ngram(variant, paper) for variant, paper in _TABLE_7.items()}
+_PROMPT = Entry("prompt", "per_pair", {"mode": "per_pair"}, _table_2("prompt"))
+# Whatever the model's name: that of the paper was trained with the sentence first.
+_NLI = {"order": "sentence_first"}
+
+ENTRIES: tuple[Entry, ...] = (
+    *_NGRAM.values(),
+    Entry("ngram", "default", {}, extra=True),
+    _PROMPT,
+    Entry("prompt", "per_sample", {"mode": "per_sample"}, extra=True, live_only=True),
+    Entry("fibe", "published", {"answers": 5, "temperature": 0.5}, _TABLE_1_FIBE, live_only=True),
+    Entry("direct_question", "yes_no", {}, live_only=True),
+    Entry("direct_question", "logprobs", {"logprobs": True}, extra=True, live_only=True),
+    Entry("nli", "passage", {"premise": "passage", **_NLI}, _table_2("nli")),
+    Entry("nli", "sentences", {"premise": "sentences", **_NLI}, extra=True),
+    Recorded("nli", "recorded", {}, _table_2("nli"), extra=True),
+    Entry("bertscore", "rescaled", {}, _table_2("bertscore")),
+    Recorded("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
+    Correction("snowballing", "prompt", {}, base=_PROMPT),
+    Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),
+    Correction("snowballing", "ngram-average", {}, extra=True, base=_NGRAM["average-1"]),
+)
+"""What can be measured."""
+
 
 _DATA = "wikibio_gpt3.jsonl"
-_RECORDED = "wikibio_gpt3_recorded.jsonl"
 
 COLUMNS = (
     Column("method", "method"),

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import logging
+import os
 import re
+import sys
 import traceback
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeGuard
 
 import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
 from resay._internal._version import __version__
-from resay.benchmarks.cli import app as bench_app
+from resay._internal.sync import run_sync
+from resay.benchmarks.commands import app as bench_app
 from resay.cli.calibrate import calibrate
 from resay.cli.demo import run_demo
 from resay.cli.files import SeveralValues, read_logprobs, read_text, read_texts
-from resay.cli.index import index
 from resay.cli.models import app as models_app
-from resay.cli.output import (
-    BAD_INPUT,
-    FAILED,
-    FLAGGED,
-    INCONCLUSIVE,
-    NO_ANSWER,
-    NOBODY_READS,
-    cannot_write,
-    finish,
-    prepare_output,
-    unwritten,
-)
 from resay.cli.report import report
 from resay.cli.serve import serve
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.core.verdict import Document, HallucinationBlocked, Verdict
 from resay.engine.stream import SyncAnswerStream
 from resay.errors import (
     ConfigurationError,
@@ -49,9 +42,135 @@ from resay.errors import (
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.reporting.render import print_answer, print_part, print_verdict
+from resay.retrieval import FolderRetriever, IndexReport, index_folder
 from resay.scorers import SampleConfig
 
-__all__ = ["app", "run"]
+__all__ = [
+    "BAD_INPUT",
+    "FAILED",
+    "FLAGGED",
+    "INCONCLUSIVE",
+    "INTERRUPTED",
+    "NOBODY_READS",
+    "NO_ANSWER",
+    "app",
+    "cannot_write",
+    "finish",
+    "index",
+    "prepare_output",
+    "run",
+    "unwritten",
+]
+
+FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
+# As of a process that the signal ends: SIGINT, SIGPIPE.
+INTERRUPTED, NOBODY_READS = 130, 141
+
+
+_UNWRITABLE = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+
+
+def prepare_output() -> None:
+    """Have characters replaced that the output's encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def finish(code: int) -> int:
+    """Write out what is still buffered.
+
+    Args:
+        code: What the command exits with.
+
+    Returns:
+        The same; another code where the output could not be written.
+    """
+    try:
+        # There is none where the process was started without.
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard()
+        return NOBODY_READS
+    except OSError as error:
+        return unwritten(error)
+    return code
+
+
+def cannot_write(error: Exception) -> TypeGuard[OSError]:
+    """Return whether an error says that there is no room for the output."""
+    return isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None
+
+
+def unwritten(error: OSError) -> int:
+    """Say that the output cannot be written, and return the exit code."""
+    _discard()
+    Console(stderr=True).print(
+        f"the output cannot be written: {error.strerror}", style="red", highlight=False
+    )
+    return FAILED
+
+
+def _discard() -> None:
+    """Keep Python from trying to write the rest once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+_MOST_LINES = 20
+_MOST_CHARS = 100
+
+
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder.", show_default=False)],
+    index: Annotated[
+        Path | None,
+        typer.Option(help="The file of the index.", show_default=".resay-index.sqlite in there"),
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Also search for these words.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many documents to find.")] = 5,
+) -> None:
+    """Index a folder of text, Markdown and PDF files, so that it can be searched for evidence."""
+    # What it says of damaged files is said once, and better, by the report.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    _print_report(index_folder(folder, index))
+    if search is not None:
+        retriever = FolderRetriever(folder, index=index, refresh=False)
+        _print_documents(run_sync(lambda: retriever.retrieve(search, k=k)))
+
+
+def _print_report(report: IndexReport) -> None:
+    _print_paths("added", report.added)
+    _print_paths("changed", report.changed)
+    _print_paths("removed", report.removed)
+    for skipped in report.skipped:
+        typer.echo(f"skipped: {skipped.path}: {skipped.reason}")
+    typer.echo(
+        f"{len(report.added)} added, {len(report.changed)} changed, {len(report.removed)} removed,"
+        f" {len(report.unchanged)} unchanged, {len(report.skipped)} skipped;"
+        f" {report.documents} documents"
+    )
+
+
+def _print_paths(what: str, paths: Sequence[str]) -> None:
+    for path in paths[:_MOST_LINES]:
+        typer.echo(f"{what}: {path}")
+    if len(paths) > _MOST_LINES:
+        typer.echo(f"{what}: and {len(paths) - _MOST_LINES} more")
+
+
+def _print_documents(documents: Sequence[Document]) -> None:
+    if not documents:
+        typer.echo("nothing found")
+    for document in documents:
+        line = document.text.splitlines()[0]
+        short = line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}…"
+        typer.echo(f"{document.id}  {document.score:.2f}  {short}")
+
 
 _OPTIONS = {
     "question": "--prompt",

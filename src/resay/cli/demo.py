@@ -1,30 +1,106 @@
 """`resay demo`: the main job, from end to end, on this machine alone.
 
 The provider is simulated and says so; everything between it and the verdict is real: the OpenAI
-SDK and litellm over HTTP, samples, the judge, the policy. For `--regenerate` see
-`resay.cli.demo_regenerate`.
+SDK and litellm over HTTP, samples, the judge, the policy; with `--regenerate` the search, too.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from resay.cli.demo_regenerate import run_regenerating_demo
+from resay.core.verdict import Regeneration
+from resay.engine.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.reporting.render import print_answer
 from resay.testing import SimulatedProvider
 
-__all__ = ["run_demo"]
+__all__ = ["DOCUMENTS", "run_demo", "run_regenerating_demo"]
+
+DOCUMENTS = Path(__file__).with_name("demo_documents")
+"""The folder that the demo searches."""
 
 _QUESTION = "Tell me about the Sydney Harbour Bridge."
 _MODEL = "simulated"
+_REPAIRING_POLICY = """\
+version: 1
+sampling: {{max: 5}}
+chain:
+  - method: prompt
+    mode: per_sample
+action:
+  do: regenerate
+  retriever:
+    kind: folder
+    path: '{path}'
+    index: '{index}'
+"""
+
+
+def run_regenerating_demo(question: str | None, console: Console) -> None:
+    """Ask a simulated model, and show how its flagged answer is mended.
+
+    Args:
+        question: What to ask; by default something the simulated model half knows.
+        console: Where to print.
+
+    Raises:
+        MissingDependencyError: An extra of `resay[demo]` is not installed.
+    """
+    question = question or _QUESTION
+    # The index may still be open when the folder goes, which only Windows minds.
+    with (
+        SimulatedProvider(seed=7) as provider,
+        TemporaryDirectory(prefix="resay-demo-", ignore_cleanup_errors=True) as folder,
+    ):
+        policy = _policy(DOCUMENTS, Path(folder, "index.sqlite"))
+        answer = Guard(Policy.parse(policy), model=f"openai/{_MODEL}").ask(
+            question, **provider.params
+        )
+        _show(question, answer, console)
+        console.rule("The policy that did it")
+        console.print(Text(policy))
+        console.print(
+            Text(
+                f"The model is a simulation on {provider.base_url}; it was asked"
+                f" {provider.calls} times. It writes what the documents say and nothing else, which"
+                " real models do not always.",
+                "dim",
+            )
+        )
+
+
+def _policy(folder: Path, index: Path) -> str:
+    path, place = (str(p).replace("'", "''") for p in (folder, index))
+    return _REPAIRING_POLICY.format(path=path, index=place)
+
+
+def _show(question: str, answer: Answer, console: Console) -> None:
+    regeneration = answer.verdict.regeneration
+    if regeneration is not None:
+        console.rule("The model's first answer: asked once, resampled, judged")
+        console.print(Text(f"> {question}\n", "bold"))
+        console.print(_draft(regeneration))
+        console.print(Text.assemble("\n", ("FLAGGED", "bold red"), f"  {regeneration.reason}\n"))
+    console.rule("The answer, mended by documents")
+    print_answer(answer, console)
+    console.print()
+
+
+def _draft(regeneration: Regeneration) -> Text:
+    text = Text(regeneration.draft)
+    for edit in regeneration.edits:
+        text.stylize("red", edit.start, edit.end)
+    return text
+
 
 _POLICY = """\
 version: 1

@@ -3,9 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from resay.benchmarks.fetching.download import LIMIT_BYTES, Downloader
-from resay.benchmarks.fetching.errors import FetchError
-from resay.benchmarks.fetching.homes import Homes
+from resay.benchmarks.fetching import LIMIT_BYTES, Downloader, FetchError, Homes
 
 
 def download_with(answer, waits):

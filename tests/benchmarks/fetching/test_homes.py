@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError
-from resay.benchmarks.fetching.datasets import DATA_SETS
-from resay.benchmarks.fetching.homes import HOMES, PHD, Homes
+from resay.benchmarks.fetching import DATA_SETS, HOMES, PHD, Homes
 
 
 def test_addresses_are_those_of_the_homes():

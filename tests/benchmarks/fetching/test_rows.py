@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.benchmarks.fetching.datasets import Download, read_phd, read_shroom, read_wikibio
-from resay.benchmarks.fetching.errors import FetchError
+from resay.benchmarks.fetching import Download, FetchError, read_phd, read_shroom, read_wikibio
 
 
 @given(st.binary(max_size=60))
