@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import resay
+from resay.cli.app import COMMANDS, imported
 from simulation import Refused, SimulatedProvider
 from support.cli import resay_cli, resay_here
 
@@ -225,3 +228,26 @@ def test_demo_catches_a_made_up_sentence() -> None:
 
 def test_version() -> None:
     assert resay_here("--version").stdout.strip() == resay.__version__
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_listed_of_a_command_is_what_its_own_help_begins_with(name: str) -> None:
+    assert imported(name).help.partition("\n")[0] == COMMANDS[name][1]
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",)])
+def test_a_commands_code_is_imported_when_it_runs(words: tuple[str, ...]) -> None:
+    program = (
+        "import sys\n"
+        "from resay.cli.app import run\n"
+        f"sys.argv = ['resay', *{words!r}]\n"
+        "assert run() == 0\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.split())
+    assert "resay.cli.app" in loaded
+    assert not loaded & {"pydantic", "resay.core", "resay.guard", "resay.policy", "resay.scorers"}
+    assert not {name for name in loaded if name.startswith("resay.cli.")} - {"resay.cli.app"}

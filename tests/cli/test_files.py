@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from resay import ConfigurationError
-from resay.cli.files import read_logprobs, read_text, read_texts
+from resay.cli.app import read_text
+from resay.cli.ask import read_logprobs, read_texts
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:

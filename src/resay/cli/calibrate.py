@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import sys
 from enum import Enum
 from pathlib import Path
@@ -17,11 +16,13 @@ from resay.calibration import Calibration, Guarantee, Target, read_labels
 from resay.calibration import calibrate as run_calibration
 from resay.calibration.plot import svg_of
 from resay.calibration.showing import html_of, print_calibration
+from resay.cli.app import ApiBaseOption, JsonOption, print_json, write_text
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 
-__all__ = ["calibrate"]
+__all__ = ["app"]
 
+app = typer.Typer(add_completion=False)
 
 _MARK = codecs.BOM_UTF8.decode()
 
@@ -31,6 +32,7 @@ class _Kind(str, Enum):
     expected = "expected"
 
 
+@app.command()
 def calibrate(
     policy: Annotated[
         Path, typer.Option("--policy", "-p", help="The policy file.", show_default=False)
@@ -90,9 +92,7 @@ def calibrate(
         str | None,
         typer.Option("--model", "-m", help="Who wrote the responses, if their rows do not say."),
     ] = None,
-    api_base: Annotated[
-        str | None, typer.Option("--api-base", help="The provider's address, if not its usual one.")
-    ] = None,
+    api_base: ApiBaseOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Responses checked at once.")] = 4,
     seed: Annotated[int, typer.Option(help="Divides responses; the same seed, the same way.")] = 0,
     bootstrap: Annotated[int, typer.Option(min=0, help="Draws for the intervals.")] = 1000,
@@ -104,9 +104,7 @@ def calibrate(
         typer.Option(help="Write the changed policy to this file.", show_default=False),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Change the policy file itself.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on stdout.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Set a policy's thresholds and weights by labelled responses, with a guarantee."""
     if out and write:
@@ -141,9 +139,11 @@ def calibrate(
     # The mark some editors put first is no part of the policy.
     mark = _MARK if text.startswith(_MARK) else ""
     changed = mark + found.write_into(text.removeprefix(mark))
-    _save(plot, _drawn(found, plot) if plot else "")
+    if plot:
+        write_text(plot, html_of(found) if plot.suffix == ".html" else svg_of(found))
     target = policy if write else out
-    _save(target, changed)
+    if target:
+        write_text(target, changed)
     _print(found, changed, target, as_json=as_json)
 
 
@@ -167,22 +167,9 @@ def _check_plot(plot: Path | None) -> None:
         raise ConfigurationError(f"--plot writes FILE.svg or FILE.html, not {plot.name!r}")
 
 
-def _drawn(found: Calibration, plot: Path) -> str:
-    return html_of(found) if plot.suffix == ".html" else svg_of(found)
-
-
-def _save(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        path.write_bytes(text.encode())
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
 def _print(found: Calibration, changed: str, target: Path | None, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "policy": changed}, indent=2))
+        print_json({**found.to_dict(), "policy": changed})
         return
     print_calibration(found, Console())
     if target is not None:

@@ -10,8 +10,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -23,13 +24,23 @@ from resay.policy import Policy
 from resay.reporting.render import print_answer
 from resay.testing import SimulatedProvider
 
-__all__ = ["DOCUMENTS", "run_demo", "run_regenerating_demo"]
+__all__ = ["DOCUMENTS", "app", "run_demo"]
+
+app = typer.Typer(add_completion=False)
 
 DOCUMENTS = Path(__file__).with_name("demo_documents")
 """The folder that the demo searches."""
 
 _QUESTION = "Tell me about the Sydney Harbour Bridge."
 _MODEL = "simulated"
+_POLICY = """\
+version: 1
+sampling: {max: 5}
+chain:
+  - method: prompt
+    mode: per_sample
+action: {do: annotate}
+"""
 _REPAIRING_POLICY = """\
 version: 1
 sampling: {{max: 5}}
@@ -45,17 +56,68 @@ action:
 """
 
 
-def run_regenerating_demo(question: str | None, console: Console) -> None:
-    """Ask a simulated model, and show how its flagged answer is mended.
+@app.command()
+def demo(
+    question: Annotated[str | None, typer.Argument(help="Ask the simulated model this.")] = None,
+    regenerate: Annotated[
+        bool, typer.Option("--regenerate", help="Mend the answer by documents, too.")
+    ] = False,
+) -> None:
+    """Catch a hallucinated sentence, with a simulated provider on this machine."""
+    run_demo(question, Console(), regenerate=regenerate)
+
+
+def run_demo(question: str | None, console: Console, *, regenerate: bool = False) -> None:
+    """Ask a simulated model twice without a guard, then once with one.
 
     Args:
         question: What to ask; by default something the simulated model half knows.
         console: Where to print.
+        regenerate: Whether to show how a flagged answer is mended by documents instead.
 
     Raises:
         MissingDependencyError: An extra of `resay[demo]` is not installed.
     """
-    question = question or _QUESTION
+    for package in ("openai", "litellm"):
+        if find_spec(package) is None:
+            raise MissingDependencyError(package, "demo", "the demo")
+    show = _show_repairing if regenerate else _show_catching
+    show(question or _QUESTION, console)
+
+
+def _show_catching(question: str, console: Console) -> None:
+    with SimulatedProvider(seed=7) as provider:
+        console.rule("Without a guard: the OpenAI SDK, asked twice")
+        console.print(Text(f"> {question}", "bold"))
+        for _ in range(2):
+            console.print()
+            console.print(Text(_ask_openai(provider.base_url, question)))
+        console.print()
+        console.rule("With Resay: asked once, resampled, judged")
+        guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
+        print_answer(guard.ask(question, **provider.params), console)
+        console.print()
+        console.rule("The policy that did it")
+        console.print(Text(_POLICY))
+        console.print(
+            Text(
+                f"The model is a simulation on {provider.base_url}; it was asked"
+                f" {provider.calls} times. Try your own: resay ask '…' --model openai/gpt-4.1-mini",
+                "dim",
+            )
+        )
+
+
+def _ask_openai(base_url: str, question: str) -> str:
+    openai: Any = import_module("openai")
+    with openai.OpenAI(base_url=base_url, api_key="simulated") as client:
+        response = client.chat.completions.create(
+            model=_MODEL, messages=[{"role": "user", "content": question}]
+        )
+    return response.choices[0].message.content
+
+
+def _show_repairing(question: str, console: Console) -> None:
     # The index may still be open when the folder goes, which only Windows minds.
     with (
         SimulatedProvider(seed=7) as provider,
@@ -100,65 +162,3 @@ def _draft(regeneration: Regeneration) -> Text:
     for edit in regeneration.edits:
         text.stylize("red", edit.start, edit.end)
     return text
-
-
-_POLICY = """\
-version: 1
-sampling: {max: 5}
-chain:
-  - method: prompt
-    mode: per_sample
-action: {do: annotate}
-"""
-
-
-def run_demo(question: str | None, console: Console, *, regenerate: bool = False) -> None:
-    """Ask a simulated model twice without a guard, then once with one.
-
-    Args:
-        question: What to ask; by default something the simulated model half knows.
-        console: Where to print.
-        regenerate: Whether to show how a flagged answer is mended by documents instead.
-
-    Raises:
-        MissingDependencyError: An extra of `resay[demo]` is not installed.
-    """
-    for package in ("openai", "litellm"):
-        if find_spec(package) is None:
-            raise MissingDependencyError(package, "demo", "the demo")
-    if regenerate:
-        run_regenerating_demo(question, console)
-    else:
-        _show_catching(question or _QUESTION, console)
-
-
-def _show_catching(question: str, console: Console) -> None:
-    with SimulatedProvider(seed=7) as provider:
-        console.rule("Without a guard: the OpenAI SDK, asked twice")
-        console.print(Text(f"> {question}", "bold"))
-        for _ in range(2):
-            console.print()
-            console.print(Text(_ask_openai(provider.base_url, question)))
-        console.print()
-        console.rule("With Resay: asked once, resampled, judged")
-        guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
-        print_answer(guard.ask(question, **provider.params), console)
-        console.print()
-        console.rule("The policy that did it")
-        console.print(Text(_POLICY))
-        console.print(
-            Text(
-                f"The model is a simulation on {provider.base_url}; it was asked"
-                f" {provider.calls} times. Try your own: resay ask '…' --model openai/gpt-4.1-mini",
-                "dim",
-            )
-        )
-
-
-def _ask_openai(base_url: str, question: str) -> str:
-    openai: Any = import_module("openai")
-    with openai.OpenAI(base_url=base_url, api_key="simulated") as client:
-        response = client.chat.completions.create(
-            model=_MODEL, messages=[{"role": "user", "content": question}]
-        )
-    return response.choices[0].message.content

@@ -10,16 +10,19 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from resay.cli.files import read_text
+from resay.cli.app import read_text, write_text
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import Reported, page
 
-__all__ = ["report"]
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
+@app.command()
 def report(
     file: Annotated[
         str,
@@ -37,7 +40,7 @@ def report(
         raise ConfigurationError(f"{file!r} holds no verdict; pass what `resay check --json` wrote")
     if file != "-" and html.resolve() == Path(file).resolve():
         raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another one")
-    _write(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
+    write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
     flagged = sum(one.verdict.flagged for one in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")
 
@@ -84,10 +87,3 @@ def _parsed(where: str, text: str, at: int) -> tuple[object, int]:
         raise ConfigurationError(f"{where}: it is not valid JSON: {error}") from None
     except RecursionError:
         raise ConfigurationError(f"{where}: it is nested too deeply to be a verdict") from None
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error

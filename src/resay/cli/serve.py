@@ -11,7 +11,9 @@ import typer
 if TYPE_CHECKING:
     from resay.gateway import GatewayConfig
 
-__all__ = ["serve"]
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
 
 JOURNAL = "sqlite:///resay-journal.db"
 _NONE = "none"
@@ -29,6 +31,7 @@ class _Level(Enum):
     ERROR = "error"
 
 
+@app.command()
 def serve(
     policy: Annotated[
         Path | None,

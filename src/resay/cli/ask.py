@@ -1,0 +1,280 @@
+"""The commands `resay ask`, `check` and `policy`: answers and responses are guarded by a policy."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from typer.core import TyperCommand
+
+from resay.cli.app import FLAGGED, INCONCLUSIVE, ApiBaseOption, JsonOption, print_json, read_text
+from resay.core.verdict import Verdict
+from resay.engine.stream import SyncAnswerStream
+from resay.errors import ConfigurationError, PolicyError, ProviderError
+from resay.guard import Guard
+from resay.policy import Policy, policy_schema
+from resay.reporting.render import print_answer, print_part, print_verdict
+from resay.scorers import SampleConfig
+
+__all__ = ["ask_app", "check_app", "policy_app", "read_logprobs", "read_texts"]
+
+ask_app = typer.Typer(add_completion=False)
+check_app = typer.Typer(add_completion=False)
+policy_app = typer.Typer(help="Policy files.", no_args_is_help=True, add_completion=False)
+
+_OPTIONS = {
+    "question": "--prompt",
+    "samples": "--samples",
+    "references": "--references",
+    "logprobs": "--logprobs",
+    "model": "--model",
+    "entity": "--entity",
+    "api_base": "--api-base",
+}
+_ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
+
+
+PolicyOption = Annotated[
+    Path | None, typer.Option("--policy", "-p", help="A policy file.", show_default=False)
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", help="A chain of this method, in place of a policy file; repeatable."),
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="In litellm's notation: openai/gpt-4.1-mini.")
+]
+EntityOption = Annotated[
+    str | None, typer.Option("--entity", help="What the response is about: reverse_validation.")
+]
+
+
+class _Mode(str, Enum):
+    hold = "hold"
+    after = "after"
+    buffer = "buffer"
+
+
+@ask_app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What to ask the model.")],
+    model: ModelOption = None,
+    entity: EntityOption = None,
+    policy: PolicyOption = None,
+    method: MethodOption = None,
+    api_base: ApiBaseOption = None,
+    stream: Annotated[
+        _Mode | None,
+        typer.Option(
+            help="Print the answer while it is written: hold each sentence until its score is in,"
+            " or check it all after, or buffer it.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a model, check its answer, and act as the policy says."""
+    guard = Guard(_policy(policy, method))
+    with _named_as_options():
+        if stream is not None and not as_json:
+            parts = guard.stream(
+                question, mode=stream.value, model=model, entity=entity, **_params(api_base)
+            )
+            raise typer.Exit(_exit_code(_print_stream(parts)))
+        answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        print_answer(answer, Console())
+    raise typer.Exit(_exit_code(answer.verdict))
+
+
+_SEVERAL = ("--samples", "--references")
+
+
+class SeveralValues(TyperCommand):
+    """A command whose file options take several values: `--samples a.txt b.txt`."""
+
+    # The context's class is click's in some versions of typer and typer's own in others.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before each of its values, which is what the parser understands."""
+        spread: list[str] = []
+        option: str | None = None
+        has_value = False
+        for word in args:
+            if word.startswith("-") and word != "-":
+                option, has_value = (word if word in _SEVERAL else None), False
+            elif option:
+                spread += [option] if has_value else []
+                has_value = True
+            spread.append(word)
+        return super().parse_args(ctx, spread)
+
+
+@check_app.command(cls=SeveralValues)
+def check(
+    response: Annotated[
+        str, typer.Option("--response", "-r", help="A file with the response; - reads stdin.")
+    ],
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", help="What the response answers; to draw samples.")
+    ] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option("--samples", help="Files with other responses; .json and .jsonl hold many."),
+    ] = None,
+    references: Annotated[
+        list[Path] | None, typer.Option("--references", help="Files with trusted texts.")
+    ] = None,
+    logprobs: Annotated[
+        Path | None,
+        typer.Option(help="A JSON file with the response's tokens: OpenAI's logprobs.content."),
+    ] = None,
+    model: ModelOption = None,
+    entity: EntityOption = None,
+    policy: PolicyOption = None,
+    method: MethodOption = None,
+    api_base: ApiBaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a response that is there already."""
+    text = read_text(response)
+    trusted = [t for path in references or () for t in read_texts(path)]
+    drawn = [t for path in samples or () for t in read_texts(path)]
+    guard = Guard(_policy(policy, method, against_references=bool(trusted and not drawn)))
+    tokens = None if logprobs is None else read_logprobs(logprobs)
+    with _named_as_options():
+        verdict = guard.check(
+            text,
+            question=prompt,
+            samples=drawn or None,
+            references=trusted,
+            logprobs=tokens,
+            model=model,
+            entity=entity,
+            **_params(api_base),
+        )
+    if as_json:
+        print_json(verdict.to_dict())
+    else:
+        print_verdict(verdict, text, Console())
+    raise typer.Exit(_exit_code(verdict))
+
+
+@policy_app.command("schema")
+def show_schema() -> None:
+    """Print the JSON Schema of policy files, for editors."""
+    print_json(policy_schema())
+
+
+@policy_app.command("check")
+def check_policy(
+    file: Annotated[Path, typer.Argument(help="The policy file.")],
+) -> None:
+    """Say whether a policy file is valid, and where it is not."""
+    loaded = Policy.load(file)
+    steps = " -> ".join(step.method_name for step in loaded.chain)
+    typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
+
+
+def _print_stream(stream: SyncAnswerStream) -> Verdict:
+    console = Console()
+    with stream:
+        for part in stream:
+            print_part(part, console)
+    console.print("\n")
+    print_answer(stream.answer, console)
+    return stream.answer.verdict
+
+
+def _policy(
+    path: Path | None, methods: list[str] | None, *, against_references: bool = False
+) -> Policy:
+    if path and methods:
+        raise ConfigurationError("--policy and --method exclude each other; pass one of them")
+    if path:
+        return Policy.load(path)
+    steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
+    policy = Policy.of({"chain": steps}) if steps else Policy.default()
+    if not against_references:
+        return policy
+    chain = tuple(
+        step.model_copy(update={"evidence": "references"})
+        if isinstance(step, SampleConfig)
+        else step
+        for step in policy.chain
+    )
+    return policy.model_copy(update={"chain": chain})
+
+
+@contextmanager
+def _named_as_options() -> Generator[None]:
+    """Name the arguments that an error speaks of as they are called on the command line."""
+    try:
+        yield
+    except PolicyError:
+        raise
+    except (ConfigurationError, ProviderError) as error:
+        told = _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", str(error))
+        error.args = (told, *error.args[1:])
+        raise
+
+
+def _params(api_base: str | None) -> dict[str, Any]:
+    return {} if api_base is None else {"api_base": api_base}
+
+
+def _exit_code(verdict: Verdict) -> int:
+    return {"flagged": FLAGGED, "inconclusive": INCONCLUSIVE}.get(verdict.decision, 0)
+
+
+def read_texts(path: Path) -> list[str]:
+    """Read one text from a file, or many from a JSON list or JSON Lines of strings.
+
+    Raises:
+        ConfigurationError: The file cannot be read or holds something else.
+    """
+    text = read_text(path)
+    if path.suffix not in (".json", ".jsonl"):
+        return [text]
+    try:
+        lines = [line for line in text.split("\n") if line.strip()]
+        data: Any = json.loads(text) if path.suffix == ".json" else [json.loads(x) for x in lines]
+    except ValueError as error:
+        raise ConfigurationError(f"{str(path)!r} is not valid JSON: {error}") from error
+    items = cast("list[object]", data) if isinstance(data, list) else [None]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) < len(items):
+        raise ConfigurationError(f"{str(path)!r} must hold strings only, as a list or one per line")
+    return texts
+
+
+def read_logprobs(path: Path) -> list[dict[str, Any]]:
+    """Read the tokens of a response from a JSON file.
+
+    Args:
+        path: The file: a list of tokens as OpenAI's `logprobs.content` has them, or an object with
+            such a list in `content`.
+
+    Raises:
+        ConfigurationError: The file cannot be read or holds something else.
+    """
+    try:
+        data: Any = json.loads(read_text(path))
+    except ValueError as error:
+        raise ConfigurationError(f"{str(path)!r} is not valid JSON: {error}") from error
+    content = cast("dict[str, object]", data).get("content") if isinstance(data, dict) else data
+    items = cast("list[object]", content) if isinstance(content, list) else [None]
+    tokens = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    if len(tokens) < len(items):
+        raise ConfigurationError(
+            f"{str(path)!r} must hold a list of tokens, as OpenAI's `logprobs.content` is one"
+        )
+    return tokens

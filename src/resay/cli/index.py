@@ -1,0 +1,71 @@
+"""The command `resay index`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from resay._internal.sync import run_sync
+from resay.core.verdict import Document
+from resay.retrieval import FolderRetriever, IndexReport, index_folder
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+_MOST_LINES = 20
+_MOST_CHARS = 100
+
+
+@app.command()
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder.", show_default=False)],
+    index: Annotated[
+        Path | None,
+        typer.Option(help="The file of the index.", show_default=".resay-index.sqlite in there"),
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Also search for these words.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many documents to find.")] = 5,
+) -> None:
+    """Index a folder of text, Markdown and PDF files, so that it can be searched for evidence."""
+    # What it says of damaged files is said once, and better, by the report.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    _print_report(index_folder(folder, index))
+    if search is not None:
+        retriever = FolderRetriever(folder, index=index, refresh=False)
+        _print_documents(run_sync(lambda: retriever.retrieve(search, k=k)))
+
+
+def _print_report(report: IndexReport) -> None:
+    _print_paths("added", report.added)
+    _print_paths("changed", report.changed)
+    _print_paths("removed", report.removed)
+    for skipped in report.skipped:
+        typer.echo(f"skipped: {skipped.path}: {skipped.reason}")
+    typer.echo(
+        f"{len(report.added)} added, {len(report.changed)} changed, {len(report.removed)} removed,"
+        f" {len(report.unchanged)} unchanged, {len(report.skipped)} skipped;"
+        f" {report.documents} documents"
+    )
+
+
+def _print_paths(what: str, paths: Sequence[str]) -> None:
+    for path in paths[:_MOST_LINES]:
+        typer.echo(f"{what}: {path}")
+    if len(paths) > _MOST_LINES:
+        typer.echo(f"{what}: and {len(paths) - _MOST_LINES} more")
+
+
+def _print_documents(documents: Sequence[Document]) -> None:
+    if not documents:
+        typer.echo("nothing found")
+    for document in documents:
+        line = document.text.splitlines()[0]
+        short = line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}…"
+        typer.echo(f"{document.id}  {document.score:.2f}  {short}")
