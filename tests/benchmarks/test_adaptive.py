@@ -185,7 +185,7 @@ def test_halfway(scores, threshold):
 async def test_the_targets_hold_on_wikibio(data_dir):
     name = "gemma4-31b"
     corpus = wikibio.load(data_dir, slice(None))
-    judge = wikibio.recorded_judge(data_dir, f"recorded:{name}", name, corpus)
+    judge = wikibio.recorded_judge(data_dir, f"recorded:{name}", corpus)
     policy = {"chain": [judging(judge)], "threshold": {"passage": 0.5, "sentence": None}}
     whole = await check(
         {**policy, "sampling": {"max": 20, "confidence": None}}, corpus.items, judge

@@ -202,7 +202,7 @@ def test_an_estimate_needs_answers_of_both_kinds(shared, entries, message):
 async def test_the_targets_hold_on_wikibio(data_dir):
     name = "qwen3.5-9b-think"
     corpus = wikibio.load(data_dir, slice(0, 120))
-    judge = wikibio.recorded_judge(data_dir, f"recorded:{name}", name, corpus)
+    judge = wikibio.recorded_judge(data_dir, f"recorded:{name}", corpus)
     table = await cascade.run(corpus, judge, thresholds=(0.5,), first=(), errors=())
     whole, stop, nearest = table.rows
     assert whole["calls_per_sentence"] == 20

@@ -155,7 +155,7 @@ def figures_in(row):
 
 def figures_of(policy, folder, name, corpus):
     """Measure a policy's only step with a recorded judge."""
-    judge = wikibio.recorded_judge(folder, f"recorded:{name}", name, corpus)
+    judge = wikibio.recorded_judge(folder, f"recorded:{name}", corpus)
 
     async def run():
         (config,) = policy.chain

@@ -318,7 +318,7 @@ def test_a_recording_of_other_passages_is_refused(data):
     write(data / "wikibio_gpt3_recorded.jsonl", [{"prompt_answers": {"tiny": ANSWERS[2]}}])
     corpus = wikibio.load(data, slice(None))
     with pytest.raises(ConfigurationError, match="recorded answers of row 0"):
-        wikibio.recorded_judge(data, "recorded:tiny", "tiny", corpus)
+        wikibio.recorded_judge(data, "recorded:tiny", corpus)
 
 
 def test_a_missing_library_shows_before_the_work(data, monkeypatch):

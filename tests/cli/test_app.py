@@ -235,7 +235,7 @@ def test_what_is_listed_of_a_command_is_what_its_own_help_begins_with(name: str)
     assert imported(name).help.partition("\n")[0] == COMMANDS[name][1]
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",)])
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("bench", "--help")])
 def test_a_commands_code_is_imported_when_it_runs(words: tuple[str, ...]) -> None:
     program = (
         "import sys\n"

@@ -18,7 +18,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from performance.clients_calls import APIS, Api, Ask, Call, Taken, asking, calls_of, require
 from performance.latency import percentile
 from performance.serving import simulated_elsewhere
-from resay.benchmarks.table import Column, ResultTable, Row, SkippedError
+from performance.skipping import SkippedError
+from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.verdict import Verdict
 from resay.errors import MissingDependencyError
 

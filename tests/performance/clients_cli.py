@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from performance import clients as clients_bench
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_measured
+from performance.skipping import print_measured
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of
 
 __all__ = ["clients"]
 

@@ -18,12 +18,13 @@ from performance.memory import Run, measure_memory
 from performance.nli_speed import measure_nli
 from performance.readings import COLUMNS, Part, Reading, evenly, row_of
 from performance.shapes import DEBERTA
+from performance.skipping import SkippedError
 from performance.stalls import measure_concurrency
 from performance.workshop import Workshop
 from resay._internal.optional import load_optional
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import ResultTable, Row, SkippedError
+from resay.benchmarks.table import ResultTable, Row
 from resay.core.passage import Passage
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.models import Pair

@@ -18,8 +18,9 @@ import anyio
 
 from performance.latency_hold import first_release
 from performance.serving import simulated_elsewhere
+from performance.skipping import SkippedError
 from performance.turns import Ask, Setting, in_turns
-from resay.benchmarks.table import Column, ResultTable, Row, SkippedError
+from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.guard import Guard

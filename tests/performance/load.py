@@ -21,10 +21,11 @@ from performance.load_files import SAMPLES, write_gateway
 from performance.load_process import cpu_s, raise_file_limit
 from performance.load_rows import COLUMNS, Round, rows_of
 from performance.load_servers import Server, gateway, litellm_path, proxy, upstream
+from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.sync import run_sync
-from resay.benchmarks.table import ResultTable, SkippedError
+from resay.benchmarks.table import ResultTable
 
 __all__ = ["SUBJECTS", "Setting", "run", "total"]
 

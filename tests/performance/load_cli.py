@@ -9,8 +9,8 @@ import typer
 from performance import load as load_bench
 from performance import load_streams
 from performance.load import Setting
+from performance.skipping import SkippedError
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import SkippedError
 from resay.errors import MissingDependencyError
 
 __all__ = ["load"]

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from performance.readings import environment
-from resay.benchmarks.table import SkippedError
+from performance.skipping import SkippedError
 
 __all__ = ["MODEL", "Server", "free_port", "gateway", "litellm_path", "proxy", "start", "upstream"]
 

@@ -20,7 +20,8 @@ from typing import Literal, TypeAlias, cast
 import anyio
 
 from performance.readings import Part, Reading, environment, row_of
-from resay.benchmarks.table import Row, SkippedError
+from performance.skipping import SkippedError
+from resay.benchmarks.table import Row
 from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
 from resay.models.config import Backend
 

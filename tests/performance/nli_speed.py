@@ -10,9 +10,10 @@ from typing import Literal, TypeAlias
 
 from performance.readings import Part, Reading, row_of
 from performance.released_nli import PlainClassifier
+from performance.skipping import SkippedError
 from performance.workshop import Workshop
 from resay._internal.sync import run_sync
-from resay.benchmarks.table import Row, SkippedError
+from resay.benchmarks.table import Row
 from resay.errors import ResayError
 from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
 

@@ -10,7 +10,8 @@ from math import inf
 from pathlib import Path
 
 import resay
-from resay.benchmarks.table import Column, Row, SkippedError
+from performance.skipping import SkippedError
+from resay.benchmarks.table import Column, Row
 
 __all__ = [
     "COLUMNS",

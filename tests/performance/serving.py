@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from performance.readings import environment
-from resay.benchmarks.table import SkippedError
+from performance.skipping import SkippedError
 
 __all__ = ["simulated_elsewhere"]
 

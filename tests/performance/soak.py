@@ -26,6 +26,7 @@ import anyio.to_thread
 from performance.load_asking import client, require_client
 from performance.load_process import memory_mb, peak_mb, raise_file_limit
 from performance.load_servers import Server, free_port, gateway
+from performance.skipping import SkippedError
 from performance.soak_answers import Ended, ask
 from performance.soak_checks import (
     Memory,
@@ -39,7 +40,6 @@ from performance.soak_checks import (
     windows,
 )
 from performance.soak_plan import DRAIN_S, FAULTS, Plan, draw, write_files
-from resay.benchmarks.table import SkippedError
 from resay.reporting.journal import JournalConfig, open_journal
 from simulation import SimulatedProvider
 

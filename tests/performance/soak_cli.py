@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from performance import soak as soak_bench
+from performance.skipping import SkippedError
 from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
 from resay._internal.sync import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import Column, ResultTable, SkippedError
+from resay.benchmarks.table import Column, ResultTable
 from resay.errors import MissingDependencyError
 
 __all__ = ["soak"]

@@ -20,10 +20,11 @@ from typing import Any
 from performance.readings import COLUMNS, Part, Reading, best_s, environment, evenly, row_of
 from performance.released_ngram import build_pipeline, score_plainly, tokenize_plainly
 from performance.serving import simulated_elsewhere
+from performance.skipping import SkippedError
 from resay._internal.sync import run_sync
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import ResultTable, Row, SkippedError
+from resay.benchmarks.table import ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Scores

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from performance.__main__ import app
 from performance.clients import KINDS, Kind, Pair, Setting, added_ms, row_of, run, total
 from performance.clients_calls import APIS, calls_of
-from resay.benchmarks.table import SkippedError
+from performance.skipping import SkippedError
 
 TINY = ["--rounds", "2", "--guarded-rounds", "1", "--guarded-latency-s", "0.002"]
 NONE, OFF, NGRAM = KINDS

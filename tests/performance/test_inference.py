@@ -15,11 +15,11 @@ from performance.inference import Effort
 from performance.readings import Part, evenly
 from performance.released_bertscore import score_plainly
 from performance.released_nli import PlainClassifier
+from performance.skipping import SkippedError
 from performance.stalls import longest_stalls
 from performance.workshop import Workshop
 from resay._internal.sync import run_sync
 from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import SkippedError
 from resay.core.passage import Passage
 
 pytest.importorskip("torch")

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from performance.__main__ import app
 from performance.load_servers import gateway
+from performance.skipping import SkippedError
 from performance.soak import Life, Report
 from performance.soak_answers import Ended, Received, read
 from performance.soak_checks import (
@@ -27,7 +28,6 @@ from performance.soak_checks import (
     windows,
 )
 from performance.soak_plan import POLICIES, Plan, draw
-from resay.benchmarks.table import SkippedError
 
 PLANS = tuple(Plan(number, "chat", policy="block", tenant="red") for number in range(3))
 ENDED = tuple(Ended(plan, "answered", "flagged", sent_s=100.0 + i) for i, plan in enumerate(PLANS))

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from performance import latency as latency_bench
 from performance import regenerate as regenerate_bench
+from performance.skipping import print_measured
 from performance.turns import Setting
 from resay._internal.sync import run_sync
 from resay.benchmarks.commands import (
-    AtOnceOption,
-    FirstTokenOption,
-    JitterOption,
     JsonOption,
-    JudgeJitterOption,
-    JudgeLatencyOption,
-    LatencyOption,
     MarkdownOption,
-    RequestsOption,
-    TurnsOption,
     form_of,
-    print_measured,
 )
 
 __all__ = ["latency", "regenerate"]
+
+
+RequestsOption = Annotated[int, typer.Option(min=1, help="Questions for each way of asking.")]
+AtOnceOption = Annotated[int, typer.Option(min=1, help="How many at the same time.")]
+TurnsOption = Annotated[int, typer.Option(min=1, help="In how many turns.")]
+LatencyOption = Annotated[float, typer.Option(min=0.0, help="An answer takes at least.")]
+JudgeLatencyOption = Annotated[
+    float, typer.Option(min=0.0, help="A judge's answer takes at least.")
+]
+JitterOption = Annotated[float, typer.Option(min=0.0, help="An answer takes at most longer by.")]
+JudgeJitterOption = Annotated[
+    float, typer.Option(min=0.0, help="A judge's answer takes at most longer by.")
+]
+FirstTokenOption = Annotated[
+    float, typer.Option(min=0.0, help="A stream takes to its first piece.")
+]
 
 
 def _command(bench: Any, name: str, told: str, default: Setting) -> Callable[..., None]:

@@ -14,7 +14,7 @@ from performance.shapes import (
     train_bytes,
     train_words,
 )
-from resay.benchmarks.table import SkippedError
+from performance.skipping import SkippedError
 from resay.errors import ConfigurationError
 
 __all__ = ["Workshop"]

@@ -38,7 +38,7 @@ from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.common.nearest_first import Estimate, overlaps
 
-__all__ = ["COLUMNS", "ERRORS", "FIRST", "fit_estimate", "run", "runs"]
+__all__ = ["COLUMNS", "ERRORS", "FIRST", "fit_estimate", "folds_of", "run", "runs"]
 
 _DIGITS = 1
 _GRID = 25
@@ -171,6 +171,18 @@ def runs(thresholds: int = 2) -> int:
     return 2 + len(FIRST) + thresholds * (2 + 2 * len(ERRORS))
 
 
+def folds_of(corpus: Corpus) -> list[int]:
+    """Return the fold of each passage.
+
+    Raises:
+        ConfigurationError: All are in one, so that no others are left to fit bands on.
+    """
+    folds = [item.index % FOLDS for item in corpus.items]
+    if len(set(folds)) < 2:
+        raise ConfigurationError("bands need other passages to be fitted on; take more rows")
+    return folds
+
+
 async def run(
     corpus: Corpus,
     judge: BenchJudge,
@@ -205,9 +217,7 @@ async def run(
     """
     metrics.require()
     items = [replace(item, samples=item.samples[:most]) for item in corpus.items]
-    folds = [item.index % FOLDS for item in items]
-    if len(set(folds)) < 2:
-        raise ConfigurationError("bands need other passages to be fitted on; take more rows")
+    folds = folds_of(corpus)
     config = registry()["prompt"].Config(**judge.settings)
     whole = await measure(config, items, judge, concurrency=1, done=done)
     ngram = await measure(registry()["ngram"].Config(), items, None, concurrency=1, done=done)

@@ -11,17 +11,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["Column", "ResultTable", "Row", "SkippedError", "print_table"]
+__all__ = ["Column", "ResultTable", "Row", "print_table"]
 
 Row = Mapping[str, Any]
 """One result, JSON-ready. Its key `paper`, where it has one, holds the published figures under the
 same keys; they get a line of their own below it."""
 
 _NOTHING = "–"
-
-
-class SkippedError(Exception):
-    """A part cannot be measured here; says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from resay.benchmarks import metrics
 from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
 from resay.benchmarks.measuring import (
     COST_COLUMNS,
+    RECORDED,
     BenchJudge,
     Item,
     Measured,
@@ -501,13 +502,12 @@ def _passage(row: _DataRow) -> tuple[Passage, bool]:
         return Passage.from_sentences(row.sentences), True
 
 
-def recorded_judge(data: Path, name: str, judge: str, corpus: Corpus) -> RecordedJudge:
+def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
     """Read the recorded answers to SelfCheckGPT-Prompt's question.
 
     Args:
         data: The folder they are in.
-        name: What the judge is called in the table.
-        judge: Which of the recorded judges.
+        name: Which of the recorded judges: `recorded:NAME`.
         corpus: The passages they are about.
 
     Returns:
@@ -516,6 +516,7 @@ def recorded_judge(data: Path, name: str, judge: str, corpus: Corpus) -> Recorde
     Raises:
         ConfigurationError: There is no such recording, or it does not fit the passages.
     """
+    judge = name.removeprefix(RECORDED)
     path = data / _RECORDED
     lines = read_lines(path)
     recordings: dict[int, Recording] = {}
