@@ -25,11 +25,17 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-import yaml
-
 from resay._internal.optional import load_optional
 from resay.benchmarks import metrics
-from resay.benchmarks.measuring import BenchJudge, Item, Measured, check, judging, measure
+from resay.benchmarks.measuring import (
+    BenchJudge,
+    Item,
+    Measured,
+    check,
+    judging,
+    measure,
+    policy_text,
+)
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import Corpus, is_wrong
 from resay.calibration import fit_bands
@@ -358,6 +364,7 @@ class _Bench:
         count = len(wrong)
         roc = _of_known(metrics.roc_auc, wrong, result.scores)
         before = _of_known(metrics.roc_auc, wrong, reference.scores)
+        precision = _of_known(metrics.average_precision, wrong, result.scores)
         return {
             "setting": setting,
             "threshold": threshold,
@@ -366,11 +373,9 @@ class _Bench:
             "mean_samples": round(result.samples, 2),
             "calls_per_sentence": round(result.calls / count, 3),
             "saved": round(100 * (1 - result.calls / max(reference.calls, 1)), 2),
-            "roc_auc": None if roc is None else round(roc, 2),
+            "roc_auc": metrics.rounded(roc, 2),
             "roc_auc_change": None if roc is None or before is None else round(roc - before, 2),
-            "average_precision": _rounded(
-                _of_known(metrics.average_precision, wrong, result.scores)
-            ),
+            "average_precision": metrics.rounded(precision, 2),
             "agreement": self._agreement(threshold, result, (0, 1)),
             "agreement_even": self._agreement(threshold, result, (0,)),
             "agreement_odd": self._agreement(threshold, result, (1,)),
@@ -427,10 +432,9 @@ def _snippet(estimate: Mapping[str, float] | None) -> Iterator[str]:
     if estimate is None:
         return
     step = {"method": "prompt", "order": "nearest", "estimate": dict(estimate)}
-    text = yaml.safe_dump([step], sort_keys=False, default_flow_style=None, width=120)
     yield (
         "The estimate fitted to this judge's answers, all passages, as a step of a policy:\n\n"
-        + "\n".join(f"      {line}" for line in text.splitlines())
+        + policy_text(step)
     )
 
 
@@ -442,10 +446,6 @@ def _of_known(
     pairs = zip(wrong, joined.from_iterable(scores), strict=True)
     known = [(w, score) for w, score in pairs if score is not None]
     return figure([w for w, _ in known], [score for _, score in known])
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
 
 
 def _contributions(rows: Sequence[Row], errors: Sequence[float]) -> Iterator[str]:

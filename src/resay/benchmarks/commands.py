@@ -216,8 +216,9 @@ def ensemble(
 ) -> _Job:
     """Put methods together, learn how on WikiBio, and measure it on passages left out."""
     from resay.benchmarks import ensemble as bench
+    from resay.benchmarks.wikibio import METHODS
 
-    entries = _entries("--members", bench.MEMBERS, members, judge)
+    entries = _entries("--members", METHODS, members, judge)
     corpus = _wikibio(folder, rows)
     with as_bad("--folds"):
         bench.check_folds(corpus, folds)
@@ -299,8 +300,9 @@ def retrieval(
 ) -> _Job:
     """Find the reference of each flagged passage by what is in doubt (WikiBio)."""
     from resay.benchmarks import retrieval as bench
+    from resay.benchmarks.wikibio import METHODS
 
-    entries = _entries("--methods", bench.DETECTORS, methods, judge)
+    entries = _entries("--methods", METHODS, methods, judge)
     corpus = _wikibio(folder, rows)
     with as_bad("--data"):
         references = bench.load_references(folder)
@@ -389,6 +391,7 @@ def phd(
 ) -> _Job:
     """Detect passages with something made up in them (Reverse Validation, Tables 3 and 5)."""
     from resay.benchmarks import phd as bench
+    from resay.benchmarks.entries import Baseline
 
     with as_bad("--methods"):
         entries = bench.choose(methods)
@@ -411,7 +414,7 @@ def phd(
         from_file = with_scores or (asking and live is None)
         recordings = bench.Recordings.read(folder, corpus.items) if from_file else None
     run = partial(bench.run, corpus, entries, live, recordings=recordings, threshold=threshold)
-    scored = [entry for entry in entries if not isinstance(entry, bench.Baseline)]
+    scored = [entry for entry in entries if not isinstance(entry, Baseline)]
     return _Job(
         len(scored) * len(corpus.items), partial(run, match=match.value, concurrency=concurrency)
     )

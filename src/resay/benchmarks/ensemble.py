@@ -16,7 +16,6 @@ from statistics import fmean, stdev
 from typing import Any, Protocol
 
 import anyio.to_thread
-import yaml
 
 from resay.benchmarks import metrics
 from resay.benchmarks.entries import Entry
@@ -27,14 +26,12 @@ from resay.benchmarks.measuring import (
     Measured,
     cost_of,
     measure,
+    policy_text,
 )
-from resay.benchmarks.table import Column, ResultTable, Row
+from resay.benchmarks.table import Column, ResultTable, Row, shown
 from resay.benchmarks.wikibio import (
-    ENTRIES,
     FIGURE_COLUMNS,
     Corpus,
-    Correction,
-    Recorded,
     explain,
     figures,
     is_wrong,
@@ -49,7 +46,6 @@ from resay.scorers.common.parts import PartScores
 
 __all__ = [
     "COLUMNS",
-    "MEMBERS",
     "Learner",
     "Model",
     "check_folds",
@@ -116,9 +112,6 @@ def random_folds(passages: int, folds: int, seed: int) -> list[int]:
         assigned[passage] = place % folds
     return assigned
 
-
-MEMBERS: tuple[Entry, ...] = tuple(e for e in ENTRIES if not isinstance(e, (Correction, Recorded)))
-"""What can be a member."""
 
 COLUMNS = (
     Column("method", "method"),
@@ -405,7 +398,7 @@ class _Bench:
         results = {m.entry.name: m.results for m in self._members}
         results |= {f"{form.method}, {form.variant}": r for form, r in held_out.items()}
         found = {name: star_ap(self._corpus.labels, r) for name, r in results.items()}
-        listed = [f"{name} {'–' if x is None else f'{x:.2f}'}" for name, x in found.items()]
+        listed = [f"{name} {shown(x, 2)}" for name, x in found.items()]
         return (
             "In NonFact* the trapezoidal rule flatters scores with many ties; as average precision"
             f" it is: {'; '.join(listed)}."
@@ -417,13 +410,10 @@ class _Bench:
         weights = zip(self._members, sums.weights, strict=True)
         listed = ", ".join(f"{m.entry.name} {weight:.2f}" for m, weight in weights)
         yield f"Weights of ensemble, learned from all passages: {listed}."
-        text = yaml.safe_dump(
-            [self._step(learned.rounded())], sort_keys=False, default_flow_style=None, width=120
-        )
         yield (
             "leaning, learned from all passages, as a step of a policy; it belongs to texts like"
             " these and to this judge, under the name your provider has for it:\n\n"
-            + "\n".join(f"      {line}" for line in text.splitlines())
+            + policy_text(self._step(learned.rounded()))
         )
 
 

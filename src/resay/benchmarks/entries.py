@@ -16,7 +16,16 @@ from resay.models import ModelConfig
 from resay.scorers import ScorerConfig, registry
 from resay.scorers.common.judging import JudgedConfig
 
-__all__ = ["Entry", "Lenient", "choose", "choose_rows", "parse_row", "read_lines", "with_models"]
+__all__ = [
+    "Baseline",
+    "Entry",
+    "Lenient",
+    "choose",
+    "choose_rows",
+    "parse_row",
+    "read_lines",
+    "with_models",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,17 @@ class Entry:
         """
         asked: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
         return registry()[self.method].Config(**{**asked, **self.settings, **settings})
+
+
+class Baseline(Entry):
+    """A row to compare with, which no scorer of ours computes."""
+
+    __slots__ = ()
+
+    @property
+    def needs_judge(self) -> bool:
+        """Nobody is asked."""
+        return False
 
 
 def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:
@@ -216,7 +236,4 @@ def parse_row(model: type[ModelT], lines: Sequence[bytes], index: int, path: Pat
     try:
         return model.model_validate_json(lines[index])
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        what = ": ".join(filter(None, (where, first["msg"])))
-        raise ConfigurationError(f"{str(path)!r}, line {index + 1}: {what}") from error
+        raise ConfigurationError(f"{str(path)!r}, line {index + 1}: {_first(error)}") from error

@@ -594,22 +594,10 @@ def read_shroom(downloads: Sequence[Download]) -> dict[str, list[Row]]:
     files: dict[str, list[Row]] = {}
     for name, member in _SHROOM_MEMBERS.items():
         content = read_member(archive.content, member, address)
-        files[name] = [_shroom(row) for row in _parse(_SHROOM_FILE, content, address, member)]
+        files[name] = [
+            row.model_dump(by_alias=True) for row in _parse(_SHROOM_FILE, content, address, member)
+        ]
     return files
-
-
-def _shroom(row: _Shroom) -> Row:
-    return {
-        "hyp": row.hyp,
-        "ref": row.ref,
-        "src": row.src,
-        "tgt": row.tgt,
-        "model": row.model,
-        "task": row.task,
-        "labels": row.labels,
-        "label": row.label,
-        "p(Hallucination)": row.probability,
-    }
 
 
 FileT = TypeVar("FileT")

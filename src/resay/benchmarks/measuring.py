@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any, Protocol
 
 import anyio
+import yaml
 
 from resay.benchmarks.table import Column
 from resay.core.passage import Passage
@@ -41,6 +42,7 @@ __all__ = [
     "failures_of",
     "judging",
     "measure",
+    "policy_text",
 ]
 
 RECORDED = "recorded:"
@@ -257,6 +259,12 @@ class Checked:
     def sentences(self) -> Sequence[float | None]:
         """The sentence scores."""
         return [sentence.score for sentence in self.verdict.sentences]
+
+
+def policy_text(step: Mapping[str, Any]) -> str:
+    """Return a step as a policy has it, indented as in a list of notes."""
+    text = yaml.safe_dump([step], sort_keys=False, default_flow_style=None, width=120)
+    return "\n".join(f"      {line}" for line in text.splitlines())
 
 
 def judging(judge: BenchJudge, **settings: Any) -> Mapping[str, Any]:

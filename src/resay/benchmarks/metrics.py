@@ -21,6 +21,7 @@ __all__ = [
     "recall",
     "require",
     "roc_auc",
+    "rounded",
     "spearman",
 ]
 
@@ -168,6 +169,11 @@ def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
     if not _both_vary(scores, truth):
         return None
     return 100.0 * float(_scipy().spearmanr(scores, truth).statistic)
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """Return a figure with so many decimals, or None where it does not exist."""
+    return None if value is None else round(value, digits)
 
 
 def _sklearn() -> Any:

@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, get_args
 
-from resay.benchmarks import entries, metrics
-from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks import entries, metrics, wikibio
+from resay.benchmarks.entries import Baseline, Entry, Lenient, choose_rows, parse_row, read_lines
 from resay.benchmarks.measuring import (
     COST_COLUMNS,
     RECORDED,
@@ -43,7 +43,6 @@ __all__ = [
     "ENTRIES",
     "JUDGE",
     "TURNS",
-    "Baseline",
     "Corpus",
     "Domain",
     "Ids",
@@ -64,8 +63,6 @@ TURNS = 4
 """How many sets of questions the recorded examinations may have; the longest have as many."""
 
 _RECORDED = "phd_recorded.jsonl"
-_WIKIBIO = "wikibio_gpt3.jsonl"
-_WIKIBIO_RECORDED = "wikibio_gpt3_recorded.jsonl"
 
 _MORE = " Do you have any follow-up questions? Please answer with Yes or No."
 # What bert-score 0.3 takes off and divides by when it rescales F1 of English texts (roberta-large,
@@ -239,7 +236,7 @@ def bertscore_threshold(data: Path) -> Threshold:
     Raises:
         ConfigurationError: The files are not there, not valid, or hold no such scores.
     """
-    path, recorded = data / _WIKIBIO, data / _WIKIBIO_RECORDED
+    path, recorded = data / wikibio.DATA, data / wikibio.RECORDED_DATA
     lines, scored = read_lines(path), read_lines(recorded)
     wrong: list[bool] = []
     scores: list[float] = []
@@ -259,17 +256,6 @@ def bertscore_threshold(data: Path) -> Threshold:
 Domain = Literal["high", "medium", "low"]
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 """How much is found on the web about what a passage is about."""
-
-
-class Baseline(Entry):
-    """A row that no scorer of ours computes."""
-
-    __slots__ = ()
-
-    @property
-    def needs_judge(self) -> bool:
-        """Nobody is asked."""
-        return False
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -573,7 +559,7 @@ def _row(
         "domain": domain,
         "passages": len(indices),
         # Readers see one decimal; rounded to two, some would be rounded the wrong way.
-        **{key: None if value is None else round(value, 4) for key, value in figures.items()},
+        **{key: metrics.rounded(value, 4) for key, value in figures.items()},
         "flagged": sum(flagged),
         "undetermined": sum(_is_undetermined(result.scores) for result in results),
         **cost,

@@ -20,7 +20,7 @@ from typing import Any
 from resay.benchmarks.entries import Entry, Lenient, parse_row, read_lines
 from resay.benchmarks.measuring import BenchJudge, Item, measure
 from resay.benchmarks.table import Column, ResultTable, Row
-from resay.benchmarks.wikibio import ENTRIES, Corpus, Correction, Recorded
+from resay.benchmarks.wikibio import DATA, Corpus
 from resay.core.verdict import over
 from resay.engine.regeneration.gathering import fused
 from resay.engine.regeneration.queries import search_queries
@@ -28,12 +28,7 @@ from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
 from resay.retrieval.ids import id_of
 
-__all__ = ["COLUMNS", "DETECTORS", "WAYS", "load_references", "run"]
-
-_DATA = "wikibio_gpt3.jsonl"
-
-DETECTORS = tuple(entry for entry in ENTRIES if not isinstance(entry, (Correction, Recorded)))
-"""Who can flag sentences."""
+__all__ = ["COLUMNS", "WAYS", "load_references", "run"]
 
 # As applications put around a question, in verbs that the rules for questions know.
 _INSTRUCTIONS = """\
@@ -93,7 +88,7 @@ def load_references(data: Path) -> tuple[str, ...]:
     Raises:
         ConfigurationError: The data set cannot be read, or is not valid.
     """
-    path = data / _DATA
+    path = data / DATA
     lines = read_lines(path)
     return tuple(parse_row(_DataRow, lines, i, path).reference for i in range(len(lines)))
 

@@ -11,13 +11,24 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["Column", "ResultTable", "Row", "print_table"]
+__all__ = ["Column", "ResultTable", "Row", "print_table", "shown"]
 
 Row = Mapping[str, Any]
 """One result, JSON-ready. Its key `paper`, where it has one, holds the published figures under the
 same keys; they get a line of their own below it."""
 
 _NOTHING = "–"
+
+
+def shown(value: object, digits: int | None = None) -> str:
+    """Return a value as readers see it, a number with so many decimals."""
+    if value is None:
+        return _NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)) and digits is not None:
+        return f"{value:.{digits}f}"
+    return str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +47,7 @@ class Column:
 
     def show(self, value: object) -> str:
         """Return a value as text."""
-        if value is None:
-            return _NOTHING
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, (int, float)) and self.digits is not None:
-            return f"{value:.{self.digits}f}"
-        return str(value)
+        return shown(value, self.digits)
 
 
 @dataclass(frozen=True, slots=True)

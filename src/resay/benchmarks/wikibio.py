@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from resay.benchmarks import metrics
-from resay.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay.benchmarks.entries import Baseline, Entry, Lenient, choose_rows, parse_row, read_lines
 from resay.benchmarks.measuring import (
     COST_COLUMNS,
     RECORDED,
@@ -34,7 +34,7 @@ from resay.benchmarks.measuring import (
     failures_of,
     measure,
 )
-from resay.benchmarks.table import Column, ResultTable, Row
+from resay.benchmarks.table import Column, ResultTable, Row, shown
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Scores, Usage
@@ -46,13 +46,15 @@ from resay.scorers.snowballing import Snowballing
 
 __all__ = [
     "COLUMNS",
+    "DATA",
     "ENTRIES",
     "FIGURE_COLUMNS",
+    "METHODS",
+    "RECORDED_DATA",
     "UNCORRECTED",
     "Corpus",
     "Correction",
     "Label",
-    "Recorded",
     "compare",
     "correct",
     "explain",
@@ -65,6 +67,12 @@ __all__ = [
     "run",
     "star_ap",
 ]
+
+DATA = "wikibio_gpt3.jsonl"
+"""The file of the data set."""
+
+RECORDED_DATA = "wikibio_gpt3_recorded.jsonl"
+"""What was recorded of it: a judge's answers, and scores that the authors' code gave."""
 
 Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
 
@@ -118,7 +126,7 @@ def figures(
         "average_precision": metrics.average_precision(wrong, scores),
         "roc_auc": metrics.roc_auc(wrong, scores),
     }
-    return {key: None if value is None else round(value, 2) for key, value in found.items()}
+    return {key: metrics.rounded(value, 2) for key, value in found.items()}
 
 
 def star_ap(labels: Sequence[Sequence[Label]], results: Sequence[Measured]) -> float | None:
@@ -184,20 +192,6 @@ def _all_major(labels: Sequence[Label]) -> bool:
     return all(label == "major_inaccurate" for label in labels)
 
 
-_RECORDED = "wikibio_gpt3_recorded.jsonl"
-
-
-class Recorded(Entry):
-    """A row of recorded scores, which no scorer of ours computes."""
-
-    __slots__ = ()
-
-    @property
-    def needs_judge(self) -> bool:
-        """Nobody is asked."""
-        return False
-
-
 class _Row(Lenient):
     nli: list[float] | None = Field(default=None, alias="nli_scores")
     bertscore: list[float] | None = Field(default=None, alias="bert_scores")
@@ -218,16 +212,16 @@ def recorded_scores(
         items: The passages.
 
     Returns:
-        For each entry that is `Recorded`, by its name, one result for each passage, without a
+        For each entry that is a `Baseline`, by its name, one result for each passage, without a
         score where none is recorded.
 
     Raises:
         ConfigurationError: The file cannot be read, or does not fit the passages.
     """
-    wanted = [entry for entry in entries if isinstance(entry, Recorded)]
+    wanted = [entry for entry in entries if isinstance(entry, Baseline)]
     if not wanted:
         return {}
-    path = data / _RECORDED
+    path = data / RECORDED_DATA
     lines = read_lines(path)
     rows = {item.index: parse_row(_Row, lines, item.index, path) for item in items}
     return {
@@ -333,7 +327,7 @@ def compare(
         f"{sum(score == 1.0 for r in results for score in r.sentences)} {form}"
         for form, results in forms.items()
     ]
-    stars = [_show(star_ap(labels, results)) for results in forms.values()]
+    stars = [shown(star_ap(labels, results), 2) for results in forms.values()]
     yield (
         f"{entry.name}: scores of exactly 1: {', '.join(ones)}. In NonFact* the trapezoidal rule"
         f" flatters such ties; as average precision it is {', '.join(stars)}."
@@ -347,10 +341,6 @@ def _change(title: str, before: float | None, after: float | None) -> str:
         return f"leaves {title} at {after:.2f}"
     verb = "raises" if after > before else "lowers"
     return f"{verb} {title} from {before:.2f} to {after:.2f}"
-
-
-def _show(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 # SelfCheckGPT, Table 7: AUC-PR of NonFact, NonFact* and Factual, then Pearson's and Spearman's
@@ -403,17 +393,18 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("direct_question", "logprobs", {"logprobs": True}, extra=True, live_only=True),
     Entry("nli", "passage", {"premise": "passage", **_NLI}, _table_2("nli")),
     Entry("nli", "sentences", {"premise": "sentences", **_NLI}, extra=True),
-    Recorded("nli", "recorded", {}, _table_2("nli"), extra=True),
+    Baseline("nli", "recorded", {}, _table_2("nli"), extra=True),
     Entry("bertscore", "rescaled", {}, _table_2("bertscore")),
-    Recorded("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
+    Baseline("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
     Correction("snowballing", "prompt", {}, base=_PROMPT),
     Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),
     Correction("snowballing", "ngram-average", {}, extra=True, base=_NGRAM["average-1"]),
 )
 """What can be measured."""
 
+METHODS = tuple(entry for entry in ENTRIES if not isinstance(entry, (Baseline, Correction)))
+"""Those that score sentences on their own."""
 
-_DATA = "wikibio_gpt3.jsonl"
 
 COLUMNS = (
     Column("method", "method"),
@@ -472,7 +463,7 @@ def load(data: Path, rows: slice) -> Corpus:
     Raises:
         ConfigurationError: The file is not there, not valid, or has no such rows.
     """
-    path = data / _DATA
+    path = data / DATA
     lines = read_lines(path)
     indices = choose_rows(lines, rows, path)
     read = [parse_row(_DataRow, lines, i, path) for i in indices]
@@ -494,7 +485,7 @@ def _query(row: _DataRow) -> Query | None:
 def _passage(row: _DataRow) -> tuple[Passage, bool]:
     if len(row.labels) != len(row.sentences):
         raise ConfigurationError(
-            f"{len(row.sentences)} sentences have {len(row.labels)} labels in {_DATA!r}"
+            f"{len(row.sentences)} sentences have {len(row.labels)} labels in {DATA!r}"
         )
     try:
         return Passage.from_sentences(row.sentences, text=row.passage), False
@@ -517,7 +508,7 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
         ConfigurationError: There is no such recording, or it does not fit the passages.
     """
     judge = name.removeprefix(RECORDED)
-    path = data / _RECORDED
+    path = data / RECORDED_DATA
     lines = read_lines(path)
     recordings: dict[int, Recording] = {}
     for item in corpus.items:
@@ -558,7 +549,7 @@ async def run(
         corpus: The passages.
         entries: What to measure.
         judge: Who answers for judges; may be None when no entry needs one.
-        recorded: The scores of the entries that are `Recorded`, by their names.
+        recorded: The scores of the entries that are baselines, by their names.
         concurrency: How many requests a live judge gets at once.
         done: Called after each passage of each method that is measured.
 
@@ -576,7 +567,7 @@ async def run(
     notes = list(_notes(corpus, entries))
     known: dict[str, Sequence[Measured]] = dict(recorded or {})
     for entry in entries:
-        if isinstance(entry, Recorded):
+        if isinstance(entry, Baseline):
             rows.append({**_row(entry, entry.variant, None, corpus, known[entry.name]), **_UNKNOWN})
             notes.append(_note_on_recorded(entry, known[entry.name]))
             continue
