@@ -56,6 +56,72 @@ __all__ = [
     "run",
 ]
 
+Domain = Literal["high", "medium", "low"]
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+"""How much is found on the web about what a passage is about."""
+Match = Literal["names", "exact"]
+Ids = Literal["even", "odd"]
+
+_DATA = "phd.jsonl"
+
+
+class _DataRow(Lenient):
+    entity: str
+    domain: Domain
+    passage: str
+    label: Literal["factual", "non-factual"]
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The passages to be scored.
+
+    Attributes:
+        items: The passages, each with its entity as part of the query.
+        wrong: Which of them people called non-factual.
+        domains: The domain of each.
+    """
+
+    items: tuple[Item, ...]
+    wrong: tuple[bool, ...]
+    domains: tuple[Domain, ...]
+
+
+def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
+    """Read the data set.
+
+    Args:
+        data: The folder it is in.
+        rows: Which rows to take.
+        ids: Take only those of them with an even, or with an odd, number.
+
+    Returns:
+        The passages.
+
+    Raises:
+        ConfigurationError: The file is not there, not valid, or has no such rows.
+    """
+    path = data / _DATA
+    lines = read_lines(path)
+    remainders = {None: (0, 1), "even": (0,), "odd": (1,)}[ids]
+    indices = [i for i in choose_rows(lines, rows, path) if i % 2 in remainders]
+    if not indices:
+        raise ConfigurationError(f"none of those rows of {str(path)!r} is {ids}; pass other --rows")
+    read = [parse_row(_DataRow, lines, i, path) for i in indices]
+    return Corpus(
+        tuple(_item(i, row) for i, row in zip(indices, read, strict=True)),
+        tuple(row.label == "non-factual" for row in read),
+        tuple(row.domain for row in read),
+    )
+
+
+def _item(index: int, row: _DataRow) -> Item:
+    # Section 3.1.
+    query = Query.of(f"Please write a brief Wikipedia for {row.entity}", entity=row.entity)
+    return Item(index, Passage.of(row.passage), row.samples, query=query)
+
+
 JUDGE = f"{RECORDED}chatgpt"
 """The judge whose answers are recorded."""
 
@@ -253,11 +319,6 @@ def bertscore_threshold(data: Path) -> Threshold:
     return Threshold(best, best * (1.0 - _BASELINE), len(scores), found[best])
 
 
-Domain = Literal["high", "medium", "low"]
-DOMAINS: tuple[Domain, ...] = get_args(Domain)
-"""How much is found on the web about what a passage is about."""
-
-
 ENTRIES: tuple[Entry, ...] = (
     Baseline("all_false", "baseline", {}),
     Entry("cross_examination", "revised", {"turns": TURNS}),
@@ -348,10 +409,6 @@ def published(entry: Entry, domain: Domain | Literal["all"]) -> Mapping[str, flo
     return figures
 
 
-Match = Literal["names", "exact"]
-Ids = Literal["even", "odd"]
-
-_DATA = "phd.jsonl"
 _FLAG_OVER = 0.5
 
 COLUMNS = (
@@ -368,63 +425,6 @@ COLUMNS = (
     *COST_COLUMNS,
 )
 """What readers see of a row."""
-
-
-class _DataRow(Lenient):
-    entity: str
-    domain: Domain
-    passage: str
-    label: Literal["factual", "non-factual"]
-    samples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """The passages to be scored.
-
-    Attributes:
-        items: The passages, each with its entity as part of the query.
-        wrong: Which of them people called non-factual.
-        domains: The domain of each.
-    """
-
-    items: tuple[Item, ...]
-    wrong: tuple[bool, ...]
-    domains: tuple[Domain, ...]
-
-
-def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
-    """Read the data set.
-
-    Args:
-        data: The folder it is in.
-        rows: Which rows to take.
-        ids: Take only those of them with an even, or with an odd, number.
-
-    Returns:
-        The passages.
-
-    Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
-    """
-    path = data / _DATA
-    lines = read_lines(path)
-    remainders = {None: (0, 1), "even": (0,), "odd": (1,)}[ids]
-    indices = [i for i in choose_rows(lines, rows, path) if i % 2 in remainders]
-    if not indices:
-        raise ConfigurationError(f"none of those rows of {str(path)!r} is {ids}; pass other --rows")
-    read = [parse_row(_DataRow, lines, i, path) for i in indices]
-    return Corpus(
-        tuple(_item(i, row) for i, row in zip(indices, read, strict=True)),
-        tuple(row.label == "non-factual" for row in read),
-        tuple(row.domain for row in read),
-    )
-
-
-def _item(index: int, row: _DataRow) -> Item:
-    # Section 3.1.
-    query = Query.of(f"Please write a brief Wikipedia for {row.entity}", entity=row.entity)
-    return Item(index, Passage.of(row.passage), row.samples, query=query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,171 @@ RECORDED_DATA = "wikibio_gpt3_recorded.jsonl"
 
 Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
 
+
+class _DataRow(Lenient):
+    prompt: str = ""
+    passage: str
+    sentences: list[str]
+    labels: list[Label]
+    samples: list[str]
+
+
+class _RecordedAnswers(Lenient):
+    prompt_answers: dict[str, list[list[str | None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The passages to be scored.
+
+    Attributes:
+        items: The passages.
+        labels: For each passage the labels of its sentences.
+        joined: How many passages do not hold their sentences as labelled, and were put together
+            from those instead.
+    """
+
+    items: tuple[Item, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    joined: int
+
+
+def load(data: Path, rows: slice) -> Corpus:
+    """Read the data set.
+
+    Args:
+        data: The folder it is in.
+        rows: Which rows to take.
+
+    Returns:
+        The passages.
+
+    Raises:
+        ConfigurationError: The file is not there, not valid, or has no such rows.
+    """
+    path = data / DATA
+    lines = read_lines(path)
+    indices = choose_rows(lines, rows, path)
+    read = [parse_row(_DataRow, lines, i, path) for i in indices]
+    passages = [_passage(row) for row in read]
+    return Corpus(
+        tuple(
+            Item(i, passage, tuple(row.samples), query=_query(row))
+            for i, row, (passage, _) in zip(indices, read, passages, strict=True)
+        ),
+        tuple(tuple(row.labels) for row in read),
+        sum(joined for _, joined in passages),
+    )
+
+
+def _query(row: _DataRow) -> Query | None:
+    return Query.of(row.prompt) if row.prompt.strip() else None
+
+
+def _passage(row: _DataRow) -> tuple[Passage, bool]:
+    if len(row.labels) != len(row.sentences):
+        raise ConfigurationError(
+            f"{len(row.sentences)} sentences have {len(row.labels)} labels in {DATA!r}"
+        )
+    try:
+        return Passage.from_sentences(row.sentences, text=row.passage), False
+    except ConfigurationError:
+        return Passage.from_sentences(row.sentences), True
+
+
+def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
+    """Read the recorded answers to SelfCheckGPT-Prompt's question.
+
+    Args:
+        data: The folder they are in.
+        name: Which of the recorded judges: `recorded:NAME`.
+        corpus: The passages they are about.
+
+    Returns:
+        The judge.
+
+    Raises:
+        ConfigurationError: There is no such recording, or it does not fit the passages.
+    """
+    judge = name.removeprefix(RECORDED)
+    path = data / RECORDED_DATA
+    lines = read_lines(path)
+    recordings: dict[int, Recording] = {}
+    for item in corpus.items:
+        row = parse_row(_RecordedAnswers, lines, item.index, path)
+        if judge not in row.prompt_answers:
+            known = ", ".join(row.prompt_answers)
+            raise ConfigurationError(f"no recorded judge is called {judge!r}; recorded are {known}")
+        recordings[item.index] = _recording(item, row.prompt_answers[judge])
+    return RecordedJudge(name, recordings)
+
+
+def _recording(item: Item, answers: Sequence[Sequence[str | None]]) -> Recording:
+    shape = [len(item.samples)] * len(item.passage.sentences)
+    if [len(row) for row in answers] != shape:
+        raise ConfigurationError(
+            f"the recorded answers of row {item.index!r} are not one for each of its"
+            f" {len(shape)} sentences and {len(item.samples)} samples"
+        )
+    recording: dict[str, list[str | None]] = {}
+    for sentence, row in zip(item.passage.sentences, answers, strict=True):
+        for sample, answer in zip(item.samples, row, strict=True):
+            recording.setdefault(render(sentence.text, sample), []).append(answer)
+    return recording
+
+
+class _RecordedScores(Lenient):
+    nli: list[float] | None = Field(default=None, alias="nli_scores")
+    bertscore: list[float] | None = Field(default=None, alias="bert_scores")
+
+    def of(self, method: str) -> list[float] | None:
+        """Return the scores of a method."""
+        return {"nli": self.nli, "bertscore": self.bertscore}[method]
+
+
+def recorded_scores(
+    data: Path, entries: Sequence[Entry], items: Sequence[Item]
+) -> dict[str, list[Measured]]:
+    """Read recorded scores.
+
+    Args:
+        data: The folder they are in.
+        entries: What is to be measured.
+        items: The passages.
+
+    Returns:
+        For each entry that is a `Baseline`, by its name, one result for each passage, without a
+        score where none is recorded.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or does not fit the passages.
+    """
+    wanted = [entry for entry in entries if isinstance(entry, Baseline)]
+    if not wanted:
+        return {}
+    path = data / RECORDED_DATA
+    lines = read_lines(path)
+    rows = {item.index: parse_row(_RecordedScores, lines, item.index, path) for item in items}
+    return {
+        entry.name: [_measured(item, rows[item.index].of(entry.method)) for item in items]
+        for entry in wanted
+    }
+
+
+def _measured(item: Item, scores: Sequence[float] | None) -> Measured:
+    count = len(item.passage.sentences)
+    if scores is not None and len(scores) != count:
+        raise ConfigurationError(
+            f"the recorded scores of row {item.index!r} are not one for each of its {count}"
+            " sentences"
+        )
+    if scores is None:
+        return Measured(Scores((None,) * count), Usage(), 0.0)
+    clipped = tuple(min(max(score, 0.0), 1.0) for score in scores)
+    found = Scores(clipped, raw=tuple(scores), raw_passage=fmean(scores))
+    return Measured(found, Usage(), 0.0)
+
+
 _VALUES: Mapping[Label, float] = {
     "accurate": 0.0,
     "minor_inaccurate": 0.5,
@@ -190,58 +355,6 @@ def _passages(pairs: Iterable[Pair]) -> tuple[list[float], list[float]]:
 
 def _all_major(labels: Sequence[Label]) -> bool:
     return all(label == "major_inaccurate" for label in labels)
-
-
-class _Row(Lenient):
-    nli: list[float] | None = Field(default=None, alias="nli_scores")
-    bertscore: list[float] | None = Field(default=None, alias="bert_scores")
-
-    def of(self, method: str) -> list[float] | None:
-        """Return the scores of a method."""
-        return {"nli": self.nli, "bertscore": self.bertscore}[method]
-
-
-def recorded_scores(
-    data: Path, entries: Sequence[Entry], items: Sequence[Item]
-) -> dict[str, list[Measured]]:
-    """Read recorded scores.
-
-    Args:
-        data: The folder they are in.
-        entries: What is to be measured.
-        items: The passages.
-
-    Returns:
-        For each entry that is a `Baseline`, by its name, one result for each passage, without a
-        score where none is recorded.
-
-    Raises:
-        ConfigurationError: The file cannot be read, or does not fit the passages.
-    """
-    wanted = [entry for entry in entries if isinstance(entry, Baseline)]
-    if not wanted:
-        return {}
-    path = data / RECORDED_DATA
-    lines = read_lines(path)
-    rows = {item.index: parse_row(_Row, lines, item.index, path) for item in items}
-    return {
-        entry.name: [_measured(item, rows[item.index].of(entry.method)) for item in items]
-        for entry in wanted
-    }
-
-
-def _measured(item: Item, scores: Sequence[float] | None) -> Measured:
-    count = len(item.passage.sentences)
-    if scores is not None and len(scores) != count:
-        raise ConfigurationError(
-            f"the recorded scores of row {item.index!r} are not one for each of its {count}"
-            " sentences"
-        )
-    if scores is None:
-        return Measured(Scores((None,) * count), Usage(), 0.0)
-    clipped = tuple(min(max(score, 0.0), 1.0) for score in scores)
-    found = Scores(clipped, raw=tuple(scores), raw_passage=fmean(scores))
-    return Measured(found, Usage(), 0.0)
 
 
 UNCORRECTED = "uncorrected"
@@ -420,118 +533,6 @@ _UNREAD = {
     "prompt": "were neither yes nor no and count 0.5",
     "direct_question": "were neither yes nor no and count 1",
 }
-
-
-class _DataRow(Lenient):
-    prompt: str = ""
-    passage: str
-    sentences: list[str]
-    labels: list[Label]
-    samples: list[str]
-
-
-class _RecordedRow(Lenient):
-    prompt_answers: dict[str, list[list[str | None]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """The passages to be scored.
-
-    Attributes:
-        items: The passages.
-        labels: For each passage the labels of its sentences.
-        joined: How many passages do not hold their sentences as labelled, and were put together
-            from those instead.
-    """
-
-    items: tuple[Item, ...]
-    labels: tuple[tuple[Label, ...], ...]
-    joined: int
-
-
-def load(data: Path, rows: slice) -> Corpus:
-    """Read the data set.
-
-    Args:
-        data: The folder it is in.
-        rows: Which rows to take.
-
-    Returns:
-        The passages.
-
-    Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
-    """
-    path = data / DATA
-    lines = read_lines(path)
-    indices = choose_rows(lines, rows, path)
-    read = [parse_row(_DataRow, lines, i, path) for i in indices]
-    passages = [_passage(row) for row in read]
-    return Corpus(
-        tuple(
-            Item(i, passage, tuple(row.samples), query=_query(row))
-            for i, row, (passage, _) in zip(indices, read, passages, strict=True)
-        ),
-        tuple(tuple(row.labels) for row in read),
-        sum(joined for _, joined in passages),
-    )
-
-
-def _query(row: _DataRow) -> Query | None:
-    return Query.of(row.prompt) if row.prompt.strip() else None
-
-
-def _passage(row: _DataRow) -> tuple[Passage, bool]:
-    if len(row.labels) != len(row.sentences):
-        raise ConfigurationError(
-            f"{len(row.sentences)} sentences have {len(row.labels)} labels in {DATA!r}"
-        )
-    try:
-        return Passage.from_sentences(row.sentences, text=row.passage), False
-    except ConfigurationError:
-        return Passage.from_sentences(row.sentences), True
-
-
-def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
-    """Read the recorded answers to SelfCheckGPT-Prompt's question.
-
-    Args:
-        data: The folder they are in.
-        name: Which of the recorded judges: `recorded:NAME`.
-        corpus: The passages they are about.
-
-    Returns:
-        The judge.
-
-    Raises:
-        ConfigurationError: There is no such recording, or it does not fit the passages.
-    """
-    judge = name.removeprefix(RECORDED)
-    path = data / RECORDED_DATA
-    lines = read_lines(path)
-    recordings: dict[int, Recording] = {}
-    for item in corpus.items:
-        row = parse_row(_RecordedRow, lines, item.index, path)
-        if judge not in row.prompt_answers:
-            known = ", ".join(row.prompt_answers)
-            raise ConfigurationError(f"no recorded judge is called {judge!r}; recorded are {known}")
-        recordings[item.index] = _recording(item, row.prompt_answers[judge])
-    return RecordedJudge(name, recordings)
-
-
-def _recording(item: Item, answers: Sequence[Sequence[str | None]]) -> Recording:
-    shape = [len(item.samples)] * len(item.passage.sentences)
-    if [len(row) for row in answers] != shape:
-        raise ConfigurationError(
-            f"the recorded answers of row {item.index!r} are not one for each of its"
-            f" {len(shape)} sentences and {len(item.samples)} samples"
-        )
-    recording: dict[str, list[str | None]] = {}
-    for sentence, row in zip(item.passage.sentences, answers, strict=True):
-        for sample, answer in zip(item.samples, row, strict=True):
-            recording.setdefault(render(sentence.text, sample), []).append(answer)
-    return recording
 
 
 async def run(
