@@ -16,6 +16,7 @@ from resay.adapters import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
 from simulation import SimulatedProvider
+from support.covering import covering
 from support.tiny_models import tiny
 
 __all__ = ["tiny"]
@@ -33,6 +34,25 @@ settings.register_profile(
     derandomize="CI" in os.environ,
 )
 settings.load_profile("resay")
+
+
+# Where a test asks a real client over real HTTP, in several ways, of several kinds of it.
+FEWEST = ("_internal", "gateway", "integrations", "testing")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector,
+) -> Generator[None, Any, Any]:
+    """Leave out cases of tests with several parameters that add no value, or no pair of values.
+
+    `RESAY_CASES=all` runs them all.
+    """
+    items = yield
+    if os.environ.get("RESAY_CASES") == "all" or not isinstance(items, list) or len(items) < 2:
+        return items
+    room = collector.path.relative_to(Path(__file__).parent).parts[0]
+    return covering(items, 1 if room in FEWEST else 2)
 
 
 @pytest.hookimpl(wrapper=True)

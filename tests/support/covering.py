@@ -1,0 +1,58 @@
+"""Fewer cases of tests with several parameters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+
+__all__ = ["covering"]
+
+# The place of one value: the parameters that it is for, and which of their values it is.
+_Value = tuple[str | int, ...]
+
+
+def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Function]:
+    """Choose cases of one test that together have what all of them have.
+
+    Faults hide where one value goes wrong, or where two do together. The whole product of four
+    parameters meets each of them many times over.
+
+    Args:
+        cases: All cases of a test function.
+        strength: 1 to keep each value of each parameter, 2 to keep each pair of values.
+
+    Returns:
+        Those that are chosen, in order; the same in every process.
+    """
+    values = [_values(case) for case in cases]
+    if len(values[0]) <= strength:
+        return [*cases]
+    held = [{frozenset(some) for some in combinations(each, strength)} for each in values]
+    missing = set[frozenset[_Value]]().union(*held)
+    met = Counter[_Value]()
+    chosen: set[int] = set()
+    while missing:
+        # Of those that add as much, the one whose values were met least.
+        gains = [
+            (len(new & missing), -sum(met[value] for value in each))
+            for new, each in zip(held, values, strict=True)
+        ]
+        best = gains.index(max(gains))
+        chosen.add(best)
+        missing -= held[best]
+        met.update(values[best])
+    return [case for i, case in enumerate(cases) if i in chosen]
+
+
+def _values(case: pytest.Function) -> list[_Value]:
+    """Return one value for each `parametrize`, and one for each fixture that has several."""
+    params = case.callspec.params
+    marks = [mark.args[0] for mark in case.iter_markers("parametrize")]
+    listed = [names.split(",") if isinstance(names, str) else names for names in marks]
+    axes = [tuple(name.strip() for name in names) for names in listed]
+    together = {name for axis in axes for name in axis}
+    axes += [(name,) for name in params if name not in together]
+    return [(*axis, *(id(params[name]) for name in axis)) for axis in axes]
