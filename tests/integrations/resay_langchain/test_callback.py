@@ -68,9 +68,9 @@ async def test_collects_from_many_runs_at_once(model, way):
     collector, guarded = VerdictCollector(), guard(model, UNJUDGED)
     config = {"callbacks": [collector]}
     if way == "batch":
-        messages = guarded.batch([MADE_UP] * 20, config)
+        messages = guarded.batch([MADE_UP] * 10, config)
     else:
-        messages = await guarded.abatch([MADE_UP] * 20, config)
+        messages = await guarded.abatch([MADE_UP] * 10, config)
     expected = [repr(read_verdict(message)) for message in messages]
     assert sorted(repr(verdict) for verdict in collector.verdicts) == sorted(expected)
 

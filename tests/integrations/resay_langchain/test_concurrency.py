@@ -17,7 +17,7 @@ from support.langchain import PROMPT, UNJUDGED, N
 
 pytestmark = pytest.mark.anyio
 
-MANY = 40
+MANY = 20
 # Letters only, so that no name is part of another.
 NAMES = [f"Zorb{chr(97 + i // 26)}{chr(97 + i % 26)}x" for i in range(MANY)]
 WORLD = World(

@@ -48,6 +48,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning"),
 ]
 
+
+@pytest.fixture
+def benchmark() -> Callable[..., Any]:
+    """Call once what the suites would call some hundred times, to time it."""
+    return lambda function, *args, **kwargs: function(*args, **kwargs)
+
+
 KEY = "simulated"
 Params = dict[str, Any]
 # Before, LangChain sent documents without a name, which OpenAI's chat completions refuse.

@@ -318,7 +318,7 @@ async def test_a_deadline_holds(call, make_llm):
 
 async def test_many_at_once_are_not_mixed_up(llm, provider):
     guarded = GuardedLLM(llm, UNJUDGED)
-    questions = [MADE_UP, KNOWN] * 25
+    questions = [MADE_UP, KNOWN] * 10
     responses = await asyncio.gather(*(guarded.achat(ask(q)) for q in questions))
     for response in responses:
         content = response.message.content
@@ -326,7 +326,7 @@ async def test_many_at_once_are_not_mixed_up(llm, provider):
         assert verdict_of(response).samples == N
         for sentence in verdict_of(response).sentences:
             assert content[sentence.start : sentence.end] == sentence.text
-    assert len(bodies(provider)) == 50 * (1 + N)
+    assert len(bodies(provider)) == 20 * (1 + N)
 
 
 async def test_it_is_an_llm_like_the_one_inside(make_llm, monkeypatch):

@@ -295,7 +295,7 @@ async def test_answers_from_given_nodes_are_guarded(call, llm, provider):
 
 async def test_many_at_once_are_not_mixed_up(llm, index):
     engine = GuardedQueryEngine(index.as_query_engine(llm=llm), UNJUDGED)
-    responses = await asyncio.gather(*(engine.aquery(q) for q in [MADE_UP, KNOWN] * 10))
+    responses = await asyncio.gather(*(engine.aquery(q) for q in [MADE_UP, KNOWN] * 5))
     for response in responses:
         for sentence in verdict_of(response).sentences:
             assert response.response[sentence.start : sentence.end] == sentence.text

@@ -36,7 +36,7 @@ def assert_own(answer: Any, question: str) -> None:
 
 
 async def test_calls_on_one_client_do_not_mix(provider) -> None:
-    questions = [MADE_UP, KNOWN] * 15
+    questions = [MADE_UP, KNOWN] * 8
     async with GuardedAsyncOpenAI(policy=POLICY, base_url=provider.base_url, api_key="k") as client:
         calls = [client.chat.completions.create(**asking(question)) for question in questions]
         answers = await asyncio.gather(*calls)
