@@ -32,7 +32,7 @@ def response(rng, *, wrong, digits):
 
 
 class Population:
-    def __init__(self, *, digits, seed=5, size=20_000):
+    def __init__(self, *, digits, seed=5, size=10_000):
         rng = random.Random(seed)
         self.kinds = {
             wrong: [response(rng, wrong=wrong, digits=digits) for _ in range(size)]

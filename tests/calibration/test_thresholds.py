@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError
@@ -65,7 +65,6 @@ ALL = [
 ]
 
 
-@settings(max_examples=50)
 @given(outcomes(), st.sampled_from(ALL), st.sampled_from([BOTH, ONLY_PASSAGE, ONLY_SENTENCE]))
 def test_after_rounding_the_target_is_kept(found, target, threshold):
     limits = tried(found, target, threshold=threshold)
@@ -77,7 +76,6 @@ def test_after_rounding_the_target_is_kept(found, target, threshold):
     assert (limits.sentence is None) == (threshold.sentence is None)
 
 
-@settings(max_examples=50)
 @given(outcomes(), st.sampled_from(ALL[:2]), st.sampled_from(ALL[2:]))
 def test_two_targets_are_kept_together(found, of_passages, of_sentences):
     limits = tried(found, of_passages, of_sentences)
@@ -86,7 +84,6 @@ def test_two_targets_are_kept_together(found, of_passages, of_sentences):
         assert EXPECTED.holds(total, count, target.alpha, binary=target.unit == "passage")
 
 
-@settings(max_examples=50)
 @given(outcomes(), st.sampled_from(ALL), st.sampled_from([ONLY_PASSAGE, ONLY_SENTENCE]))
 def test_the_next_score_would_be_too_far(found, target, threshold):
     """The threshold parts the scores as far to the lenient side as the guarantee allows."""
@@ -112,7 +109,6 @@ def test_the_next_score_would_be_too_far(found, target, threshold):
         assert not EXPECTED.holds(total, count, target.alpha, binary=target.unit == "passage")
 
 
-@settings(max_examples=50)
 @given(outcomes(), st.sampled_from(["passage", "sentence"]))
 def test_a_greater_rate_never_flags_less(found, unit):
     strict, lenient = Target(unit, "fpr", 0.2), Target(unit, "fpr", 0.5)
