@@ -162,7 +162,7 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
-    done = resay_cli(
+    done = resay_here(
         "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
         "--api-base", environment.base_url, "--stream", "hold",
     )  # fmt: skip

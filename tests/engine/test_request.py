@@ -98,8 +98,8 @@ class Long(Priced):
     [
         # What the longest passages of WikiBio take with the published 20 samples, and a third more.
         (13, 20, 400, QUESTION, None),
-        (600, 5, 10, QUESTION, r"its 1000 calls for an answer of 600 sentences; .*`limits\.calls`"),
-        (600, 5, 2000, QUESTION, r"its 500\d\d\d tokens for an .* raise `limits\.tokens`"),
+        (210, 5, 10, QUESTION, r"its 1000 calls for an answer of 210 sentences; .*`limits\.calls`"),
+        (60, 5, 2000, QUESTION, r"its 500\d\d\d tokens for an .* raise `limits\.tokens`"),
         (1, 5, 20_000, QUESTION, r"its 60\d\d\d tokens for an answer of 1 sentence; raise"),
         # Who asks a long question pays for it with each sample.
         (1, 5, 20_000, f"{QUESTION} {'long ' * 16_000}", None),

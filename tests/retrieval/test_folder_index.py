@@ -114,7 +114,7 @@ STEPS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=1, max_size=3))
 def test_an_index_kept_up_to_date_is_like_a_new_one(
     tmp_path: Path, runs: list[list[tuple[str, bytes | None]]]
