@@ -12,8 +12,11 @@ from resay.cli.app import app
 from resay.errors import ConfigurationError, MissingDependencyError
 from support.tiny_models import make_deberta, make_roberta
 
-pytest.importorskip("onnx")
-pytest.importorskip("torch")
+
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("torch")
 
 
 def resay(*words: str | Path) -> str:

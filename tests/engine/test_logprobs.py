@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import openai
 import pytest
 
 from resay import ConfigurationError, DeadlineExceededError, Guard
@@ -19,6 +18,9 @@ from simulation import (
     Subject,
     World,
 )
+from support.later import Later
+
+openai: Any = Later("openai")
 
 pytestmark = pytest.mark.anyio
 

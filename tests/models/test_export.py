@@ -3,6 +3,7 @@ from __future__ import annotations
 import filecmp
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +12,20 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, pair_classifier, sentence_embedder
 from resay.models import export as exporting
 from resay.models.export import export
+from support.later import Later
 from support.tiny_models import make_bert, make_deberta, make_gpt2, make_longformer, make_roberta
 
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("torch")
+onnx: Any = Later("onnx")
 
 pytestmark = pytest.mark.anyio
 
 Tiny = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("torch")
 
 
 def names_in(folder: Path) -> set[str]:
@@ -103,7 +110,7 @@ def test_a_graph_that_computes_something_else_is_refused(
         weights.raw_data = values.tobytes()
         write(model, *args, **kwargs)
 
-    monkeypatch.setattr(onnx, "save_model", spoil)
+    monkeypatch.setattr("onnx.save_model", spoil)
     with pytest.raises(ConfigurationError, match="what comes out is off by"):
         export(str(tiny(make_bert)), tmp_path / "target")
     assert not names_in(tmp_path)

@@ -15,10 +15,12 @@ import pytest
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, text_generator
 from support.known_models import make_writer
+from support.later import Later
 from support.tiny_models import TEXTS, make_longformer, make_t5, sentences
 
-torch: Any = pytest.importorskip("torch")
-transformers: Any = pytest.importorskip("transformers")
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
+
 
 Tiny = Callable[..., Path]
 PROMPTS = [*TEXTS, *sentences(6, seed=3)]

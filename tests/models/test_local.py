@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import (
@@ -26,6 +24,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
+from support.later import Later
 from support.tiny_models import (
     NLI_LABELS,
     make_bert,
@@ -35,6 +34,9 @@ from support.tiny_models import (
     make_roberta,
     sentences,
 )
+
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
 
 pytestmark = pytest.mark.anyio
 

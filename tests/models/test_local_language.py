@@ -6,10 +6,9 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,11 @@ from resay import Guard
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.local_language import LocalLanguageModel, _pieces
+from support.later import Later
 from support.tiny_models import make_gpt2, make_tokenizer
+
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
 
 pytestmark = pytest.mark.anyio
 

@@ -25,11 +25,14 @@ from resay.models.encoding import Encoded, pad
 from resay.models.export import export
 from support.tiny_models import make_bert, make_deberta, make_roberta, sentences
 
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-pytest.importorskip("torch")
-
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True, scope="module")
+def needed() -> None:
+    for name in ("onnx", "onnxruntime", "torch"):
+        pytest.importorskip(name)
+
 
 Exported = Callable[..., Path]
 PAIRS = list(zip(sentences(40, longest=9), sentences(40, seed=1, longest=5), strict=True))

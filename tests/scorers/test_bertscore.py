@@ -8,8 +8,6 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-import torch
-import transformers
 
 from resay import Passage
 from resay.core.tokens import tokenize
@@ -17,7 +15,11 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.evidence import Evidence, Samples
+from support.later import Later
 from support.tiny_models import make_roberta, sentences
+
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
 
 pytestmark = pytest.mark.anyio
 

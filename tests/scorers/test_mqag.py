@@ -21,10 +21,12 @@ from resay.scorers.mqag import Examinee, Mqag
 from resay.scorers.mqag.questions import Question, read_options, write_questions
 from resay.scorers.mqag.scoring import Scoring
 from support.known_models import DISTRACTORS, make_reader, make_writer
+from support.later import Later
 from support.tiny_models import make_roberta, sentences
 
-torch: Any = pytest.importorskip("torch")
-transformers: Any = pytest.importorskip("transformers")
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
+
 
 Tiny = Callable[..., Path]
 RESPONSE = "The bridge was opened in 1932. She wrote a novel in Vienna. Workers built it of steel."
@@ -86,23 +88,23 @@ class Published:
         self.a = chooser.eval()
         self.u = judge.from_pretrained(models.answerability).eval()
 
-    @torch.no_grad()
     def choose(self, question: Question, context: str) -> int:
         options = list(question.options)
         while len(options) < 4:
             options.append(options[-1])
         first = [f"{context} {self.tokenizer.bos_token} {question.text}"] * 4
         encoded = self.tokenizer(first, options, padding="longest", return_tensors="pt")
-        logits = self.a(
-            input_ids=encoded.input_ids.unsqueeze(0),
-            attention_mask=encoded.attention_mask.unsqueeze(0),
-        ).logits
+        with torch.no_grad():
+            logits = self.a(
+                input_ids=encoded.input_ids.unsqueeze(0),
+                attention_mask=encoded.attention_mask.unsqueeze(0),
+            ).logits
         return int(logits.softmax(-1)[0].argmax())
 
-    @torch.no_grad()
     def answerable(self, question: Question, context: str) -> float:
         text = f"{question.text} {self.tokenizer.sep_token} {context}"
-        logits = self.u(**self.tokenizer(text, return_tensors="pt")).logits
+        with torch.no_grad():
+            logits = self.u(**self.tokenizer(text, return_tensors="pt")).logits
         return float(logits.squeeze(-1).sigmoid())
 
     def mean(self, questions: Sequence[Question], samples: Sequence[str]) -> float | None:

@@ -10,8 +10,6 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-import torch
-import transformers
 
 from resay import Guard, Passage
 from resay.core.verdict import Scores
@@ -19,7 +17,11 @@ from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nearest, Nli
 from support.known_models import make_denier
+from support.later import Later
 from support.tiny_models import make_bert, make_deberta, sentences
+
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
 
 pytestmark = pytest.mark.anyio
 

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import transformers
 
 from resay import Guard, Passage
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.similarity import Similarity
+from support.later import Later
 from support.tiny_models import make_bert, sentences
+
+torch: Any = Later("torch")
+transformers: Any = Later("transformers")
 
 pytestmark = pytest.mark.anyio
 
