@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import certifi
 import pytest
 from langchain_core.messages import (
     AIMessage,
@@ -161,18 +159,6 @@ def _answer(path: str) -> dict[str, Any]:
 def recorder() -> Iterator[Recorder]:
     with Recorder().running() as running:
         yield running
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trust one authority: each client would take long to load all, and loopback has none."""
-    end = "-----END CERTIFICATE-----\n"
-    first = Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0]
-    path = tmp_path_factory.mktemp("trusted") / "one.pem"
-    path.write_text(first + end, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(path))
-        yield
 
 
 @pytest.fixture(scope="module")
