@@ -35,9 +35,21 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/resay demo
 
+# Two processes, of which one imports the frameworks and SDKs and the other torch: each worker of
+# pytest-xdist would import all that any test does.
+TESTED_APART := $(wildcard tests/test_*.py) \
+	$(addprefix tests/,_internal adapters gateway integrations providers testing)
+.PHONY: test-apart test-others
+
 test: $(VENV)/.dev
 	@.ci/servers
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-apart test-others
+
+test-apart:
+	$(BIN)/python -m pytest $(TESTED_APART)
+
+test-others:
+	$(BIN)/python -m pytest $(TESTED_APART:%=--ignore=%)
 
 RESAY_DATA ?= ../shared/data
 
