@@ -18,7 +18,7 @@ from resay._internal.sync import run_sync
 from resay.core.verdict import Usage
 from resay.reporting.dashboard import routes
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
-from support.chromium import BROWSER, Chromium, Tab, chromium
+from support.chromium import BROWSER, Tab
 from support.dashboard import make, recent, write
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
@@ -44,20 +44,6 @@ MARK_FIGURES = """(() => {
     return answer;
   };
 })()"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("profile")) as one:
-        yield one
-
-
-@pytest.fixture
-def tab(browser: Chromium) -> Iterator[Tab]:
-    one = Tab(browser)
-    one.looks()
-    yield one
-    one.close()
 
 
 @pytest.fixture
