@@ -11,7 +11,7 @@ import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.adapters import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates

@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from resay.adapters.mapping import check_chat_completions
+from resay.adapters.upstream import check_chat_completions
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize
-from resay.engine.regeneration.citing import claims_more
-from resay.engine.regeneration.plain import plain
-from resay.engine.regeneration.repairs import replacement_in
-from resay.engine.regeneration.topics import topic_of
-from resay.engine.regeneration.writing import unmarked
+from resay.engine.regeneration.candidates import replacement_in
+from resay.engine.regeneration.prompts import unmarked
+from resay.engine.regeneration.rechecking import claims_more
+from resay.engine.regeneration.search import plain, topic_of
 from resay.providers.base import Completion
-from resay.retrieval.chunks import front_matter, heading_of
-from resay.scorers.common.answers import read_named_scores, read_numbered_answers, read_yes_no
+from resay.retrieval.folder_files import front_matter, heading_of
+from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
 

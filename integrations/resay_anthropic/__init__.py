@@ -16,13 +16,12 @@ verdict_of(message).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.adapters import VERDICT_KEY
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
 
-from resay_anthropic._clients import guard_client  # noqa: E402 - what they need is there now
-from resay_anthropic._middleware import HallucinationMiddleware  # noqa: E402 - see above
-from resay_anthropic._responses import verdict_of  # noqa: E402 - see above
+from resay_anthropic._middleware import HallucinationMiddleware, guard_client  # noqa: E402
+from resay_anthropic._responses import verdict_of  # noqa: E402
 
 __all__ = ["VERDICT_KEY", "HallucinationMiddleware", "guard_client", "verdict_of"]

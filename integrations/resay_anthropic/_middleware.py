@@ -18,7 +18,7 @@ from anthropic import (
     RetryableError,
 )
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.adapters import (
     OnVerdict,
     PolicyLike,
@@ -44,11 +44,10 @@ __all__ = [
     "HallucinationMiddleware",
     "beside",
     "body_to_check",
+    "guard_client",
     "returns_within_s",
 ]
-
 T = TypeVar("T")
-
 _CLOSING_S = 5.0
 
 
@@ -305,7 +304,6 @@ def _asked_for_s(raw: Any) -> float:
 
 
 _Send = Callable[[APIRequest], Coroutine[Any, Any, Any]]
-
 _AMAZONS = "application/vnd.amazon.eventstream"
 
 
@@ -535,3 +533,47 @@ def _amazons() -> ConfigurationError:
         "this stream comes in Amazon's own format, which is not checked; ask for it without"
         " `stream`, or with a client whose streams are server-sent events"
     )
+
+
+C = TypeVar("C")
+
+
+def guard_client(
+    client: C,
+    policy: PolicyLike = None,
+    *,
+    retriever: object = None,
+    on_verdict: OnVerdict | None = None,
+) -> C:
+    """Return a client like the one given, guarded.
+
+    It shares its connections with the one given, which stays as it is. Its other middleware stands
+    behind the guard, and so handles samples too.
+
+    Args:
+        client: A client of Anthropic's SDK: `Anthropic`, `AsyncAnthropic`, those for Bedrock,
+            Vertex AI and Foundry, or one of a class of your own.
+        policy: As for `HallucinationMiddleware`. It takes the place of the policy of a guarded
+            client.
+        retriever: As for `HallucinationMiddleware`.
+        on_verdict: As for `HallucinationMiddleware`.
+
+    Returns:
+        A client of the same class, with a `HallucinationMiddleware`.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
+            it regenerates and there is no retriever.
+    """
+    guarded: Any = client
+    # The classes share no public base, but all take middleware the same way.
+    takes_middleware = hasattr(guarded, "middleware") and hasattr(guarded, "with_options")
+    if isinstance(guarded, type) or not takes_middleware:
+        raise ConfigurationError(
+            f"guard_client takes a client of Anthropic's SDK that takes middleware, not a"
+            f" {type(client).__name__!r}"
+        )
+    others = [m for m in guarded.middleware if not isinstance(m, HallucinationMiddleware)]
+    ours = HallucinationMiddleware(policy, retriever=retriever, on_verdict=on_verdict)
+    return guarded.with_options(middleware=[ours, *others])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.adapters import VERDICT_KEY
 
 require_optional(
@@ -26,7 +26,7 @@ from resay_langchain._callback import (  # noqa: E402 - what they need is there 
     VerdictCollector,
 )
 from resay_langchain._outcome import verdict_of  # noqa: E402 - see above
-from resay_langchain._retrieving import as_retriever  # noqa: E402 - see above
+from resay_langchain._policies import as_retriever  # noqa: E402 - see above
 from resay_langchain._runnables import (  # noqa: E402 - see above
     GuardedChatModel,
     GuardedRunnable,

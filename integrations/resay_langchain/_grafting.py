@@ -24,8 +24,8 @@ from langchain_core.runnables.configurable import RunnableConfigurableAlternativ
 from langchain_core.runnables.router import RouterRunnable
 
 from resay.errors import ConfigurationError
-from resay_langchain._asking import Reads
-from resay_langchain._wrapper import Wrapper
+from resay_langchain._inside import Wrapper
+from resay_langchain._request import Reads
 
 __all__ = ["Make", "grafted"]
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.language_models import BaseLanguageModel
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import (
+    ConfigurableFieldSpec,
     Runnable,
     RunnableAssign,
     RunnableBranch,
+    RunnableConfig,
     RunnableParallel,
     RunnableSequence,
     RunnableSerializable,
@@ -21,16 +25,25 @@ from langchain_core.runnables.base import RunnableBindingBase, RunnableEachBase
 from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
+from pydantic import ConfigDict
 
+from resay.adapters import asking_writer
 from resay.core.query import Query
 from resay.errors import ConfigurationError
+from resay.guard import Guard
 from resay.policy import Sampling
-from resay_langchain._wrapper import Wrapper
+from resay_langchain._litellm import UnmappedError, connection_of
+
+if TYPE_CHECKING:
+    from langchain_core.utils.pydantic import TypeBaseModel
 
 __all__ = [
     "Judges",
     "Model",
     "Speaker",
+    "Wrapper",
+    "check_opaque",
+    "check_runnable",
     "for_judging",
     "for_sampling",
     "sampling_kwargs",
@@ -40,9 +53,70 @@ __all__ = [
     "without_logprobs",
 ]
 
+
+class Wrapper(RunnableSerializable[Any, Any]):
+    """Has the types, schemas and attributes of the runnable inside.
+
+    What a method of the runnable inside returns is wrapped in the same way when it is a runnable:
+    `guarded.bind_tools([…])` is guarded too.
+
+    Attributes:
+        runnable: The runnable inside.
+    """
+
+    runnable: Runnable[Any, Any]
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    @property
+    def InputType(self) -> type[Any]:  # noqa: N802 - LangChain's name
+        """What the runnable inside takes."""
+        return self.runnable.InputType
+
+    @property
+    def OutputType(self) -> type[Any]:  # noqa: N802 - LangChain's name
+        """What the runnable inside gives."""
+        return self.runnable.OutputType
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> TypeBaseModel:
+        """Return the input schema of the runnable inside."""
+        return self.runnable.get_input_schema(config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> TypeBaseModel:
+        """Return the output schema of the runnable inside."""
+        return self.runnable.get_output_schema(config)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What can be configured on the runnable inside."""
+        return self.runnable.config_specs
+
+    def around(self, runnable: Runnable[Any, Any]) -> Wrapper:
+        """Return the same wrapper around another runnable."""
+        fields: dict[str, Any] = {**dict(self), "runnable": runnable}
+        return type(self)(**fields)
+
+    def __getattr__(self, name: str) -> Any:
+        # Copying and unpickling ask for private names before there is a runnable to ask.
+        if name.startswith("_") or "runnable" not in self.__dict__:
+            inherited: Any = super()
+            return inherited.__getattr__(name)
+        attribute = getattr(self.runnable, name)
+        return self._rewrapping(attribute) if inspect.ismethod(attribute) else attribute
+
+    def _rewrapping(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = method(*args, **kwargs)
+            if not isinstance(result, Runnable):
+                return result
+            return self.around(cast("Runnable[Any, Any]", result))
+
+        return call
+
+
 AnyRunnable = Runnable[Any, Any]
 Model = BaseLanguageModel[Any]
-
 # The runnables that LangChain composes others with. Functions cannot be looked into; retrievers,
 # tools and parsers have models of their own, which do not write the response.
 _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
@@ -57,7 +131,6 @@ _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
     DynamicRunnable,
     Wrapper,
 )
-
 # The same parameters that `Query.for_sampling` leaves out, as fields of a model. `metadata` is not
 # among them: as a field it is LangChain's own and goes to traces, not to the provider.
 _ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
@@ -300,3 +373,76 @@ def _default(model: Model, name: str) -> Any:
     if field is None or field.is_required():
         return None
     return field.get_default(call_default_factory=True, validated_data={})
+
+
+def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
+    """Check what is true of any runnable.
+
+    Raises:
+        ConfigurationError: The policy asks for what cannot be had from it.
+    """
+    if isinstance(runnable, RunnableWithMessageHistory):
+        raise ConfigurationError(
+            "guard the runnable inside RunnableWithMessageHistory instead: what it does around it"
+            " happens in functions that cannot be looked into"
+        )
+    speaker = speaker_of(runnable)
+    _check_way(speaker.model if speaker else None, guard.policy.sampling)
+    method = guard.asking_response_model
+    if method and speaker is None:
+        raise ConfigurationError(
+            f"method {method!r} asks the model that wrote the response, which cannot be found in"
+            f" this {type(runnable).__name__}; name a judge in the policy with `judge:`"
+        )
+    if speaker is None and (asked := asking_writer(guard.policy)):
+        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
+        raise ConfigurationError(
+            "the policy regenerates by the model that wrote the response, which cannot be found in"
+            f" this {type(runnable).__name__}; name {missing} in its `action`"
+        )
+    method = guard.needing("logprobs")
+    if method and without_logprobs(runnable):
+        raise ConfigurationError(
+            f"method {method!r} looks at the probabilities of the response's tokens, and this"
+            f" {type(runnable).__name__} does not give them; guard the chat model itself, with"
+            " `logprobs=True` (and `top_logprobs` for entropies) set on it or bound to it"
+        )
+
+
+def _check_way(model: object, sampling: Sampling) -> None:
+    if sampling.via == "native" and sampling.model is not None:
+        raise ConfigurationError(
+            f"`sampling.model` is {sampling.model!r}, which litellm reaches; leave it or"
+            " `sampling.via: native` out"
+        )
+    if sampling.via != "litellm" or sampling.model is not None:
+        return
+    if not isinstance(model, BaseChatModel):
+        raise ConfigurationError(
+            "`sampling.via` is 'litellm', but no chat model can be found inside; leave it out"
+        )
+    try:
+        connection_of(model)
+    except UnmappedError as error:
+        raise ConfigurationError(
+            f"`sampling.via` is 'litellm', but {error}; use `auto` or `native`"
+        ) from None
+
+
+def check_opaque(runnable: Runnable[Any, Any], guard: Guard) -> None:
+    """Check what is true of a runnable that has to be run again as a whole.
+
+    Raises:
+        ConfigurationError: The policy asks for what cannot be had from it.
+    """
+    model = guard.policy.sampling.model
+    if model is not None:
+        raise ConfigurationError(
+            f"`sampling.model` is {model!r}, but a {type(runnable).__name__} is asked again as it"
+            " is; leave `sampling.model` out"
+        )
+    if method := guard.needing("references"):
+        raise ConfigurationError(
+            f"method {method!r} compares with references, which cannot be seen in this"
+            f" {type(runnable).__name__}; leave `evidence: references` out"
+        )

@@ -33,12 +33,12 @@ from resay.engine.actions import act
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
-from resay_langchain._fitness import check_runnable
 from resay_langchain._grafting import grafted
+from resay_langchain._inside import check_runnable
 from resay_langchain._outcome import in_place_of
 from resay_langchain._policies import guarding, withholding
 from resay_langchain._runnables import GuardedChatModel
-from resay_langchain._watch import Watch, documents_in
+from resay_langchain._runs import Watch, documents_in
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool

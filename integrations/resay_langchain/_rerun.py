@@ -12,15 +12,15 @@ from langchain_core.callbacks import (
 from langchain_core.runnables import RunnableConfig
 from pydantic import model_validator
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.adapters import litellm_provider, verdict_data
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.guard import Guard
 from resay.policy import Regenerate
-from resay.providers.routes import Sources
-from resay_langchain._given import question_in
+from resay.providers.base import Sources
 from resay_langchain._inside import (
+    Wrapper,
     for_judging,
     for_sampling,
     sampling_kwargs,
@@ -36,10 +36,8 @@ from resay_langchain._providers import (
     in_loop,
     in_thread,
 )
-from resay_langchain._runs import JUDGE, SAMPLE, Runs
-from resay_langchain._traced import Traced
-from resay_langchain._watch import watch_among
-from resay_langchain._wrapper import Wrapper
+from resay_langchain._request import question_in
+from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, watch_among
 
 __all__ = ["Rerun"]
 

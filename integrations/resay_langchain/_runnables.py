@@ -33,16 +33,12 @@ from resay.adapters import (
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay_langchain._asking import Asking, Reads
-from resay_langchain._fitness import check_opaque, check_runnable
-from resay_langchain._given import asked_for, with_standard
 from resay_langchain._grafting import grafted
+from resay_langchain._inside import Wrapper, check_opaque, check_runnable
 from resay_langchain._policies import guarding, withholding
-from resay_langchain._request import Request
+from resay_langchain._request import Asking, Reads, Request, asked_for, with_standard
 from resay_langchain._rerun import Rerun
-from resay_langchain._runs import RunManager, Runs
-from resay_langchain._watch import Watch, watch_among
-from resay_langchain._wrapper import Wrapper
+from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 __all__ = ["GuardedChatModel", "GuardedRunnable", "guard"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+import anyio
 from langchain_core.callbacks import (
     AsyncCallbackManager,
     AsyncCallbackManagerForChainRun,
@@ -17,24 +18,38 @@ from langchain_core.callbacks import (
     adispatch_custom_event,
     dispatch_custom_event,
 )
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
 from resay._internal.telemetry import Place, inside, place_of
 from resay.adapters import marked
+from resay.core.query import Query
+from resay.core.verdict import HallucinationBlocked
+from resay.providers.base import Completion, Completions, Layer, Provider
 
-__all__ = ["JUDGE", "RETRIEVAL", "SAMPLE", "VERDICT_EVENT", "Manager", "RunManager", "Runs"]
-
+__all__ = [
+    "JUDGE",
+    "RETRIEVAL",
+    "SAMPLE",
+    "VERDICT_EVENT",
+    "Manager",
+    "RunManager",
+    "Runs",
+    "Traced",
+    "Watch",
+    "documents_in",
+    "watch_among",
+]
 VERDICT_EVENT = "resay_verdict"
 """The name of the custom event that carries the verdict on every answer."""
-
 SAMPLE = "resay:sample"
 JUDGE = "resay:judge"
 RETRIEVAL = "resay:retrieval"
-
 # LangGraph leaves runs with this tag out of its streams of messages.
 _UNSEEN = "nostream"
-
 Manager: TypeAlias = CallbackManager | AsyncCallbackManager
 RunManager: TypeAlias = (
     CallbackManagerForChainRun
@@ -197,3 +212,164 @@ def _hide(manager: Manager) -> None:
 def _unstreamed(handlers: Sequence[BaseCallbackHandler]) -> list[Any]:
     # LangChain's own mark of a handler that feeds a stream.
     return [h for h in handlers if not hasattr(h, "tap_output_iter")]
+
+
+class Traced(Layer):
+    """Makes each request a run of a chat model, named as given, whatever asks it.
+
+    Args:
+        inner: Who is asked.
+        manager: Makes the callbacks of a run.
+        name: The run's name.
+        messages: The conversation as LangChain knows it; None to take the query's.
+    """
+
+    cache_source = "litellm"
+    """Whoever is asked, the query alone says where it goes."""
+
+    def __init__(
+        self,
+        inner: Provider,
+        manager: Callable[[str], Manager],
+        name: str,
+        messages: Sequence[BaseMessage] | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self._manager = manager
+        self._name = name
+        self._messages = messages
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask, as a run of its own."""
+        messages = self._messages
+        if messages is None:
+            messages = convert_to_messages([dict(message) for message in query.messages])
+        started = await self._start(query, list(messages))
+        try:
+            answers = await self.inner.complete(query, n=n)
+        except BaseException as error:
+            # Cancelled calls end as runs too.
+            with anyio.CancelScope(shield=True):
+                await _told(started.on_llm_error(error))
+            raise
+        await _told(started.on_llm_end(_result(answers, query.model)))
+        return answers
+
+    async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
+        manager = self._manager(self._name)
+        # No parameters: the key is among them.
+        options: dict[str, Any] = {"name": self._name, "invocation_params": {"model": query.model}}
+        manager.add_metadata({"ls_model_name": query.model, "ls_model_type": "chat"}, inherit=False)
+        if isinstance(manager, AsyncCallbackManager):
+            return (await manager.on_chat_model_start({}, [messages], **options))[0]
+        assert isinstance(manager, CallbackManager)  # noqa: S101 - there are no others
+        return manager.on_chat_model_start({}, [messages], **options)[0]
+
+
+async def _told(outcome: Any) -> None:
+    # Synchronous run managers have told it already.
+    if outcome is not None:
+        await outcome
+
+
+def _result(answers: Completions, model: str | None) -> LLMResult:
+    generations = [ChatGeneration(message=_message(item, model)) for item in answers.items]
+    usage = answers.usage
+    if generations:
+        generations[0].message.usage_metadata = {  # pyright: ignore[reportAttributeAccessIssue] - an AIMessage has it
+            "input_tokens": usage.prompt_tokens,
+            "output_tokens": usage.completion_tokens,
+            "total_tokens": usage.tokens,
+        }
+    return LLMResult(generations=[list(generations)])
+
+
+def _message(completion: Completion, model: str | None) -> AIMessage:
+    # Whoever counts usage by model looks for its name here.
+    metadata = {"finish_reason": completion.finish_reason, "model_name": model}
+    return AIMessage(completion.text, response_metadata=metadata)
+
+
+_DEEP = 6
+
+
+class Watch(BaseCallbackHandler):
+    """Collects the documents that pass through a call, and what its guard found.
+
+    Args:
+        collects: Whether documents are wanted.
+        found: Documents that are known already.
+    """
+
+    run_inline = True
+
+    def __init__(self, *, collects: bool, found: Iterable[Document] = ()) -> None:
+        self._collects = collects
+        self._texts: dict[str, None] = {}
+        self.verdict: dict[str, Any] | None = None
+        """What users see of the verdict on the last answer."""
+        self.blocked: HallucinationBlocked | None = None
+        """Why it was withheld, where it was."""
+        self.structured = False
+        """Whether it was to be an object."""
+        self._add(found)
+
+    def note(
+        self, verdict: dict[str, Any], blocked: HallucinationBlocked | None, *, structured: bool
+    ) -> None:
+        """Take what a guard inside found."""
+        self.verdict, self.blocked, self.structured = verdict, blocked, structured
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The texts of the documents, each once, in the order in which they were found."""
+        return tuple(self._texts)
+
+    def look(self, value: object) -> None:
+        """Take the documents in an input, an output or a state."""
+        if self._collects:
+            self._add(documents_in(value))
+
+    def _add(self, documents: Iterable[Document]) -> None:
+        self._texts.update((d.page_content, None) for d in documents if d.page_content.strip())
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+        self.look(inputs)
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        self.look(outputs)
+
+    def on_retriever_end(self, documents: Sequence[Document], **kwargs: Any) -> None:
+        self.look(documents)
+
+    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        self.look(output)
+
+
+def watch_among(handlers: Iterable[BaseCallbackHandler]) -> Watch | None:
+    """Return the innermost watch among the handlers of a run."""
+    return next((h for h in reversed(list(handlers)) if isinstance(h, Watch)), None)
+
+
+def documents_in(value: object, depth: int = _DEEP) -> Iterator[Document]:
+    """Yield the documents in a value: a document, or mappings, sequences and messages with some.
+
+    Args:
+        value: Anything.
+        depth: How many levels are looked into.
+    """
+    if isinstance(value, Document):
+        yield value
+    elif not depth:
+        return
+    elif isinstance(value, ToolMessage):
+        # Where tools that retrieve leave what they found.
+        yield from documents_in(value.artifact, depth - 1)
+    elif isinstance(value, (str, bytes, BaseMessage)):
+        return
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[Any, object]", value).values():
+            yield from documents_in(item, depth - 1)
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[object]", value):
+            yield from documents_in(item, depth - 1)

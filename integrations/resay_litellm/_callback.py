@@ -11,11 +11,8 @@ from resay.adapters import OnVerdict, PolicyLike, Relay, guard_of, inside_guard,
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Regenerate
-from resay_litellm._asking import upstream_of
-from resay_litellm._chat import CHAT
-from resay_litellm._params import user_params
-from resay_litellm._pieces import field
-from resay_litellm._router import Target
+from resay_litellm._asking import Target, upstream_of, user_params
+from resay_litellm._formats import CHAT, field
 
 __all__ = ["HallucinationCallback"]
 

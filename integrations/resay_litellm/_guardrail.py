@@ -29,11 +29,8 @@ from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import Body, Event, Request
-from resay_litellm._asking import upstream_of
-from resay_litellm._formats import FORMATS, Format
-from resay_litellm._params import user_params
-from resay_litellm._pieces import field
-from resay_litellm._router import Target
+from resay_litellm._asking import Target, upstream_of, user_params
+from resay_litellm._formats import FORMATS, Format, field
 
 __all__ = ["ResayGuardrail"]
 

@@ -12,7 +12,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.adapters import VERDICT_KEY
 
 require_optional(
@@ -27,8 +27,8 @@ from resay_llamaindex._outcome import (  # noqa: E402 - see above
     HallucinationVerdictEvent,
     verdict_of,
 )
+from resay_llamaindex._policies import as_retriever  # noqa: E402 - see above
 from resay_llamaindex._query_engine import GuardedQueryEngine  # noqa: E402 - see above
-from resay_llamaindex._retrieving import as_retriever  # noqa: E402 - see above
 
 __all__ = [
     "VERDICT_KEY",

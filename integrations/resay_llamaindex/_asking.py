@@ -2,33 +2,275 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from resay.adapters import UnmappedError, litellm_provider
+from resay.adapters import (
+    LEFT_OUT,
+    OPENAI_PARAMS,
+    UnmappedError,
+    check_chat_completions,
+    litellm_provider,
+)
 from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.policy import Regenerate
-from resay.providers.base import Provider
-from resay.providers.routes import Sources
-from resay_llamaindex._fresh import for_judging, for_sampling, sampling_kwargs
-from resay_llamaindex._litellm import check_mapped, is_openai, mapped_query
-from resay_llamaindex._messages import asked_messages, readable_messages
+from resay.providers.base import Provider, Sources
 from resay_llamaindex._providers import (
     JudgeProvider,
     LLMProvider,
     RefusingProvider,
+    Way,
+    for_judging,
+    for_sampling,
+    sampling_kwargs,
     streaming,
+    too_cold,
 )
-from resay_llamaindex._requests import Chat, Completing, Predicting, Request, with_kwargs
-from resay_llamaindex._ways import Way
+from resay_llamaindex._requests import (
+    Chat,
+    Completing,
+    Predicting,
+    Request,
+    asked_messages,
+    openai_messages,
+    readable_messages,
+    with_kwargs,
+)
 
-__all__ = ["Asking"]
+__all__ = [
+    "Asking",
+    "check_mapped",
+    "is_openai",
+    "mapped_query",
+]
+_OPENAI = "llama_index.llms.openai.base.OpenAI"
+_OPENAI_LIKE = "llama_index.llms.openai_like.base.OpenAILike"
+_AZURE = "llama_index.llms.azure_openai.base.AzureOpenAI"
+_LITELLM = "llama_index.llms.litellm.base.LiteLLM"
+# Fields that shape no request, or shape it before it is sent: prompts, tools, what is parsed.
+_IRRELEVANT = frozenset(
+    {
+        "callback_manager",
+        "completion_to_prompt",
+        "context_window",
+        "is_chat_model",
+        "is_function_calling_model",
+        "logprobs",
+        "max_retries",
+        "messages_to_prompt",
+        "output_parser",
+        "pydantic_program_mode",
+        "query_wrapper_prompt",
+        "should_use_structured_outputs",
+        "strict",
+        "system_prompt",
+        "timeout",
+        "tokenizer",
+        "top_logprobs",
+    }
+)
+_TRANSLATED = frozenset(
+    {
+        "additional_kwargs",
+        "api_base",
+        "api_key",
+        "api_version",
+        "azure_deployment",
+        "azure_endpoint",
+        "default_headers",
+        "engine",
+        "max_tokens",
+        "model",
+        "reasoning_effort",
+        "temperature",
+        "use_azure_ad",
+    }
+)
+_SENT = OPENAI_PARAMS | {"max_tokens"}
+# What LiteLLM's own LLM takes besides, to say where requests go and who pays.
+_CONNECTION = frozenset({"api_base", "api_key", "api_version", "custom_llm_provider"})
+_LEFT_OUT = LEFT_OUT | {"caching", "max_retries"}
+
+
+def is_openai(llm: LLM) -> bool:
+    """Return whether an LLM takes OpenAI's parameters for log-probabilities in a call."""
+    return _class_of(llm) in (_OPENAI, _OPENAI_LIKE, _AZURE)
+
+
+def check_mapped(llm: LLM) -> None:
+    """See whether litellm can stand in for an LLM.
+
+    Raises:
+        UnmappedError: It cannot.
+    """
+    _connection(llm, {})
+
+
+def mapped_query(request: Request, llm: LLM) -> Query:
+    """Translate a request to an LLM.
+
+    Args:
+        request: The request.
+        llm: The LLM.
+
+    Returns:
+        The same for litellm: all that is asked, where it goes and who pays.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    if isinstance(request, Predicting):
+        raise UnmappedError("an object is asked for as the LLM itself sees fit")
+    model, params = _connection(llm, request.kwargs)
+    return Query(_messages(request, llm), model, params)
+
+
+def _messages(request: Chat | Completing, llm: LLM) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(request, Chat):
+        return openai_messages(request.messages)
+    prompt = request.prompt
+    if _class_of(llm) == _OPENAI_LIKE and not request.formatted and llm.completion_to_prompt:
+        prompt = llm.completion_to_prompt(prompt)
+    return ({"role": "user", "content": prompt},)
+
+
+def _connection(llm: LLM, kwargs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    connect = _CONNECT.get(_class_of(llm))
+    if connect is None:
+        raise UnmappedError(f"{_name(llm)} is not known to litellm by its settings")
+    if not llm.metadata.is_chat_model:
+        raise UnmappedError(f"{_name(llm)} is no chat model")
+    _check_fields(llm)
+    model, where, payload = connect(llm, kwargs)
+    sent = {k: v for k, v in payload.items() if v is not None and k not in _LEFT_OUT}
+    if further := sent.keys() - _SENT:
+        raise UnmappedError(f"{_name(llm)} sends {min(further)!r}")
+    if too_cold(sent.get("temperature")):
+        del sent["temperature"]
+    headers: dict[str, str] = {
+        **where.pop("extra_headers", {}),
+        **(sent.pop("extra_headers", None) or {}),
+    }
+    return model, {
+        **where,
+        **sent,
+        **({"extra_headers": headers} if headers else {}),
+        # litellm refuses parameters that it does not know a model to take; LlamaIndex lets the
+        # provider decide.
+        "allowed_openai_params": sorted(sent.keys() - {"extra_body"}),
+    }
+
+
+_Connected = tuple[str, dict[str, Any], dict[str, Any]]
+
+
+def _openai(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
+    _check_clients(llm, str(llm.api_base))
+    payload = _payload(llm, kwargs)
+    model: str = payload["model"]
+    check_chat_completions(model, tools=bool(payload.get("tools")))
+    where: dict[str, Any] = {"api_key": llm.api_key, "api_base": llm.api_base}
+    if llm.default_headers:
+        where["extra_headers"] = dict(llm.default_headers)
+    return f"openai/{model}", where, payload
+
+
+def _azure(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
+    _check_clients(llm, None)
+    if llm.use_azure_ad or llm.azure_ad_token_provider:
+        raise UnmappedError("AzureOpenAI signs in with tokens of its own")
+    if not llm.azure_endpoint or not llm.api_version:
+        raise UnmappedError("AzureOpenAI has no endpoint and version of its own")
+    where = {
+        "api_key": llm.api_key,
+        "api_base": llm.azure_endpoint,
+        "api_version": llm.api_version,
+    }
+    if llm.default_headers:
+        where["extra_headers"] = dict(llm.default_headers)
+    return f"azure/{llm.azure_deployment or llm.engine}", where, _payload(llm, kwargs)
+
+
+def _litellm(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
+    fields = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
+    payload = {**fields, **llm.additional_kwargs, **kwargs}
+    provider: str | None = getattr(llm, "_custom_llm_provider", None)
+    where = {k: payload.pop(k) for k in _CONNECTION & payload.keys()}
+    if provider:
+        where["custom_llm_provider"] = provider
+    return llm.model, where, payload
+
+
+_CONNECT: Mapping[str, Callable[[Any, Mapping[str, Any]], _Connected]] = {
+    _OPENAI: _openai,
+    _OPENAI_LIKE: _openai,
+    _AZURE: _azure,
+    _LITELLM: _litellm,
+}
+
+
+def _payload(llm: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    # The LLM's own, although it is private: what it sends differs from model to model.
+    build: Callable[..., dict[str, Any]] | None = getattr(llm, "_get_model_kwargs", None)
+    if build is None:
+        raise UnmappedError(f"this version of {_name(llm)} builds requests in another way")
+    return build(**kwargs)
+
+
+def _check_clients(llm: Any, base: str | None) -> None:
+    if any(getattr(llm, name, None) for name in ("_http_client", "_async_http_client")):
+        raise UnmappedError(f"{_name(llm)} has a client of its own")
+    for name in ("_client", "_aclient"):
+        client: Any = getattr(llm, name, None)
+        if client is not None and not _is_plain(client, llm, base):
+            raise UnmappedError(f"{_name(llm)} has a client of its own")
+
+
+def _is_plain(client: Any, llm: Any, base: str | None) -> bool:
+    """Return whether the LLM itself may have made the client, from its fields."""
+    inside = type(getattr(client, "_client", None)).__name__
+    same_place = base is None or str(client.base_url).rstrip("/") == base.rstrip("/")
+    return (
+        inside.endswith("HttpxClientWrapper")
+        and same_place
+        and client.api_key == llm.api_key
+        and dict(getattr(client, "_custom_headers", {})) == (llm.default_headers or {})
+    )
+
+
+def _check_fields(llm: LLM) -> None:
+    """See that nothing that shapes the request is left behind.
+
+    `rate_limiter` is not in the tables, because whoever set one does not want the provider asked
+    past it, nor is `reuse_client`, because whoever changed it had trouble with shared clients.
+    """
+    for name, field in type(llm).model_fields.items():
+        known = name in _TRANSLATED or name in _IRRELEVANT
+        if not known and not _is_default(getattr(llm, name), field):
+            raise UnmappedError(f"{_name(llm)} sets {name!r}")
+
+
+def _is_default(value: object, field: FieldInfo) -> bool:
+    if value is None:
+        return field.default in (None, PydanticUndefined)
+    return bool(value == field.default)
+
+
+def _class_of(llm: LLM) -> str:
+    return f"{type(llm).__module__}.{type(llm).__qualname__}"
+
+
+def _name(llm: LLM) -> str:
+    return type(llm).__name__
+
 
 # How providers say that a tool has to be called: one of them, or a certain one.
 _FORCED = ("any", "function", "required", "tool")

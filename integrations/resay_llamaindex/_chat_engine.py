@@ -18,10 +18,9 @@ from llama_index.core.llms import LLM
 from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay_llamaindex._engines import retriever_of
 from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._query_engine import GuardedQueryEngine
+from resay_llamaindex._query_engine import GuardedQueryEngine, retriever_of
 
 __all__ = ["GuardedChatEngine"]
 

@@ -28,7 +28,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.adapters import OnVerdict, PolicyLike, aparts_of, inside_guard, parts_of
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
@@ -37,16 +37,17 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_llamaindex._asking import Asking
-from resay_llamaindex._outcome import with_verdict, without_verdicts
-from resay_llamaindex._policies import guarding
-from resay_llamaindex._requests import Chat, Completing, Predicting, Request
-from resay_llamaindex._running import (
+from resay_llamaindex._outcome import (
     Recorder,
     Showing,
     last_raw,
     outcome,
+    with_verdict,
+    without_verdicts,
 )
-from resay_llamaindex._ways import InLoop, InThreads, Way
+from resay_llamaindex._policies import guarding
+from resay_llamaindex._providers import InLoop, InThreads, Way
+from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 
 if TYPE_CHECKING:
     from llama_index.core.tools.types import BaseTool

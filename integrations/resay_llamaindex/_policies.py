@@ -2,12 +2,83 @@
 
 from __future__ import annotations
 
-from resay.adapters import OnVerdict, PolicyLike, guard_of
+from collections.abc import Sequence
+from typing import Any, cast
+
+import anyio.to_thread
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.indices.base import BaseIndex
+from llama_index.core.schema import MetadataMode, NodeWithScore
+from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
+
+from resay.adapters import OnVerdict, PolicyLike, guard_of, marked
+from resay.core.verdict import Document
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
-from resay_llamaindex._retrieving import as_retriever
+from resay.retrieval import Retriever
+from resay.retrieval import as_retriever as of_function
+from resay_llamaindex._providers import TAG
 
-__all__ = ["guarding"]
+__all__ = [
+    "as_retriever",
+    "guarding",
+]
+_ASYNC_HOOK = "_aretrieve"
+"""What a retriever overrides that is asynchronous."""
+
+
+def as_retriever(source: object) -> Retriever:
+    """Make what LlamaIndex retrieves with find the documents that answers are mended by.
+
+    What happens in a search has the instrumentation tag `resay`, with the value `retrieval`; guards
+    inside it do nothing. A retriever that is not asynchronous runs in a thread.
+
+    Args:
+        source: An index of LlamaIndex's, whose own retriever is asked for as many nodes as are
+            wanted (`similarity_top_k`); or a retriever of LlamaIndex's, which gives as many as it
+            gives, and of those the first are taken. Anything else goes to
+            `resay.retrieval.as_retriever`.
+
+    Returns:
+        A retriever. A document is a node: its id, its text without its metadata, its score.
+
+    Raises:
+        ConfigurationError: It is nothing of that kind.
+    """
+    if isinstance(source, (BaseRetriever, BaseIndex)):
+        return _Search(cast("BaseRetriever | BaseIndex[Any]", source))
+    return of_function(source)
+
+
+class _Search:
+    def __init__(self, source: BaseRetriever | BaseIndex[Any]) -> None:
+        self._source = source
+
+    def __repr__(self) -> str:
+        return f"as_retriever({type(self._source).__name__})"
+
+    async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
+        """Find documents; see `Retriever`."""
+        source = self._source
+        if isinstance(source, BaseIndex):
+            source = source.as_retriever(similarity_top_k=k)
+        with marked(), instrument_tags({**active_instrument_tags.get(), TAG: "retrieval"}):
+            found = await _nodes(source, query)
+        documents = [_document(item) for item in found]
+        return [document for document in documents if document.text.strip()][:k]
+
+
+async def _nodes(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
+    if getattr(type(retriever), _ASYNC_HOOK) is not getattr(BaseRetriever, _ASYNC_HOOK):
+        return await retriever.aretrieve(query)
+    # Without it, its asynchronous side would hold up the event loop.
+    return await anyio.to_thread.run_sync(retriever.retrieve, query, abandon_on_cancel=True)
+
+
+def _document(found: NodeWithScore) -> Document:
+    node = found.node
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    return Document(node.node_id, text, found.score, dict(node.metadata))
 
 
 def guarding(

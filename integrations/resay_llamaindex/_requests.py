@@ -2,16 +2,274 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 from llama_index.core.llms import LLM
 from llama_index.core.prompts import PromptTemplate
-from pydantic import BaseModel
+from pydantic import AnyUrl, BaseModel
 
-__all__ = ["Chat", "Completing", "Predicting", "Request", "with_kwargs"]
+from resay.adapters import UnmappedError
+from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.query import Message
+from resay.core.verdict import Usage
+from resay.providers.base import Completion, ToolCall
+
+__all__ = [
+    "Chat",
+    "Completing",
+    "Predicting",
+    "Request",
+    "as_json",
+    "asked_messages",
+    "calls_in",
+    "chat_messages",
+    "completion_of",
+    "finish_reason_in",
+    "logprobs_in",
+    "openai_messages",
+    "readable_messages",
+    "usage_in",
+    "with_kwargs",
+]
+
+
+def completion_of(response: object) -> Completion:
+    """Return a response as the core looks at it.
+
+    Args:
+        response: What an LLM gave: a response, or an object.
+    """
+    if isinstance(response, BaseModel) and not isinstance(
+        response, (ChatResponse, CompletionResponse)
+    ):
+        return Completion(response.model_dump_json(), raw=response)
+    return Completion(
+        _text_of(response),
+        finish_reason_in(response),
+        logprobs_in(response),
+        response,
+        calls_in(response),
+    )
+
+
+def _text_of(response: object) -> str:
+    if isinstance(response, ChatResponse):
+        # Of the text blocks alone: thoughts are no part of the answer.
+        return response.message.content or ""
+    return response.text if isinstance(response, CompletionResponse) else ""
+
+
+def calls_in(response: object) -> tuple[ToolCall, ...]:
+    """Return the calls of tools that a response asks for."""
+    if not isinstance(response, ChatResponse):
+        return ()
+    blocks = [b for b in response.message.blocks if isinstance(b, ToolCallBlock)]
+    if blocks:
+        return tuple(ToolCall(b.tool_name, as_json(b.tool_kwargs), i) for i, b in enumerate(blocks))
+    # Where integrations put them before there were blocks.
+    older: object = response.message.additional_kwargs.get("tool_calls")
+    listed = cast("list[object]", older) if isinstance(older, list) else []
+    functions = [_get(call, "function") for call in listed]
+    return tuple(
+        ToolCall(str(_get(f, "name") or ""), as_json(_get(f, "arguments")), i)
+        for i, f in enumerate(functions)
+        if f is not None
+    )
+
+
+def finish_reason_in(response: object) -> str | None:
+    """Return why the model stopped, where the provider's object says so as OpenAI's does."""
+    reason = _get(_choice_in(response), "finish_reason")
+    return reason if isinstance(reason, str) else None
+
+
+def logprobs_in(response: object) -> tuple[TokenLogprob, ...]:
+    """Return the tokens, where the provider's object has them as OpenAI's does."""
+    return read_logprobs(_get(_choice_in(response), "logprobs"))
+
+
+def usage_in(response: object) -> Usage | None:
+    """Return what a request cost in tokens; None where the response does not say."""
+    told = _get(response, "additional_kwargs")
+    for counts in (told, _get(_get(response, "raw"), "usage")):
+        read = _count(counts, "prompt_tokens", "input_tokens")
+        written = _count(counts, "completion_tokens", "output_tokens")
+        if read or written:
+            return Usage(1, read, written, None)
+    return None
+
+
+def _count(counts: object, *names: str) -> int:
+    found = [value for name in names if isinstance(value := _get(counts, name), int)]
+    return found[0] if found else 0
+
+
+def _choice_in(response: object) -> object:
+    choices = _get(_get(response, "raw"), "choices")
+    return cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
+
+
+def _get(value: object, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return getattr(value, name, None)
+
+
+def as_json(arguments: object) -> str:
+    """Return the arguments of a call as JSON, which they may be already."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
+
+
+_ROLES = {
+    MessageRole.SYSTEM: "system",
+    MessageRole.DEVELOPER: "developer",
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+    MessageRole.TOOL: "tool",
+    MessageRole.FUNCTION: "tool",
+}
+
+
+def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
+    """Return messages in OpenAI's shape as LlamaIndex's."""
+    return [_chat_message(message) for message in messages]
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    content: object = message.get("content") or ""
+    parts = cast("list[Any]", content) if isinstance(content, list) else [content]
+    calls: list[Any] = message.get("tool_calls") or []
+    blocks = [*map(_block, parts), *map(_call_block, calls)]
+    kwargs = {key: message[key] for key in ("tool_call_id",) if key in message}
+    return ChatMessage(role=message["role"], blocks=blocks, additional_kwargs=kwargs)
+
+
+def _block(part: Any) -> TextBlock | ImageBlock:
+    if isinstance(part, str):
+        return TextBlock(text=part)
+    if part.get("type") != "image_url":
+        return TextBlock(text=str(part.get("text") or ""))
+    url: str = part["image_url"]["url"]
+    head, comma, data = url.partition(",")
+    if not (comma and head.startswith("data:")):
+        return ImageBlock(url=AnyUrl(url))
+    kind = head.removeprefix("data:").partition(";")[0]
+    return ImageBlock(image=data.encode(), image_mimetype=kind or None)
+
+
+def _call_block(call: Any) -> ToolCallBlock:
+    asked: Any = call["function"]
+    return ToolCallBlock(
+        tool_call_id=call.get("id"),
+        tool_name=asked["name"],
+        tool_kwargs=asked.get("arguments") or {},
+    )
+
+
+def asked_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
+    """Return messages for whoever is to answer them again, as far as they can be translated."""
+    return tuple(_asked(message) for message in messages)
+
+
+def _asked(message: ChatMessage) -> Message:
+    try:
+        return _message(message)
+    except UnmappedError:
+        return _readable(message)
+
+
+def readable_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
+    """Return what the messages say, for rules and judges that look at the question."""
+    return tuple(map(_readable, messages))
+
+
+def _readable(message: ChatMessage) -> Message:
+    return {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
+
+
+def openai_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
+    """Return messages as OpenAI's API takes them.
+
+    Raises:
+        UnmappedError: One of them holds what is not known to be sent the same way.
+    """
+    return tuple(_message(message) for message in messages)
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    role = _ROLES.get(message.role)
+    if role is None:
+        raise UnmappedError(f"a message has the role {message.role.value!r}")
+    kwargs = message.additional_kwargs
+    if further := kwargs.keys() - {"tool_call_id", "tool_calls"}:
+        raise UnmappedError(f"a message is sent with {min(further)!r}")
+    sent: dict[str, Any] = {"role": role, "content": _content(message, role)}
+    if "tool_call_id" in kwargs:
+        sent["tool_call_id"] = kwargs["tool_call_id"]
+    if calls := _calls(message):
+        sent["tool_calls"] = calls
+    return sent
+
+
+def _content(message: ChatMessage, role: str) -> str | list[dict[str, Any]]:
+    # A model's thoughts are not sent back, calls of tools stand beside the content.
+    blocks = [b for b in message.blocks if not isinstance(b, (ThinkingBlock, ToolCallBlock))]
+    texts = [b.text for b in blocks if isinstance(b, TextBlock)]
+    if len(texts) == len(blocks):
+        return "".join(texts)
+    if role != "user":
+        raise UnmappedError(f"a message of the role {role!r} holds more than text")
+    return [_part(block) for block in blocks]
+
+
+def _part(block: object) -> dict[str, Any]:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, ImageBlock) and (block.url or block.image) and block.detail is None:
+        return {"type": "image_url", "image_url": {"url": _image_url(block)}}
+    raise UnmappedError(f"a message holds a {type(block).__name__}")
+
+
+def _image_url(block: ImageBlock) -> str:
+    if block.url:
+        return str(block.url)
+    data = block.resolve_image(as_base64=True).read().decode()
+    return f"data:{block.image_mimetype};base64,{data}"
+
+
+def _calls(message: ChatMessage) -> list[dict[str, Any]]:
+    blocks = [b for b in message.blocks if isinstance(b, ToolCallBlock)]
+    if not blocks and message.additional_kwargs.get("tool_calls"):
+        return [_plain_call(call) for call in message.additional_kwargs["tool_calls"]]
+    return [
+        {
+            "id": block.tool_call_id,
+            "type": "function",
+            "function": {"name": block.tool_name, "arguments": as_json(block.tool_kwargs)},
+        }
+        for block in blocks
+    ]
+
+
+def _plain_call(call: object) -> dict[str, Any]:
+    if isinstance(call, Mapping):
+        return dict(cast("Mapping[str, Any]", call))
+    raise UnmappedError("a message holds a tool call of an unknown shape")
 
 
 @dataclass(frozen=True, slots=True)

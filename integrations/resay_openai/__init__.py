@@ -14,7 +14,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.adapters import VERDICT_KEY
 from resay.adapters import verdict_in as verdict_of
 

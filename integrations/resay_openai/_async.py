@@ -17,15 +17,17 @@ from resay.adapters import (
 )
 from resay.adapters.http import aevents_in, body_in, is_event_stream, with_aevents
 from resay.providers.apis import Api, Body, Event, Request
-from resay_openai._guarded import Guarded
-from resay_openai._receiving import Received, is_receiving, receiving
 from resay_openai._requests import (
+    Guarded,
+    Received,
     accumulates,
     arguments,
     as_sent,
     beside,
     create_of,
     for_accumulating,
+    is_receiving,
+    receiving,
     source_of,
     with_sent,
     without_verdicts,

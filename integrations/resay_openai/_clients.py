@@ -11,7 +11,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 from resay.adapters import OnVerdict, PolicyLike, guard_of
 from resay.errors import ConfigurationError
 from resay_openai._async import Async
-from resay_openai._guarded import Guarded, guarded_as
+from resay_openai._requests import Guarded, guarded_as
 from resay_openai._sync import Sync
 
 __all__ = [

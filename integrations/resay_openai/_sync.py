@@ -12,15 +12,17 @@ from openai._models import FinalRequestOptions
 from resay.adapters import Relay, StreamedError, Upstream, in_thread, is_about_parameters
 from resay.adapters.http import body_in, events_in, is_event_stream, with_events
 from resay.providers.apis import Api, Body, Event, Request
-from resay_openai._guarded import Guarded
-from resay_openai._receiving import Received, is_receiving, receiving
 from resay_openai._requests import (
+    Guarded,
+    Received,
     accumulates,
     arguments,
     as_sent,
     beside,
     create_of,
     for_accumulating,
+    is_receiving,
+    receiving,
     source_of,
     with_sent,
     without_verdicts,

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         verdicts,
     )
     from resay.engine.actions import Answer
-    from resay.engine.stream import AnswerStream, SyncAnswerStream
-    from resay.engine.stream_gate import Part
+    from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
     from resay.errors import (
         BudgetExceededError,
         ConfigurationError,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     )
     from resay.guard import Guard
     from resay.policy import Policy
-    from resay.providers.routes import Sources
+    from resay.providers.base import Sources
     from resay.retrieval import Retriever
 
 __all__ = [
@@ -92,14 +91,14 @@ _HOMES = {
     "Document": "core.verdict",
     "Guard": "guard",
     "HallucinationBlocked": "core.verdict",
-    "Part": "engine.stream_gate",
+    "Part": "engine.stream",
     "Passage": "core.passage",
     "Policy": "policy",
     "Query": "core.query",
     "Retriever": "retrieval",
     "Sentence": "core.passage",
     "SentenceVerdict": "core.verdict",
-    "Sources": "providers.routes",
+    "Sources": "providers.base",
     "StepRecord": "core.verdict",
     "SyncAnswerStream": "engine.stream",
     "TokenLogprob": "core.logprobs",

@@ -11,7 +11,7 @@ import threading
 import anyio.lowlevel
 import pytest
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 
 CURRENT = contextvars.ContextVar("CURRENT", default="nobody")
 
@@ -62,7 +62,7 @@ def test_context_variables_are_seen() -> None:
 _WAITING = """
 import os, signal
 import anyio
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 
 # A shell may start what runs in its background with the interrupt ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -97,7 +97,7 @@ def test_an_interrupt_cancels_what_is_waited_for() -> None:
 
 _LEAVING = """
 import asyncio
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 
 left_behind = []
 

@@ -5,7 +5,7 @@ import threading
 import anyio
 import pytest
 
-from resay._internal.tasks import compute, stop_if_abandoned
+from resay._internal.event_loops import compute, stop_if_abandoned
 
 pytestmark = pytest.mark.anyio
 

@@ -154,8 +154,8 @@ import importlib.util
 known = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *a: None if name == "{sdk}" else known(name, *a)
 from resay import MissingDependencyError
-from resay._internal import optional
-optional.find_spec = importlib.util.find_spec
+from resay._internal import importing
+importing.find_spec = importlib.util.find_spec
 try:
     import resay_{sdk}
 except MissingDependencyError as error:

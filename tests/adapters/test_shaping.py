@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from resay.adapters.shaping import OneOfSeveral, Shaping, outcome_of
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
-from resay.engine.stream_gate import Part
+from resay.engine.stream import Part
 from resay.providers.apis import CHAT_COMPLETIONS, Event
 from support.apis import (
     ALL,

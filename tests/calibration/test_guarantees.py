@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from resay import ConfigurationError
 from resay.calibration import Guarantee
-from resay.calibration.guarantees import binomial_cdf, hoeffding_bentkus
+from resay.calibration.targets import binomial_cdf, hoeffding_bentkus
 
 ALPHA = Fraction("0.05")
 

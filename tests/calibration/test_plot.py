@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from resay.calibration import LabelledRow, LabelledSentence, Target, calibrate
-from resay.calibration.plot import bins_of, svg_of, wilson
-from resay.calibration.showing import html_of
+from resay.calibration.showing import bins_of, html_of, svg_of, wilson
 
 SECRET = "Zanzibar"
 SVG = "{http://www.w3.org/2000/svg}"

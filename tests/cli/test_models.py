@@ -84,7 +84,7 @@ def test_what_is_not_installed_is_named(
     missing: str, words: tuple[str, ...], extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "resay._internal.optional.find_spec",
+        "resay._internal.importing.find_spec",
         lambda name: None if name == missing else find_spec(name),
     )
     with pytest.raises(MissingDependencyError, match=rf"needs '{missing}'.*resay\[{extra}\]"):

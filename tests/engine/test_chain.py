@@ -340,12 +340,12 @@ class Odd:
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> None:
     import resay.policy.model
-    import resay.scorers.lookup
+    import resay.scorers.step
 
     known = {**registry(), "odd": Odd}
-    monkeypatch.setattr(resay.scorers.lookup, "registry", lambda: known)
+    monkeypatch.setattr(resay.scorers.step, "registry", lambda: known)
     monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
-    monkeypatch.setattr(resay.policy.steps, "registry", lambda: known)
+    monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
 
 
 @pytest.mark.usefixtures("odd")

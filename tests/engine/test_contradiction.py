@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction
-from resay.engine.contradiction import Contradictions
+from resay.engine.decide import Contradictions
 from resay.scorers.evidence import Sample
 
 SAMPLES = [
@@ -78,7 +78,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 
 _PICK = """
-from resay.engine.contradiction import Contradictions
+from resay.engine.decide import Contradictions
 from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]

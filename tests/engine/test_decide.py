@@ -75,11 +75,10 @@ class Told:
 @pytest.fixture(autouse=True)
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
     import resay.policy.model
-    import resay.policy.steps
-    import resay.scorers.lookup
+    import resay.scorers.step
 
     known = {**registry(), "told": Told}
-    for module in (resay.scorers.lookup, resay.policy.model, resay.policy.steps):
+    for module in (resay.scorers.step, resay.policy.model, resay.policy.model):
         monkeypatch.setattr(module, "registry", lambda: known)
 
 

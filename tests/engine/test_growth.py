@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from resay import Guard, Query, Verdict
-from resay._internal.tasks import stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
 from resay.providers import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -161,7 +161,7 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
             time.sleep(0.01)
             stop_if_abandoned()
 
-    monkeypatch.setattr("resay.engine.contradiction.tokenize", endless)
+    monkeypatch.setattr("resay.engine.decide.tokenize", endless)
     _, asked = checked("sentences", 50)
     soon = {**POLICY, "limits": {"deadline_s": 2.0}}
     verdict = await Guard(soon).acheck(**asked)
@@ -174,9 +174,9 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
 _ENDS = """
 import threading
 import time
-import resay.engine.contradiction
+import resay.engine.decide
 from resay import Guard
-from resay._internal.tasks import stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
 
 begun = threading.Event()
 
@@ -186,7 +186,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.engine.contradiction.tokenize = endless
+resay.engine.decide.tokenize = endless
 guard = Guard({policy!r})
 threading.Thread(target=guard.check, kwargs={asked!r}, daemon=True).start()
 begun.wait()

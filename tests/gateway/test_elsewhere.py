@@ -8,7 +8,7 @@ from resay import Policy
 from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.errors import ProviderRefusedError
-from resay.gateway.elsewhere import Elsewhere
+from resay.gateway.guarding import Elsewhere
 from resay.providers.base import Completion, Completions
 
 POLICY = Policy.of(

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from resay import Verdict
-from resay._internal.tasks import stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
 from support.gateway import Gateways
 
 POLICY = "chain: [{method: ngram}]\nsampling: {confidence: null}\nthreshold: {sentence: 0.1}\n"
@@ -39,7 +39,7 @@ JSON = {"content-type": "application/json"}
     [
         "resay.core.passage.lay_out",
         "resay.scorers.ngram.count_tokens",
-        "resay.engine.contradiction.tokenize",
+        "resay.engine.decide.tokenize",
     ],
 )
 def test_others_are_answered_while_a_large_check_is_under_way(
@@ -85,7 +85,7 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
             ended.set()
 
     served = gateways.start(POLICY + "limits: {deadline_s: 3}\n")
-    monkeypatch.setattr("resay.engine.contradiction.tokenize", endless)
+    monkeypatch.setattr("resay.engine.decide.tokenize", endless)
     response = served.post("/v1/check", content=BODY, headers=JSON)
     verdict = Verdict.from_dict(response.json()["hallucination"])
     assert len(verdict.flagged_sentences) == 250
@@ -96,9 +96,9 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
 _SERVES = """
 import sys
 import time
-import resay.engine.contradiction
+import resay.engine.decide
 from resay.gateway import Gateway, GatewayConfig, listener, serve
-from resay._internal.tasks import stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
 
 def endless(text):
     print("begun", flush=True)
@@ -106,7 +106,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.engine.contradiction.tokenize = endless
+resay.engine.decide.tokenize = endless
 config = GatewayConfig.of(
     {
         "upstream": {"url": "http://127.0.0.1:9"},

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from resay.gateway import GatewayLimits
-from resay.gateway.admitting import Admission, OverloadedError
+from resay.gateway.admission import Admission, OverloadedError
 from simulation import Hang, SimulatedProvider
 from support.gateway import CHAT, POLICY, Gateways, Served, received
 

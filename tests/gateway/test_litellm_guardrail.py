@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from resay.gateway import GatewayConfig
-from resay.gateway.remembering import Conversations
-from resay.gateway.replying import Marks
+from resay.gateway.checking import Marks
+from resay.gateway.stored import Conversations
 from simulation import ServerError, SimulatedProvider
 from support.gateway import Gateways, Served
 from support.known_world import MADE_UP

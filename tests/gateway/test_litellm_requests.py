@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.gateway.litellm.requests import asked_of_litellm
+from resay.gateway.litellm.upstream import asked_of_litellm
 from resay.gateway.refusing import RefusedError
 
 EVIL = "http://169.254.169.254/latest"

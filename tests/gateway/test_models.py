@@ -18,8 +18,8 @@ from openai import OpenAI
 from resay.errors import ConfigurationError, PolicyError
 from resay.gateway import Gateway, GatewayConfig, Observation, check_exposure, serving
 from resay.gateway.calls import read_call
+from resay.gateway.config import ModelConfig
 from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.models import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.providers.apis import CHAT_COMPLETIONS
@@ -372,7 +372,7 @@ def test_somebody_must_answer(config: dict[str, Any]) -> None:
 def test_litellm_is_loaded_only_where_it_is_needed() -> None:
     code = (
         "import sys, resay.gateway, resay.gateway.litellm.upstream as l\n"
-        "from resay.gateway.models import ModelConfig\n"
+        "from resay.gateway.config import ModelConfig\n"
         "l.LiteLLMUpstream({'m': ModelConfig(model='openai/x')})\n"
         "assert not {'litellm', 'numpy', 'torch'} & sys.modules.keys()"
     )

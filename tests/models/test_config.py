@@ -45,7 +45,7 @@ def test_a_missing_extra_is_told_when_the_guard_is_made(monkeypatch: pytest.Monk
     def without(name: str) -> Any:
         return None if name in {"torch", "onnxruntime"} else find_spec("json")
 
-    for module in ("resay._internal.optional", "resay.models.loading"):
+    for module in ("resay._internal.importing", "resay.models.loading"):
         monkeypatch.setattr(f"{module}.find_spec", without)
     with pytest.raises(Exception, match=r"needs 'torch'.*resay\[nli\]"):
         Guard({"chain": [{"method": "nli", "model": "a/model-nobody-has-asked-for"}]})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from resay import Guard
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
-from resay.models.local_language import LocalLanguageModel, _pieces
+from resay.models.language import LocalLanguageModel, _pieces
 from support.later import Later
 from support.tiny_models import make_gpt2, make_tokenizer
 

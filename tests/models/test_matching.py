@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from resay.models.matching import cosines, f1
+from resay.models.arrays import cosines, f1
 
 
 def unit(rows: object) -> object:

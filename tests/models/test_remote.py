@@ -19,7 +19,7 @@ from resay.models.remote import (
     VllmSentenceEmbedder,
 )
 from resay.models.remote import tei as remote_tei
-from resay.models.remote.texts import cut
+from resay.models.remote.batches import cut
 from simulation import (
     SimulatedInference,
 )

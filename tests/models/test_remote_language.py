@@ -10,7 +10,7 @@ import pytest
 from resay.core.logprobs import TokenLogprob
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig
-from resay.models.remote.language import CompletionsApi, RemoteLanguageModel
+from resay.models.language import CompletionsApi, RemoteLanguageModel
 from simulation import (
     Fault,
     IgnoreLogprobs,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from resay.models.threads import LoadedOnce, thread
+from resay.models.batching import LoadedOnce, thread
 
 
 def test_many_who_ask_at_once_get_the_same() -> None:

@@ -11,7 +11,7 @@ from statistics import fmean
 from performance.readings import Part, Reading, row_of
 from performance.released_bertscore import score_plainly
 from performance.workshop import Workshop
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Row
 from resay.core.passage import Passage

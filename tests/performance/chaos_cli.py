@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from performance import chaos as chaos_bench
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable
 

@@ -45,7 +45,7 @@ _TASKS_END_S = 0.5
 _RECENT = 4000
 # What the provider sends again by itself: a stream whose options were refused as unknown.
 _ASKED_AGAIN = frozenset({400, 422})
-_KEPT = "resay.providers.caching.memory._Entry"
+_KEPT = "resay.providers.caching.stores._Entry"
 # An exception that a library keeps as its last one holds what was on its way.
 _BY_CHANCE = 12
 

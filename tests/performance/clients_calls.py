@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.core.verdict import Verdict
 
 __all__ = ["APIS", "Api", "Ask", "Call", "Taken", "asking", "calls_of", "require"]

@@ -106,7 +106,7 @@ def _speed(pairs: int, seconds: float) -> dict[str, Any]:
 def _ours(
     model: Path, device: str, precision: str, batch_tokens: int
 ) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
-    from resay._internal.sync import run_sync
+    from resay._internal.event_loops import run_sync
     from resay.models import ModelConfig, pair_classifier
 
     settings: dict[str, Any] = {"device": device, "precision": precision}

@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Document, Verdict
-from resay.engine.regeneration.fencing import disarmed
-from resay.engine.regeneration.repairs import replacement_in
+from resay.engine.regeneration.candidates import replacement_in
+from resay.engine.regeneration.prompts import disarmed
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
 

@@ -21,7 +21,7 @@ from performance.shapes import DEBERTA
 from performance.skipping import SkippedError
 from performance.stalls import measure_concurrency
 from performance.workshop import Workshop
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import ResultTable, Row

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict
 from resay.guard import Guard
-from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.providers.routes import Sources
+from resay.providers.base import Chunk, Completions, Layer, Provider, Sources, open_stream
 
 __all__ = ["Moments", "Released", "first_release"]
 

@@ -12,7 +12,7 @@ from performance.readings import Part, Reading, row_of
 from performance.released_nli import PlainClassifier
 from performance.skipping import SkippedError
 from performance.workshop import Workshop
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.table import Row
 from resay.errors import ResayError
 from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier

@@ -11,7 +11,7 @@ import numpy as np
 
 from performance.readings import Part, Reading, row_of
 from performance.shapes import LABELS, MAX_TOKENS
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Row
 from resay.models import ModelConfig

@@ -10,7 +10,7 @@ from performance import soak as soak_bench
 from performance.skipping import SkippedError
 from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable
 from resay.errors import MissingDependencyError

@@ -21,7 +21,7 @@ from performance.readings import COLUMNS, Part, Reading, best_s, environment, ev
 from performance.released_ngram import build_pipeline, score_plainly, tokenize_plainly
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import ResultTable, Row

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from performance.readings import Part, Reading, row_of
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Row
 from resay.models import ModelConfig

@@ -31,7 +31,7 @@ from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
-from resay.providers.caching.flights import Flight
+from resay.providers.caching.cache import Flight
 from simulation import RequestRecord
 
 PLAN = Plan(3, 0, None, "Why?")
@@ -131,7 +131,7 @@ def test_growth_is_told_and_chance_is_not() -> None:
     assert growth({"resay.a.A": 10}, {"resay.a.A": 40, "resay.b.B": 1}) == [
         "40 of resay.a.A, which are more than 22"
     ]
-    entries = "resay.providers.caching.memory._Entry"
+    entries = "resay.providers.caching.stores._Entry"
     assert growth({entries: 10}, {entries: CACHED}) == []
     assert growth({entries: CACHED}, {entries: CACHED + 13})
 
@@ -139,11 +139,11 @@ def test_growth_is_told_and_chance_is_not() -> None:
 def test_the_census_sees_what_is_kept() -> None:
     async def keep() -> int:
         kept = [Flight() for _ in range(3)]
-        there = census()["resay.providers.caching.flights.Flight"]
+        there = census()["resay.providers.caching.cache.Flight"]
         assert len(kept) == 3
         return there
 
-    before = census().get("resay.providers.caching.flights.Flight", 0)
+    before = census().get("resay.providers.caching.cache.Flight", 0)
     assert asyncio.run(keep()) == before + 3
 
 

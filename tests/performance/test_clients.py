@@ -104,7 +104,7 @@ def test_a_check_without_its_samples_is_no_figure(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_missing_sdk_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resay._internal.optional.find_spec", lambda _: None)
+    monkeypatch.setattr("resay._internal.importing.find_spec", lambda _: None)
     assert total(Setting()) == 0
     rows = run().rows
     assert [row["call"] for row in rows] == [api.name for api in APIS]

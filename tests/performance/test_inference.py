@@ -18,7 +18,7 @@ from performance.released_nli import PlainClassifier
 from performance.skipping import SkippedError
 from performance.stalls import longest_stalls
 from performance.workshop import Workshop
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.benchmarks.measuring import Item
 from resay.core.passage import Passage
 

@@ -10,7 +10,7 @@ from performance.__main__ import app
 from performance.released_ngram import score_plainly, tokenize_plainly
 from performance.speed import measure_import, measure_latency, measure_ngram
 from resay import Passage
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.core.tokens import tokenize
 from resay.scorers import Ngram
 from resay.scorers.evidence import Evidence, Samples

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.retrieval.chunks import MAX_CHARS, Chunk, split_markdown, split_text
+from resay.retrieval.folder_files import MAX_CHARS, Chunk, split_markdown, split_text
 
 PARAGRAPH = "The bridge was opened in 1932, after eight years of work. "
 WORDS = st.text("ab .\n", min_size=1, max_size=12)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.retrieval import FolderRetriever, IndexReport, folder_index, folder_store, index_folder
+from resay.retrieval import FolderRetriever, IndexReport, folder_index, index_folder
 from resay.retrieval.folder_files import Excerpt
 from support.folder import INDEX
 
@@ -142,7 +142,7 @@ def test_readers_do_not_wait_while_files_are_read(
         return excerpts(path, data)
 
     monkeypatch.setattr(folder_index, "excerpts", wait_at_the_last)
-    monkeypatch.setattr(folder_store, "_READER_PATIENCE_S", 0.0)
+    monkeypatch.setattr(folder_index, "_READER_PATIENCE_S", 0.0)
     with ThreadPoolExecutor(1) as pool:
         indexing = pool.submit(index_folder, folder)
         assert last_file.wait(60)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.answers import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
 
 
 @pytest.mark.parametrize(

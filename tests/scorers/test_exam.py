@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from resay.scorers.fibe.exam import (
+from resay.scorers.fibe import (
     Blank,
     Exam,
     Listing,

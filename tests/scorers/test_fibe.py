@@ -15,7 +15,10 @@ from resay.scorers import build
 from resay.scorers.evidence import Evidence
 from resay.scorers.fibe import (
     STUDENTS,
+    Blank,
     Fibe,
+    Listing,
+    build_exam,
     render_answer,
     render_create,
     render_score,
@@ -23,7 +26,6 @@ from resay.scorers.fibe import (
     restate_create,
     restate_score,
 )
-from resay.scorers.fibe.exam import Blank, Listing, build_exam
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,7 @@ import pytest
 from resay import Contradiction
 from resay.core.verdict import Scores
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.fields import Fields
-from resay.scorers.structured import passage_of, rendered
+from resay.scorers.structured import Fields, passage_of, rendered
 
 pytestmark = pytest.mark.anyio
 

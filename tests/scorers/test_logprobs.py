@@ -13,8 +13,7 @@ from resay import Passage, Policy, PolicyError
 from resay.core.verdict import Scores
 from resay.providers import TokenLogprob, TopLogprob
 from resay.scorers.evidence import Evidence
-from resay.scorers.logprobs import Logprobs, alternatives_wanted
-from resay.scorers.uncertainty import perplexity, surprise
+from resay.scorers.logprobs import Logprobs, alternatives_wanted, perplexity, surprise
 
 pytestmark = pytest.mark.anyio
 

@@ -17,9 +17,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.mqag import Examinee, Mqag
-from resay.scorers.mqag.questions import Question, read_options, write_questions
-from resay.scorers.mqag.scoring import Scoring
+from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, read_options, write_questions
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import Later
 from support.tiny_models import make_roberta, sentences

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.mqag.questions import read_options, read_question
+from resay.scorers.mqag import read_options, read_question
 
 
 @given(st.text(alphabet="ab ?"), st.text(alphabet="ab ?"))

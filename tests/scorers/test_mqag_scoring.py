@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.mqag.scoring import Answer, Rule, Scoring
+from resay.scorers.mqag import Answer, Rule, Scoring
 
 units = st.floats(0, 1)
 answers = st.builds(Answer, st.integers(0, 3), units)

@@ -10,9 +10,9 @@ import pytest
 
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, fibe
-from resay.scorers.common.answers import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
 from resay.scorers.cross_examination import read_conclusion
-from resay.scorers.fibe.exam import Blank, Listing, build_exam, read_exam_answers, read_listings
+from resay.scorers.fibe import Blank, Listing, build_exam, read_exam_answers, read_listings
 from resay.testing.faults import GarbledStyle
 from simulation import Garbled, IgnoreN, ServerError, SimulatedProvider
 

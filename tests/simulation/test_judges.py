@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.scorers import direct_question, fibe, prompt, task_prompt, zero_shot
-from resay.scorers.common.answers import read_named_scores
-from resay.scorers.fibe.exam import build_exam, read_exam_answers, read_listings
+from resay.scorers import direct_question, fibe, prompt, zero_shot
+from resay.scorers.common.judging import read_named_scores
+from resay.scorers.fibe import build_exam, read_exam_answers, read_listings
 from resay.scorers.reverse_validation import render_construct, render_search
 from simulation import Subject, World
 from simulation.judges import question_in
@@ -71,26 +71,26 @@ def test_numbers_names_and_most_words_must_agree(sentence: str, said: str) -> No
     ("context", "hypothesis", "said"),
     [
         (
-            task_prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
+            prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
             1,
             "Yes",
         ),
         (
-            task_prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
+            prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
             0,
             "No",
         ),
-        (task_prompt.Context("Six feet make a fathom."), 1, "Yes"),
-        (task_prompt.Context("Sechs Fuß. Six feet."), 1, "Yes"),
+        (prompt.Context("Six feet make a fathom."), 1, "Yes"),
+        (prompt.Context("Sechs Fuß. Six feet."), 1, "Yes"),
     ],
     ids=["definition", "wrong definition", "paraphrase", "translation"],
 )
 def test_task_prompts_are_judged_by_their_context(
-    context: task_prompt.Context, hypothesis: int, said: str
+    context: prompt.Context, hypothesis: int, said: str
 ) -> None:
     response = ("A small grey bird.", "six feet")[hypothesis]
 
-    assert answer(task_prompt.render(context, response)) == said
+    assert answer(prompt.render_task(context, response)) == said
 
 
 def test_a_list_is_answered_line_by_line() -> None:

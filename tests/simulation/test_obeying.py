@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from resay import Document, Query
-from resay.engine.regeneration.fencing import disarmed, fenced
-from resay.engine.regeneration.writing import repairing, rewriting
+from resay.engine.regeneration.prompts import disarmed, fenced, repairing, rewriting
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, prompt, zero_shot
 from simulation import SimulatedProvider

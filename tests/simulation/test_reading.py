@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Query
-from resay.engine.regeneration.fencing import fenced
-from resay.engine.regeneration.writing import REMOVE, repairing, rewriting, unmarked
+from resay.engine.regeneration.prompts import REMOVE, fenced, repairing, rewriting, unmarked
 from resay.scorers import prompt
 from simulation import World
 from simulation.documents import Shown, outside, shown_in, writing_in

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -11,20 +10,19 @@ from langchain_core.messages import BaseMessage
 
 from resay.adapters import UnmappedError
 from resay.core.query import Query
-from resay_langchain._litellm import anthropic, bedrock, gemini, ollama, openai, passed
-from resay_langchain._litellm.settings import check_settings
+from resay_langchain._litellm import models
 
 __all__ = ["UnmappedError", "connection_of", "request_of"]
 
 # By name, since their packages need not be installed.
-_FAMILIES: Mapping[str, ModuleType] = {
-    "langchain_anthropic.ChatAnthropic": anthropic,
-    "langchain_aws.ChatBedrockConverse": bedrock,
-    "langchain_google_genai.ChatGoogleGenerativeAI": gemini,
-    "langchain_litellm.ChatLiteLLM": passed,
-    "langchain_ollama.ChatOllama": ollama,
-    "langchain_openai.AzureChatOpenAI": openai,
-    "langchain_openai.ChatOpenAI": openai,
+_TO_QUERY: Mapping[str, Callable[..., Query]] = {
+    "langchain_anthropic.ChatAnthropic": models.anthropic_request,
+    "langchain_aws.ChatBedrockConverse": models.bedrock_request,
+    "langchain_google_genai.ChatGoogleGenerativeAI": models.gemini_request,
+    "langchain_litellm.ChatLiteLLM": models.passed_request,
+    "langchain_ollama.ChatOllama": models.ollama_request,
+    "langchain_openai.AzureChatOpenAI": models.openai_request,
+    "langchain_openai.ChatOpenAI": models.openai_request,
 }
 
 
@@ -45,10 +43,10 @@ def request_of(
     Raises:
         UnmappedError: litellm would send something else than the model does.
     """
-    family = _family(model)
-    if family is not passed:
-        check_settings()
-    return family.request(model, messages, kwargs)
+    to_query = _to_query(model)
+    if to_query is not models.passed_request:
+        models.check_settings()
+    return to_query(model, messages, kwargs)
 
 
 def connection_of(model: BaseLanguageModel[Any]) -> Query:
@@ -66,10 +64,10 @@ def connection_of(model: BaseLanguageModel[Any]) -> Query:
     return request_of(model, (), {})
 
 
-def _family(model: BaseLanguageModel[Any]) -> Any:
+def _to_query(model: BaseLanguageModel[Any]) -> Callable[..., Query]:
     # A subclass may send what it likes.
     kind = type(model)
     named = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
-    if named not in _FAMILIES:
+    if named not in _TO_QUERY:
         raise UnmappedError(f"{kind.__name__} is not known to be the same through litellm")
-    return _FAMILIES[named]
+    return _TO_QUERY[named]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
+from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -19,13 +21,219 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from resay.adapters import UnmappedError
 
-__all__ = ["openai_messages", "require_plain_turns", "require_single_turns", "require_tools"]
+__all__ = [
+    "NOTES",
+    "NOT_SENT",
+    "Fields",
+    "Model",
+    "anthropic_choice",
+    "anthropic_tools",
+    "check_fields",
+    "check_openai_tools",
+    "headers_of",
+    "name_of",
+    "openai_messages",
+    "require_plain_turns",
+    "require_single_turns",
+    "require_tools",
+    "secret",
+    "sent_of",
+]
+Model = BaseLanguageModel[Any]
+# Of langchain_core's chat models. `rate_limiter` is not among them: whoever set one does not want
+# the provider asked past it.
+_OF_ALL = frozenset(
+    {
+        "cache",
+        "callbacks",
+        "custom_get_token_ids",
+        "disable_streaming",
+        "max_retries",
+        "metadata",
+        "name",
+        "output_version",
+        "profile",
+        "streaming",
+        "tags",
+        "verbose",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What is known of a class's fields. Any other must have its default value.
+
+    Another may shape the answer, and the translation would lose it.
+
+    Attributes:
+        translated: Those that the translation reads.
+        irrelevant: Those that do not change the request, and those that Resay sets itself.
+    """
+
+    translated: frozenset[str]
+    irrelevant: frozenset[str]
+
+
+def check_fields(model: Model, fields: Fields) -> None:
+    """See that nothing that shapes the request is left behind.
+
+    Args:
+        model: The model.
+        fields: What is known of its class's fields.
+
+    Raises:
+        UnmappedError: A field outside the table has another value than its default.
+    """
+    known = fields.translated | fields.irrelevant | _OF_ALL
+    for name, field in type(model).model_fields.items():
+        if name not in known and not _is_default(getattr(model, name), field):
+            raise UnmappedError(f"{name_of(model)} sets {name!r}")
+
+
+def _is_default(value: Any, field: FieldInfo) -> bool:
+    if value is None:
+        return field.default in (None, PydanticUndefined)
+    if field.default_factory is None:
+        return bool(value == field.default)
+    # A default may come from the environment, and shapes the request all the same.
+    return value in ("", {}, [], ())
+
+
+def name_of(model: Model) -> str:
+    """Return what the model's class is called."""
+    return type(model).__name__
+
+
+def secret(model: Model, field: str) -> str:
+    """Return the key in a field.
+
+    Raises:
+        UnmappedError: There is none, or a function that makes one.
+    """
+    value = getattr(model, field)
+    key = value.get_secret_value() if isinstance(value, SecretStr) else None
+    if not key:
+        raise UnmappedError(f"{name_of(model)} has no fixed key in {field!r}")
+    return key
+
+
+def headers_of(model: Model, field: str) -> dict[str, str]:
+    """Return a copy of the headers in a field."""
+    given: Mapping[str, str] | None = getattr(model, field)
+    return dict(given or {})
+
+
+# Resay sets its own: a sample is one fresh answer in one piece, never cached.
+NOT_SENT = frozenset(
+    {
+        "cache",
+        "logprobs",
+        "max_retries",
+        "n",
+        "num_retries",
+        "seed",
+        "stream",
+        "stream_options",
+        "stream_usage",
+        "streaming",
+        "timeout",
+        "top_logprobs",
+    }
+)
+# LangChain keeps these from the provider: they are notes for its traces.
+NOTES = frozenset({"ls_structured_output_format", "structured_output_format"})
+
+
+def sent_of(
+    kwargs: Mapping[str, Any],
+    allowed: frozenset[str],
+    who: str,
+    left_out: frozenset[str] = NOT_SENT,
+) -> dict[str, Any]:
+    """Return the keyword arguments that shape the request.
+
+    Args:
+        kwargs: Those of the call.
+        allowed: Those that can be translated.
+        who: The class of the model, for the reason.
+        left_out: Those that are not sent for a sample.
+
+    Returns:
+        Those of `allowed` that are there and not None.
+
+    Raises:
+        UnmappedError: There is another one.
+    """
+    asked = {k: v for k, v in kwargs.items() if v is not None and k not in left_out | NOTES}
+    if further := asked.keys() - allowed:
+        raise UnmappedError(f"{who} is called with {min(further)!r}")
+    return asked
+
+
+_ANTHROPIC_TOOL = frozenset({"name", "description", "input_schema"})
+
+
+def check_openai_tools(tools: object, who: str) -> None:
+    """See that all tools are functions, in OpenAI's shape.
+
+    Raises:
+        UnmappedError: One is something else, such as a tool that the provider runs itself.
+    """
+    for tool in cast("list[Any]", tools or []):
+        if not isinstance(tool, Mapping) or set(cast("Mapping[str, Any]", tool)) != {
+            "type",
+            "function",
+        }:
+            raise UnmappedError(f"{who} has a tool that is no plain function")
+        if tool["type"] != "function":
+            raise UnmappedError(f"{who} has a tool that the provider runs")
+
+
+def anthropic_tools(tools: object, who: str) -> list[dict[str, Any]]:
+    """Translate tools from Anthropic's shape to OpenAI's.
+
+    Raises:
+        UnmappedError: One is more than a function.
+    """
+    translated: list[dict[str, Any]] = []
+    for tool in cast("list[Any]", tools or []):
+        if not isinstance(tool, Mapping) or not {"name", "input_schema"} <= tool.keys():
+            raise UnmappedError(f"{who} has a tool that the provider runs")
+        function = {str(k): v for k, v in cast("Mapping[Any, Any]", tool).items()}
+        if further := function.keys() - _ANTHROPIC_TOOL:
+            raise UnmappedError(f"{who} has a tool with {min(further)!r}")
+        function["parameters"] = function.pop("input_schema")
+        translated.append({"type": "function", "function": function})
+    return translated
+
+
+def anthropic_choice(choice: object, who: str) -> dict[str, Any]:
+    """Translate the choice among tools from Anthropic's shape to litellm's parameters.
+
+    Raises:
+        UnmappedError: It is none that is known.
+    """
+    if not isinstance(choice, Mapping):
+        raise UnmappedError(f"{who} has a tool choice of an unknown shape")
+    parts = dict(cast("Mapping[str, Any]", choice))
+    kind, name = parts.pop("type", None), parts.pop("name", None)
+    alone: bool | None = parts.pop("disable_parallel_tool_use", None)
+    words = {"auto": "auto", "any": "required", "none": "none"}
+    if parts or (kind not in words and not (kind == "tool" and isinstance(name, str))):
+        raise UnmappedError(f"{who} has a tool choice of an unknown shape")
+    chosen = words.get(kind) or {"type": "function", "function": {"name": name}}
+    parallel = {} if alone is None else {"parallel_tool_calls": not alone}
+    return {"tool_choice": chosen, **parallel}
+
 
 Blocks = list[dict[str, Any]]
-
 # What providers write beside a text or a call and nobody sends back.
 _IGNORED_KEYS = frozenset({"annotations", "citations", "id", "index"})
 # The same as `tool_calls`, in OpenAI's and Gemini's words, and an answer's own remarks.

@@ -1,4 +1,4 @@
-"""What users name as `package.module:name`."""
+"""Packages that may not be installed, and what users name as `package.module:name`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,51 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError
 
-__all__ = ["import_named", "is_async", "name_of"]
+__all__ = [
+    "import_named",
+    "is_async",
+    "load_optional",
+    "name_of",
+    "require_optional",
+]
+
+
+def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any:
+    """Import a module of an optional dependency.
+
+    Args:
+        module: The module, such as `sklearn.metrics`.
+        package: What the package it belongs to is called, such as `scikit-learn`.
+        extra: Which extra of ours installs it.
+        purpose: What needs it.
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(package, extra, purpose) from error
+
+
+def require_optional(module: str, *, package: str, extra: str, purpose: str) -> None:
+    """See that an optional dependency is installed, without importing it.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    try:
+        found = find_spec(module)
+    # A part of a package that is not there itself.
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise MissingDependencyError(package, extra, purpose)
 
 
 @cache

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from resay._internal.event_loops import carried, carrying
 from resay._internal.nesting import inside_guard, marked
-from resay._internal.sync import carried, carrying
 from resay._internal.telling import acarried, acarrying
-from resay.adapters.mapping import (
-    LEFT_OUT,
-    OPENAI_PARAMS,
-    UnmappedError,
-    check_chat_completions,
-    litellm_provider,
-)
-from resay.adapters.parts import aparts_of, parts_of
 from resay.adapters.policies import (
     PolicyLike,
     asking_writer,
     check_client_policy,
     guard_of,
 )
-from resay.adapters.relaying import Relay
+from resay.adapters.relaying import Relay, aparts_of, parts_of
 from resay.adapters.threads import cancelled_once, in_thread, read_in_threads
-from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
+from resay.adapters.upstream import (
+    LEFT_OUT,
+    OPENAI_PARAMS,
+    StreamedError,
+    UnmappedError,
+    Upstream,
+    check_chat_completions,
+    is_about_parameters,
+    litellm_provider,
+)
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
 from resay.core.verdict import OnVerdict
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.core.verdict import OnVerdict
 from resay.engine.regeneration.rechecking import comparing_with_references
 from resay.errors import ConfigurationError

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import aclosing, closing
+from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay._internal.telemetry import here, inside
-from resay._internal.telling import acarried, acarrying
-from resay.adapters.parts import aparts_of
+from resay._internal.telling import Carrier, acarried, acarrying
 from resay.adapters.shaping import (
     FirstOfStream,
     OneOfSeveral,
@@ -42,15 +41,85 @@ from resay.adapters.verdicts import failed_check
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Usage
 from resay.engine.actions import Answer, withheld_stops
-from resay.engine.stream_gate import Part
+from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import Api, Body, Event, Outcome, Request
-from resay.providers.base import Completion, Provider
-from resay.providers.routes import Sources
+from resay.providers.base import Completion, Provider, Sources
 from resay.scorers.logprobs import alternatives_wanted
 
-__all__ = ["Incoming", "Relay"]
+__all__ = [
+    "Incoming",
+    "Relay",
+    "aparts_of",
+    "parts_of",
+]
+Around = AbstractContextManager[None]
+_Item = Part | Answer | BaseException
+
+
+def parts_of(
+    stream: AnswerStream, around: Around | None = None
+) -> Generator[Part | Answer, None, None]:
+    """Read a guarded stream for callers that are not async.
+
+    Args:
+        stream: The stream.
+        around: What its work is done in.
+
+    Yields:
+        Its parts, and the answer at last.
+    """
+    with ExitStack() as stack:
+        # A generator may be left in another context than it was begun in.
+        with around or nullcontext():
+            entered = stack.enter_context(SyncAnswerStream(stream))
+        yield from entered
+    yield stream.answer
+
+
+async def aparts_of(
+    stream: AnswerStream, around: Around | None = None
+) -> AsyncGenerator[Part | Answer, None]:
+    """Read a guarded stream.
+
+    Tasks that a generator starts must not outlive it, and it may be read in several tasks and left
+    anywhere: the stream is read in a task of its own.
+
+    Args:
+        stream: The stream.
+        around: What its work is done in.
+
+    Yields:
+        Its parts, and the answer at last.
+    """
+    line: asyncio.Queue[_Item] = asyncio.Queue()
+    carrier = Carrier()
+    with carrier.around():
+        task = asyncio.create_task(_fill(stream, line, around or nullcontext()))
+    try:
+        while isinstance(item := await line.get(), Part):
+            yield item
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        await carrier.adeliver(last=True)
+    if isinstance(item, BaseException):
+        raise item
+    yield item
+
+
+async def _fill(stream: AnswerStream, line: asyncio.Queue[_Item], around: Around) -> None:
+    try:
+        with around:
+            async with stream:
+                async for part in stream:
+                    line.put_nowait(part)
+            line.put_nowait(stream.answer)
+    except BaseException as error:
+        line.put_nowait(error)
+        if not isinstance(error, Exception):
+            raise
 
 
 class Incoming:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from resay.adapters.verdicts import NO_ANSWER, verdict_data
 from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer
-from resay.engine.stream_gate import Part
+from resay.engine.stream import Part
 from resay.providers.apis import Api, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 

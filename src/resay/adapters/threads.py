@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import anyio
 import anyio.to_thread
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 
 __all__ = ["cancelled_once", "given_in_sync", "in_thread", "read_in_threads"]
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from resay._internal.nesting import marked
 from resay._internal.telemetry import Place
-from resay.adapters.mapping import litellm_provider
 from resay.adapters.verdicts import NO_ANSWER
-from resay.core.query import CONNECTION_PARAMS, Query
+from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.verdict import Usage, Via
-from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
 from resay.providers.apis import Api, Body, Event, Request
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
+from resay.providers.litellm import LiteLLMProvider
 from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
 
 __all__ = [
+    "LEFT_OUT",
+    "OPENAI_PARAMS",
     "JudgeProvider",
     "KnownProvider",
     "MainProvider",
@@ -29,16 +33,78 @@ __all__ = [
     "SampleProvider",
     "Send",
     "StreamedError",
+    "UnmappedError",
     "Upstream",
+    "check_chat_completions",
     "completions_in",
     "is_about_parameters",
+    "litellm_provider",
     "provider_error",
     "sample_of",
 ]
+OPENAI_PARAMS = frozenset(
+    {
+        "extra_body",
+        "extra_headers",
+        "frequency_penalty",
+        "logit_bias",
+        "max_completion_tokens",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "prompt_cache_key",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "service_tier",
+        "stop",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_p",
+        "user",
+        "verbosity",
+    }
+)
+"""Parameters of OpenAI's chat completions that litellm sends as they are."""
+LEFT_OUT = MAIN_CALL_ONLY | {"messages", "model", "timeout"}
+"""What a request holds that a sample, one fresh answer in one piece, is asked without."""
+# litellm sends these models, or these models with tools, to the Responses API.
+_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak")
+_HAS_PRO = re.compile(r"gpt-[5-9]|o\d")
+_RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
+
+
+class UnmappedError(ResayError):
+    """litellm would not send quite what the framework's own model sends.
+
+    The message is a short reason. It holds no content and no key.
+    """
+
+
+def check_chat_completions(model: str, *, tools: bool) -> None:
+    """See whether litellm sends what is asked of one of OpenAI's models to chat completions.
+
+    Args:
+        model: The model's name, or that of its deployment.
+        tools: Whether tools are offered.
+
+    Raises:
+        UnmappedError: It does not.
+    """
+    pro = _HAS_PRO.search(model)
+    is_pro = pro is not None and "-pro" in model[pro.end() :]
+    if _RESPONSES.search(model) or is_pro or (tools and _RESPONSES_WITH_TOOLS.search(model)):
+        raise UnmappedError("litellm sends this model's requests to the Responses API")
+
+
+@cache
+def litellm_provider() -> LiteLLMProvider:
+    """Return the one provider that all adapters share."""
+    return LiteLLMProvider()
+
 
 Send = Callable[[Body], Awaitable[Body]]
 """Sends one request whose answer comes in one piece. Raises what the client raises."""
-
 # What providers answer to a parameter they do not take.
 _ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
 _TEMPORARY = frozenset({408, 409, 429})

@@ -25,7 +25,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.benchmarks import metrics
 from resay.benchmarks.measuring import (
     BenchJudge,

@@ -119,7 +119,7 @@ def bench_command(prepare: BenchT) -> BenchT:
     def command(
         data: Path | None, rows: str | None, as_json: bool, as_markdown: bool, **given: Any
     ) -> None:
-        from resay._internal.sync import run_sync
+        from resay._internal.event_loops import run_sync
 
         form = form_of(as_json, as_markdown)
         job = prepare(_folder_of(data), slice_of(rows), **given)

@@ -22,11 +22,10 @@ from resay.benchmarks.measuring import BenchJudge, Item, measure
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import DATA, Corpus
 from resay.core.verdict import over
-from resay.engine.regeneration.gathering import fused
-from resay.engine.regeneration.queries import search_queries
+from resay.engine.regeneration.search import fused, search_queries
 from resay.retrieval import Retriever
+from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
-from resay.retrieval.ids import id_of
 
 __all__ = ["COLUMNS", "WAYS", "load_references", "run"]
 

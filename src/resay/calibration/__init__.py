@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from resay.calibration.bands import fit_bands
 from resay.calibration.calibrating import acalibrate, calibrate, default_targets
-from resay.calibration.figures import Figure, Figures, measure_figures
-from resay.calibration.guarantees import Guarantee
+from resay.calibration.fitting import fit_bands
 from resay.calibration.labels import LabelledRow, LabelledSentence, read_labels
-from resay.calibration.outcomes import Outcome
-from resay.calibration.result import Calibration, Counts
-from resay.calibration.targets import Target
+from resay.calibration.result import Calibration, Counts, Figure, Figures, measure_figures
+from resay.calibration.running import Outcome
+from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import fit_thresholds
 
 __all__ = [

@@ -13,15 +13,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import anyio.to_thread
 
-from resay._internal.sync import run_sync
-from resay.calibration.figures import Figures, measure_figures
+from resay._internal.event_loops import run_sync
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
-from resay.calibration.guarantees import Guarantee
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
-from resay.calibration.outcomes import Outcome
-from resay.calibration.result import Calibration, Counts
-from resay.calibration.running import Runner, outcome_of
-from resay.calibration.targets import Target
+from resay.calibration.result import Calibration, Counts, Figures, measure_figures
+from resay.calibration.running import Outcome, Runner, outcome_of
+from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import fit_thresholds
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError

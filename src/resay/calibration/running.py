@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,22 +12,73 @@ import anyio
 import anyio.to_thread
 
 from resay.calibration.labels import LabelledRow
-from resay.calibration.outcomes import Outcome
 from resay.core.logprobs import tokens_of
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores, Verdict
+from resay.core.verdict import Scores, Verdict, over
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Policy
+from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
-from resay.providers.fanout import draw
-from resay.providers.layers import Limited, Retrying, TimeLimited
+from resay.providers.layers import Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.evidence import Evidence, Samples
 
-__all__ = ["Runner", "Scored", "outcome_of"]
+__all__ = [
+    "Outcome",
+    "Runner",
+    "Scored",
+    "outcome_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the chain says of a response, and what people say.
+
+    A sentence without a score is never flagged, whatever the threshold.
+
+    Attributes:
+        score: The passage score, in [0, 1].
+        sentences: The score of each sentence; None where no method had anything to say.
+        hallucinated: Whether the response is labelled as hallucinated; None where it is not
+            labelled.
+        wrong: The same for each sentence; empty where no sentence is labelled.
+    """
+
+    score: float
+    sentences: tuple[float | None, ...] = ()
+    hallucinated: bool | None = None
+    wrong: tuple[bool | None, ...] = ()
+
+    @property
+    def highest(self) -> float | None:
+        """The greatest score of a sentence; None where none has one."""
+        return max((score for score in self.sentences if score is not None), default=None)
+
+    def flagged(self, threshold: Threshold) -> bool:
+        """Return whether a response with these scores is flagged."""
+        return over(self.score, threshold.passage) or any(
+            over(score, threshold.sentence) for score in self.sentences
+        )
+
+    def labelled(self, wrong: bool) -> list[float | None]:
+        """Return the scores of the sentences that are labelled as this."""
+        pairs = zip(self.sentences, self.wrong, strict=True) if self.wrong else ()
+        return [score for score, label in pairs if label is wrong]
+
+    def share_flagged(self, wrong: bool, threshold: float | None) -> Fraction | None:
+        """Return which share of its sentences labelled as this is flagged.
+
+        Returns:
+            The share, or None where no sentence is labelled as this.
+        """
+        scores = self.labelled(wrong)
+        if not scores:
+            return None
+        return Fraction(sum(over(score, threshold) for score in scores), len(scores))
+
 
 T = TypeVar("T")
 

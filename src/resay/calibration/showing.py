@@ -1,18 +1,257 @@
-"""What a calibration found, as rows of a table: on a terminal and as a page."""
+"""What a calibration found, as rows of a table: on a terminal and as a page.
+
+What a calibration found, as a picture: reliability diagrams and histograms, in one SVG.
+
+Reliability diagram: Niculescu-Mizil and Caruana, "Predicting Good Probabilities with Supervised
+Learning", ICML 2005, section 2; the observed share in each bin of the score, with the 95 % interval
+of Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
+from math import sqrt
+from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from resay.calibration.plot import svg_of
 from resay.calibration.result import Calibration, percent
 
-__all__ = ["html_of", "print_calibration"]
+__all__ = [
+    "Bin",
+    "Panel",
+    "bins_of",
+    "html_of",
+    "panels",
+    "print_calibration",
+    "svg_of",
+    "wilson",
+]
+_Z = 1.959964
+_BINS = 10
+_BARS = 20
+_WIDTH, _HEIGHT = 760, 340
+_SIZE = 240
+_LEFT, _RIGHT, _TOP = 64, 420, 56
+_STYLE = """
+svg{--back:#fff;--ink:#1f2328;--faint:#8c959f;--rule:#d0d7de;--good:#0969da;--bad:#cf222e}
+@media (prefers-color-scheme:dark){svg{--back:#0d1117;--ink:#e6edf3;--faint:#8b949e;--rule:#30363d;
+--good:#58a6ff;--bad:#ff7b72}}
+.back{fill:var(--back)}text{fill:var(--ink);font:12px system-ui,sans-serif}
+.small{font-size:10px;fill:var(--faint)}.head{font-size:14px;font-weight:600}
+.frame{fill:none;stroke:var(--rule)}.even{stroke:var(--faint);stroke-dasharray:2 4}
+.limit{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:6 3}
+.range{stroke:var(--good);stroke-width:1.5}.point{fill:var(--good)}
+.correct{fill:var(--good)}.hallucinated{fill:var(--bad)}
+""".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The items whose scores lie in one stretch.
+
+    Attributes:
+        count: How many there are, at least 1.
+        score: Their mean score.
+        share: Which share of them is labelled as hallucinated.
+        low: The lower end of its 95 % interval.
+        high: The upper end.
+    """
+
+    count: int
+    score: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One unit: responses, or sentences.
+
+    Attributes:
+        name: What they are called.
+        items: The score and the label of each.
+        threshold: Over which score they are flagged; None where they are not looked at.
+    """
+
+    name: str
+    items: tuple[tuple[float, bool], ...]
+    threshold: float | None
+
+
+def panels(calibration: Calibration) -> list[Panel]:
+    """Return what there is to show: responses, sentences, or both."""
+    threshold = calibration.policy.threshold
+    outcomes = calibration.outcomes
+    passages = tuple((o.score, o.hallucinated) for o in outcomes if o.hallucinated is not None)
+    sentences = tuple(
+        (score, wrong)
+        for o in outcomes
+        if o.wrong
+        for score, wrong in zip(o.sentences, o.wrong, strict=True)
+        if score is not None and wrong is not None
+    )
+    both = (
+        Panel("Responses", passages, threshold.passage),
+        Panel("Sentences", sentences, threshold.sentence),
+    )
+    return [panel for panel in both if panel.items]
+
+
+def bins_of(items: Sequence[tuple[float, bool]]) -> list[Bin]:
+    """Return the bins that are not empty, ten of equal width.
+
+    Args:
+        items: Scores in [0, 1] with their labels.
+    """
+    places: dict[int, list[tuple[float, bool]]] = {}
+    for score, wrong in items:
+        places.setdefault(min(int(score * _BINS), _BINS - 1), []).append((score, wrong))
+    return [_bin(places[place]) for place in sorted(places)]
+
+
+def _bin(items: Sequence[tuple[float, bool]]) -> Bin:
+    wrong = sum(label for _, label in items)
+    low, high = wilson(wrong, len(items))
+    return Bin(len(items), fmean(score for score, _ in items), wrong / len(items), low, high)
+
+
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share.
+
+    Args:
+        hits: How many have what is counted.
+        count: Of how many, at least 1.
+    """
+    share, square = hits / count, _Z * _Z
+    middle = (share + square / (2 * count)) / (1 + square / count)
+    half = _Z * sqrt(share * (1 - share) / count + square / (4 * count * count))
+    half /= 1 + square / count
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def svg_of(calibration: Calibration) -> str:
+    """Return the picture. It holds scores and labels, and no word of a response.
+
+    Args:
+        calibration: What was found.
+
+    Returns:
+        An SVG document that needs nothing else, the same for the same calibration.
+    """
+    shown = panels(calibration)
+    height = _HEIGHT * len(shown) + 8
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
+        f' width="{_WIDTH}" height="{height}" role="img" aria-labelledby="resay-title resay-desc">',
+        f'<title id="resay-title">{escape(_title(calibration))}</title>',
+        f'<desc id="resay-desc">{escape(_description(shown))}</desc>',
+        f"<style>{_STYLE}</style>",
+        f'<rect class="back" width="{_WIDTH}" height="{height}"/>',
+    ]
+    for i, panel in enumerate(shown):
+        parts.append(f'<g transform="translate(0 {i * _HEIGHT})">')
+        parts += _reliability(panel)
+        parts += _histogram(panel)
+        parts.append("</g>")
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _title(calibration: Calibration) -> str:
+    return f"Calibration with {calibration.labels}, {calibration.date}"
+
+
+def _description(shown: Sequence[Panel]) -> str:
+    return " ".join(_sentence(panel) for panel in shown)
+
+
+def _sentence(panel: Panel) -> str:
+    wrong = sum(label for _, label in panel.items)
+    limit = "no threshold" if panel.threshold is None else f"threshold {panel.threshold:g}"
+    shares = ", ".join(f"{b.score:.2f}: {100 * b.share:.0f} %" for b in bins_of(panel.items))
+    return (
+        f"{panel.name}: {len(panel.items) - wrong} correct and {wrong} hallucinated, {limit}."
+        f" Share hallucinated by mean score of the bin: {shares}."
+    )
+
+
+def _reliability(panel: Panel) -> Iterator[str]:
+    yield _text(_LEFT, 24, f"{panel.name}: share hallucinated by score", "head")
+    yield from _frame(_LEFT)
+    yield _line("even", _LEFT, _TOP + _SIZE, _LEFT + _SIZE, _TOP)
+    for step in range(0, 101, 25):
+        yield _text(_LEFT - 8, _y(step / 100) + 4, f"{step} %", end=True)
+    for found in bins_of(panel.items):
+        x = _LEFT + found.score * _SIZE
+        yield _line("range", x, _y(found.low), x, _y(found.high))
+        yield f'<circle class="point" cx="{x:.1f}" cy="{_y(found.share):.1f}" r="4"/>'
+        yield _text(x, _TOP - 6, str(found.count), "small", middle=True)
+    yield from _limit(_LEFT, _TOP + _SIZE - 8, panel.threshold)
+
+
+def _histogram(panel: Panel) -> Iterator[str]:
+    counts = [[0] * _BARS, [0] * _BARS]
+    for score, wrong in panel.items:
+        counts[wrong][min(int(score * _BARS), _BARS - 1)] += 1
+    most = max(max(row) for row in counts)
+    middle, width = _TOP + _SIZE / 2, _SIZE / _BARS
+    yield _text(_RIGHT, 24, f"{panel.name}: how many have which score", "head")
+    yield from _frame(_RIGHT)
+    for wrong, name in enumerate(("correct", "hallucinated")):
+        for place, count in enumerate(counts[wrong]):
+            height = count / most * (_SIZE / 2 - 4)
+            top = middle if wrong else middle - height
+            x = _RIGHT + place * width
+            yield (
+                f'<rect class="{name}" x="{x + 0.5:.1f}" y="{top:.1f}" width="{width - 1:.1f}"'
+                f' height="{height:.1f}"/>'
+            )
+        place = middle + (14 if wrong else -6) + (_SIZE / 2 - 20) * (1 if wrong else -1)
+        yield _text(_RIGHT + 6, place, f"{sum(counts[wrong])} {name}")
+    yield _text(_RIGHT + _SIZE + 6, _TOP + 10, str(most), "small")
+    yield _text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(most), "small")
+    yield _line("frame", _RIGHT, middle, _RIGHT + _SIZE, middle)
+    yield from _limit(_RIGHT, _TOP - 6, panel.threshold)
+
+
+def _frame(left: float) -> Iterator[str]:
+    yield f'<rect class="frame" x="{left}" y="{_TOP}" width="{_SIZE}" height="{_SIZE}"/>'
+    for step in range(0, 101, 25):
+        at = left + step / 100 * _SIZE
+        yield _text(at, _TOP + _SIZE + 16, f"{step / 100:g}", middle=True)
+    yield _text(left + _SIZE / 2, _TOP + _SIZE + 34, "score", "small", middle=True)
+
+
+def _limit(left: float, height: float, threshold: float | None) -> Iterator[str]:
+    if threshold is None:
+        return
+    x = left + threshold * _SIZE
+    yield _line("limit", x, _TOP, x, _TOP + _SIZE)
+    label = f"flagged over {threshold:g}"
+    on_left = threshold > 0.5
+    yield _text(x + (-5 if on_left else 5), height, label, "small", end=on_left)
+
+
+def _y(share: float) -> float:
+    return _TOP + (1 - share) * _SIZE
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _text(
+    x: float, y: float, text: str, kind: str = "", *, end: bool = False, middle: bool = False
+) -> str:
+    anchor = "end" if end else "middle" if middle else "start"
+    chosen = f' class="{kind}"' if kind else ""
+    return f'<text{chosen} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
 
 _FIGURES = (
     ("correct responses flagged", "passage_fpr"),
@@ -26,7 +265,6 @@ _RANKINGS = (
     ("ROC-AUC, sentences", "sentence_roc_auc"),
     ("average precision, sentences", "sentence_average_precision"),
 )
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -109,8 +347,8 @@ def _lines(calibration: Calibration) -> Iterator[str]:
 def _rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
     new, old = calibration.policy.threshold, calibration.old.threshold
     yield "", "before", "now"
-    yield "threshold.passage", _limit(old.passage), _limit(new.passage)
-    yield "threshold.sentence", _limit(old.sentence), _limit(new.sentence)
+    yield "threshold.passage", _threshold(old.passage), _threshold(new.passage)
+    yield "threshold.sentence", _threshold(old.sentence), _threshold(new.sentence)
     for name, key in _FIGURES:
         figure = getattr(calibration.figures, key)
         if figure.value is not None:
@@ -121,7 +359,7 @@ def _rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
             yield name, "", percent(figure)
 
 
-def _limit(threshold: float | None) -> str:
+def _threshold(threshold: float | None) -> str:
     return "null" if threshold is None else f"{threshold:g}"
 
 

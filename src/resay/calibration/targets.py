@@ -1,17 +1,53 @@
-"""What a user wants of the thresholds."""
+"""What a user wants of the thresholds.
+
+What a calibration can promise of a rate, and from how many labels on.
+
+The rate is the mean of a loss in [0, 1] over responses like those labelled. The loss can only fall
+as the threshold moves in one direction (fewer false alarms as it rises, fewer misses as it falls),
+and the threshold is the one that moved least in that direction of those at which the guarantee
+holds.
+
+`expected`: Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal Risk Control", ICLR 2024,
+Theorem 1. With n losses whose mean is R at a threshold, and the next one's at most 1,
+
+    n / (n + 1) R + 1 / (n + 1) <= alpha
+
+makes the expected loss of the next response at most alpha, over calibrations and responses. It
+takes that the n + 1 responses are exchangeable.
+
+`probable`: Bates, Angelopoulos, Lei, Malik and Jordan, "Distribution-Free, Risk-Controlling
+Prediction Sets", Journal of the ACM 2021. The upper confidence bound of the rate is at most alpha,
+at a confidence of 1 - delta, where
+
+    P(Bin(n, alpha) <= n R) <= delta
+
+for losses that are 0 or 1 (the exact bound of Clopper and Pearson), and for others (the bound of
+Hoeffding and Bentkus, section 3.1)
+
+    min(exp(-n h(min(R, alpha), alpha)), e P(Bin(n, alpha) <= ceil(n R))) <= delta
+    h(a, b) = a log(a / b) + (1 - a) log((1 - a) / (1 - b))
+
+Then the rate is at most alpha in at least a share 1 - delta of all calibrations (Theorem 1). It
+takes that the responses are drawn independently of each other from the same source.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from resay.errors import ConfigurationError
 
-__all__ = ["Target", "Unit"]
-
+__all__ = [
+    "Guarantee",
+    "Target",
+    "Unit",
+    "binomial_cdf",
+    "hoeffding_bentkus",
+]
 Unit = Literal["passage", "sentence"]
-
 _WORDS = {
     ("passage", "fpr"): "at most {:g} % of the correct responses are flagged",
     ("passage", "recall"): "at least {:g} % of the hallucinated responses are flagged",
@@ -69,3 +105,103 @@ class Target:
 
     def __str__(self) -> str:
         return _WORDS[self.unit, self.kind].format(100 * self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What is promised of a rate.
+
+    Attributes:
+        kind: `probable`: at least the share `confidence` of calibrations keep it; `expected`: it is
+            kept on average over calibrations.
+        confidence: Which share, between 0 and 1; of no meaning to `expected`.
+    """
+
+    kind: Literal["probable", "expected"] = "probable"
+    confidence: float = 0.9
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("probable", "expected"):
+            raise ConfigurationError(
+                f"there is no guarantee {self.kind!r}; take 'probable' or 'expected'"
+            )
+        if not 0 < self.confidence < 1:
+            raise ConfigurationError(
+                f"the confidence must be between 0 and 1, such as 0.9, not {self.confidence!r}"
+            )
+
+    def holds(self, total: Fraction, count: int, alpha: Fraction, *, binary: bool) -> bool:
+        """Return whether losses like these promise that the rate is at most `alpha`.
+
+        Args:
+            total: The sum of the losses at some threshold, each in [0, 1].
+            count: How many there are.
+            alpha: The rate, between 0 and 1.
+            binary: Whether a loss of this kind is always 0 or 1, whatever these are.
+        """
+        if self.kind == "expected":
+            return total + 1 <= alpha * (count + 1)
+        delta = float(1 - Fraction(str(self.confidence)))
+        if binary:
+            return binomial_cdf(int(total), count, float(alpha)) <= delta
+        return hoeffding_bentkus(total, count, alpha) <= delta
+
+    def needed(self, alpha: Fraction) -> int:
+        """Return how many responses are needed when none of them has a loss.
+
+        Args:
+            alpha: The rate, between 0 and 1.
+        """
+        if self.kind == "expected":
+            return math.ceil(1 / alpha) - 1
+        delta = 1 - Fraction(str(self.confidence))
+        about = math.ceil(math.log(float(delta)) / math.log1p(-float(alpha)))
+        least = max(about - 1, 1)
+        # The logarithms are off by less than one.
+        near = range(least, least + 4)
+        return next(n for n in near if self.holds(Fraction(0), n, alpha, binary=True))
+
+    def __str__(self) -> str:
+        if self.kind == "expected":
+            return "on average over calibrations like this"
+        return f"in at least {100 * self.confidence:g} % of calibrations like this"
+
+
+def binomial_cdf(k: int, n: int, p: float) -> float:
+    """Return the probability of at most k successes in n trials.
+
+    Args:
+        k: How many successes.
+        n: How many trials.
+        p: The probability of each, between 0 and 1.
+    """
+    if k >= n:
+        return 1.0
+    log_n = math.lgamma(n + 1)
+    log_p, log_q = math.log(p), math.log1p(-p)
+    terms = (
+        math.exp(log_n - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * log_p + (n - i) * log_q)
+        for i in range(k + 1)
+    )
+    return min(math.fsum(terms), 1.0)
+
+
+def hoeffding_bentkus(total: Fraction, n: int, alpha: Fraction) -> float:
+    """Return how probable so small a sum of losses in [0, 1] is, at most, if their mean is alpha.
+
+    Args:
+        total: The sum of the losses.
+        n: How many there are.
+        alpha: The mean, between 0 and 1.
+    """
+    if n == 0:
+        return 1.0
+    rate, limit = float(min(total / n, alpha)), float(alpha)
+    hoeffding = math.exp(-n * _divergence(rate, limit))
+    return min(hoeffding, math.e * binomial_cdf(math.ceil(total), n, limit))
+
+
+def _divergence(a: float, b: float) -> float:
+    first = a * math.log(a / b) if a > 0 else 0.0
+    second = (1 - a) * math.log((1 - a) / (1 - b)) if a < 1 else 0.0
+    return max(first + second, 0.0)

@@ -6,7 +6,7 @@ moved together along a path on which flagging can only become rarer, and which d
 the responses the target is about: for false alarms, which are about correct ones, both thresholds
 are always the same quantile of what the hallucinated responses score; for misses the reverse.
 Given the others, the loss of each response is then a monotone function of one number, and
-`resay.calibration.guarantees` applies as it stands.
+`resay.calibration.targets` applies as it stands.
 
 A target for sentences takes the response as the unit: its loss is the share of its sentences
 labelled in one way that is treated in the other. Sentences of one response are not exchangeable
@@ -23,9 +23,8 @@ from fractions import Fraction
 from itertools import accumulate
 from math import lcm
 
-from resay.calibration.guarantees import Guarantee
-from resay.calibration.outcomes import Outcome
-from resay.calibration.targets import Target
+from resay.calibration.running import Outcome
+from resay.calibration.targets import Guarantee, Target
 from resay.errors import ConfigurationError
 from resay.policy import Threshold
 

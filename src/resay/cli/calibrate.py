@@ -14,8 +14,7 @@ from rich.progress import Progress
 
 from resay.calibration import Calibration, Guarantee, Target, read_labels
 from resay.calibration import calibrate as run_calibration
-from resay.calibration.plot import svg_of
-from resay.calibration.showing import html_of, print_calibration
+from resay.calibration.showing import html_of, print_calibration, svg_of
 from resay.cli.app import ApiBaseOption, JsonOption, print_json, write_text
 from resay.errors import ConfigurationError
 from resay.policy import Policy

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.core.verdict import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
 

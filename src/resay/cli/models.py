@@ -10,7 +10,7 @@ from typing import Annotated, cast
 import typer
 from pydantic import ValidationError
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.described import kind_of

@@ -20,7 +20,7 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Any
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.passage import Passage, Piece, Sentence, Splitter, outside
 from resay.core.segmentation import Layout, lay_out
 

@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 
 from resay._internal._version import __version__
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
 from resay.core.passage import Passage
 from resay.core.verdict import (
@@ -36,8 +36,8 @@ from resay.providers.layers import Metered
 from resay.providers.limits import Budget
 from resay.scorers import Need, Scorer, Step
 from resay.scorers.evidence import Evidence
-from resay.scorers.fields import Fields
 from resay.scorers.stopping import Aim, Outcome, Stopping
+from resay.scorers.structured import Fields
 
 __all__ = ["Chain"]
 

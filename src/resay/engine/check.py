@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -21,12 +21,11 @@ from resay.engine.chain import Chain
 from resay.engine.decide import skipped_as
 from resay.engine.state import Board
 from resay.policy import Allowance, Policy, Regenerate, allowance
-from resay.providers.base import Completion, Provider
+from resay.providers.base import Completion, Provider, Sources
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
-from resay.providers.pricing import Priced
-from resay.providers.routes import Sources
+from resay.providers.prices import Priced
 from resay.scorers.evidence import SPLITTING, Evidence, Samples
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 

@@ -2,36 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
-from resay._internal.tasks import compute, in_task_group
+from resay._internal.event_loops import compute, in_task_group
+from resay._internal.telemetry import Outcome, checking
 from resay.core.query import Query
-from resay.core.verdict import Verdict
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.engine.chain import Chain
 from resay.engine.check import Check, Given
-from resay.engine.observe import observed
 from resay.engine.regeneration import Rechecking, Regenerated, Regenerator
-from resay.engine.stream_gate import Asked, Holding, Part, PassingOn, overdue
+from resay.engine.stream import Asked, Holding, Part, PassingOn, overdue
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
-from resay.providers.base import Completion, Provider, prepare
+from resay.providers.base import Completion, Provider, Sources, prepare
 from resay.providers.caching import Cache
-from resay.providers.layers import Metered, Retrying
-from resay.providers.logprobs import WithLogprobs
-from resay.providers.pricing import Priced
-from resay.providers.routes import Sources
+from resay.providers.layers import Metered, Retrying, WithLogprobs
+from resay.providers.prices import Priced
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 
-__all__ = ["Running"]
+__all__ = [
+    "Running",
+    "observed",
+]
+T = TypeVar("T", Answer, Verdict)
+
+
+async def observed(policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]) -> T:
+    """Do the work of a request, and tell of it.
+
+    Args:
+        policy: The policy.
+        model: Who is asked, where that is known.
+        work: What is to be done.
+
+    Returns:
+        What the work returns.
+
+    Raises:
+        BaseException: What the work raises.
+    """
+    methods = [config.method_name for config in policy.chain]
+    with checking(model=model, policy=methods) as check:
+        try:
+            result = await work()
+        except HallucinationBlocked as error:
+            check.ended(_outcome(error.verdict, "block"))
+            raise
+        if isinstance(result, Answer):
+            check.ended(_outcome(result.verdict, result.action, result.completion))
+        else:
+            check.ended(_outcome(result))
+        return result
+
+
+def _outcome(
+    verdict: Verdict, action: str | None = None, completion: Completion | None = None
+) -> Outcome:
+    return Outcome(
+        decision=verdict.decision,
+        reason=verdict.reason,
+        score=verdict.score,
+        action=action,
+        samples=verdict.samples,
+        calls=verdict.usage.calls,
+        tokens=verdict.usage.tokens,
+        cost_usd=verdict.usage.cost_usd,
+        elapsed_s=verdict.elapsed_s,
+        response_id=_response_id(completion.raw) if completion else None,
+        flagged=tuple(sentence.text for sentence in verdict.flagged_sentences),
+    )
+
+
+def _response_id(raw: object) -> str | None:
+    """Return what a provider calls its response, or None."""
+    pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
+    found = _fields(pieces[0]) if pieces else (None, None)
+    # Responses name their model; other things with an id are a framework's own.
+    return found[0] if isinstance(found[0], str) and found[1] else None
+
+
+def _fields(raw: object) -> tuple[object, object]:
+    if isinstance(raw, Mapping):
+        named = cast("Mapping[str, object]", raw)
+        return named.get("id"), named.get("model")
+    return getattr(raw, "id", None), getattr(raw, "model", None)
+
 
 # As many characters of text that is let go of take as long as one.
 _FREEING = 0.5

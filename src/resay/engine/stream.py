@@ -3,21 +3,423 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from resay._internal.sync import enter_sync, run_sync
+from resay._internal.event_loops import compute, enter_sync, run_sync
 from resay._internal.telling import Carrier
-from resay.engine.actions import Answer
-from resay.engine.stream_gate import Part
-from resay.errors import ConfigurationError, StreamUnfinishedError
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.streaming_passage import GrowingPassage, Settled
+from resay.core.verdict import SentenceVerdict, Unscored, Verdict
+from resay.engine.actions import Answer, act
+from resay.engine.chain import Chain
+from resay.engine.check import Check
+from resay.engine.decide import unscored_in
+from resay.engine.regeneration import Regenerated, Regenerator
+from resay.engine.state import Board
+from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
+from resay.policy import Annotate, Block, Policy
+from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
+from resay.providers.layers import Metered
 
-__all__ = ["AnswerStream", "SyncAnswerStream"]
+__all__ = [
+    "AnswerStream",
+    "Asked",
+    "Holding",
+    "Part",
+    "PassingOn",
+    "SyncAnswerStream",
+    "overdue",
+]
+# As many characters take as long as a sentence whose scores are put with those of the others.
+_JOINING = 100
+# How many sentences are looked at before others on the event loop have a turn.
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a streamed answer.
+
+    Attributes:
+        text: What to show. The texts of all parts that are no notices, joined, are the response,
+            or its beginning where the rest was withheld.
+        sentences: What the check found of the sentences in it; empty where they are shown before
+            they are checked, and for what is not prose.
+        unscored: What in it was not scored; empty where it is shown before it is checked.
+        notice: Whether this is what the policy says in place of what was withheld.
+        rewritten: Whether it is of an answer that was written again, and so not the provider's.
+        chunk: The provider's chunk it is, where text is passed on as it comes.
+    """
+
+    text: str
+    sentences: tuple[SentenceVerdict, ...] = ()
+    unscored: tuple[Unscored, ...] = field(default=(), kw_only=True)
+    notice: bool = False
+    rewritten: bool = False
+    chunk: Chunk | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The main call.
+
+    Attributes:
+        query: What is asked.
+        provider: Who is asked.
+        meter: Counts what it costs.
+    """
+
+    query: Query
+    provider: Provider
+    meter: Metered
+
+    def answered(
+        self,
+        policy: Policy,
+        verdict: Verdict,
+        completion: Completion,
+        *,
+        text: str | None = None,
+        withheld: bool = False,
+    ) -> Answer:
+        """Act on a verdict, and count the main call and the check together.
+
+        Args:
+            policy: The policy.
+            verdict: What the check found.
+            completion: The model's answer.
+            text: What the verdict is about, where that is no longer the model's answer.
+            withheld: Whether some of it was withheld already.
+
+        Raises:
+            HallucinationBlocked: It is to be withheld, with an exception.
+        """
+        return act(
+            policy,
+            completion.text if text is None else text,
+            verdict,
+            usage=self.meter.usage + verdict.usage,
+            completion=completion,
+            withheld=withheld,
+        )
+
+
+class PassingOn:
+    """Passes text on as it comes and checks it when it is complete.
+
+    Args:
+        policy: The policy.
+        check: The check of this request.
+        asked: The main call.
+    """
+
+    def __init__(self, policy: Policy, check: Check, asked: Asked) -> None:
+        self._policy = policy
+        self._check = check
+        self._asked = asked
+
+    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Stream the answer.
+
+        Args:
+            parts: Where its parts go.
+
+        Returns:
+            The answer, checked.
+
+        Raises:
+            ProviderError: The model gave no (whole) answer.
+            DeadlineExceededError: It was not complete within `limits.deadline_s`.
+            HallucinationBlocked: It is flagged and the policy says `exit: raise`.
+        """
+        gathered = Gathered()
+        with anyio.CancelScope(deadline=self._check.deadline) as reading:
+            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+                async for chunk in chunks:
+                    gathered.add(chunk)
+                    await parts.send(Part(chunk.text, chunk=chunk))
+        if reading.cancelled_caught:
+            raise overdue(self._asked.query, self._policy)
+        completion = await gathered.whole()
+        verdict = await self._check.run(completion)
+        answer = self._asked.answered(self._policy, verdict, completion)
+        if answer.blocked:
+            # Without waiting: what is still under way must not be answered after it was counted.
+            parts.send_nowait(Part(answer.text, notice=True))
+        return answer
+
+
+def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
+    """Return the error of a main call that took too long."""
+    return DeadlineExceededError(
+        f"{query.model or 'the model'} did not answer within"
+        f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
+    )
+
+
+@dataclass(slots=True)
+class _Held:
+    """Text that waits for the scores of its sentences."""
+
+    settled: Settled
+    boards: list[Board]
+    left: int
+    scored: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Holding:
+    """Holds each sentence until its own score is in, while later ones are still written.
+
+    Where a flagged answer is not given as it is, a sentence is held on while the response, if it
+    ended there, would be flagged. The end is held until the passage is decided about.
+
+    Args:
+        policy: The policy.
+        chain: The policy's chain.
+        check: The check of this request.
+        asked: The main call.
+        tasks: Where the scoring runs.
+        regenerator: What mends the answer from its first flagged sentence on; None for a policy
+            that does not want that.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        chain: Chain,
+        check: Check,
+        asked: Asked,
+        tasks: TaskGroup,
+        regenerator: Regenerator | None = None,
+    ) -> None:
+        self._policy = policy
+        self._chain = chain
+        self._check = check
+        self._asked = asked
+        self._tasks = tasks
+        self._gathered = Gathered()
+        self._growing = GrowingPassage(policy.splitter)
+        self._boards: dict[tuple[int, int], Board] = {}
+        self._waiting: list[Settled] = []
+        self._worth_checking = False
+        self._reading = anyio.CancelScope(deadline=check.deadline)
+        self._released = anyio.Event()
+        self._withheld: _Held | None = None
+        self._regenerator = regenerator
+        self._shown = 0
+        self._ahead = chain.ahead()
+        self._pending: list[Part] = []
+
+    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Stream the answer.
+
+        Args:
+            parts: Where its parts go.
+
+        Returns:
+            The answer, checked.
+
+        Raises:
+            ProviderError: The model gave no (whole) answer.
+            DeadlineExceededError: It was not complete within `limits.deadline_s`.
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+        """
+        line, due = anyio.create_memory_object_stream[_Held](math.inf)
+        self._tasks.start_soon(self._release, due, parts)
+        with line:
+            last = await self._read(line)
+        await self._released.wait()
+        if self._withheld is not None:
+            return await self._withdraw(self._withheld, parts)
+        if last is None:
+            completion = await self._gathered.whole()
+            verdict = await self._check.run(completion)
+            return self._end_with(Regenerated(completion.text, verdict), parts)
+        await last.scored.wait()
+        return await self._conclude(last, parts)
+
+    async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
+        """Read the response; return its end, or None where there is nothing to check."""
+        with self._reading:
+            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+                async for chunk in chunks:
+                    self._gathered.add(chunk)
+                    settled = await self._growing.read(chunk.text)
+                    if settled is not None and await self._is_worth_checking(settled):
+                        await self._hold(line)
+                    # Pieces that are there already are read without waiting. Others must get their
+                    # turn between them, those that release what came before above all.
+                    await anyio.lowlevel.checkpoint()
+            settled = await self._growing.read_all()
+            if not await self._is_worth_checking(settled):
+                return None
+            last = self._waiting.pop()
+            await self._hold(line)
+            return await self._score(last)
+        if self._withheld is None:
+            raise overdue(self._asked.query, self._policy)
+        return None
+
+    async def _is_worth_checking(self, settled: Settled) -> bool:
+        """Keep what came; return whether the policy wants it checked, as far as one can tell."""
+        self._waiting.append(settled)
+        if not self._worth_checking:
+            self._worth_checking = await self._check.skip(settled.passage) is None
+        return self._worth_checking
+
+    async def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
+        for settled in self._waiting if self._withheld is None else ():
+            held = await self._score(settled)
+            # Once something is withheld, nobody waits at the other end.
+            if self._withheld is None:
+                line.send_nowait(held)
+        self._waiting.clear()
+
+    async def _score(self, settled: Settled) -> _Held:
+        boards = [Board.of(settled.passage.only([i])) for i in settled.sentences]
+        held = _Held(settled, boards, len(boards))
+        for board in boards:
+            sentence = board.passage.sentences[0]
+            self._boards[sentence.start, sentence.end] = board
+        self._check.allow(len(self._boards))
+        for count, board in enumerate(boards, 1):
+            self._tasks.start_soon(self._score_one, board, held)
+            if count % _AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
+        if not boards:
+            held.scored.set()
+        return held
+
+    async def _score_one(self, board: Board, held: _Held) -> None:
+        await self._chain.score(board, self._check.evidence, self._check.deadline)
+        held.left -= 1
+        if not held.left:
+            held.scored.set()
+
+    async def _release(
+        self, due: MemoryObjectReceiveStream[_Held], parts: MemoryObjectSendStream[Part]
+    ) -> None:
+        with due:
+            async for held in due:
+                await held.scored.wait()
+                check = self._check
+                views: list[tuple[SentenceVerdict, bool]] = []
+                for board in held.boards:
+                    views.append(await self._chain.view(board, check.evidence, check.deadline))
+                    if len(views) % _AT_ONCE == 0:
+                        await anyio.lowlevel.checkpoint()
+                part = _part(held.settled, [sentence for sentence, _ in views])
+                if self._withholds(part, [sure for _, sure in views]):
+                    self._withheld = held
+                    self._reading.cancel()
+                    break
+                for sentence, sure in views:
+                    self._ahead.add(sentence.score, sure=sure)
+                self._pending.append(part)
+                if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
+                    self._give_pending(parts)
+        self._released.set()
+
+    def _withholds(self, part: Part, sure: Sequence[bool]) -> bool:
+        """Return whether a part is withheld whatever comes after it."""
+        policy = self._policy
+        # A correction may take back what flags a sentence.
+        decided = isinstance(policy.action, Block) and not self._chain.corrects_late
+        return (
+            (decided and any(sentence.flagged for sentence in part.sentences))
+            or (policy.on_error == "block" and not all(sure))
+            or (policy.unscored == "block" and bool(part.unscored))
+        )
+
+    def _give_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
+        """Show what was held, in one part: by itself its beginning might be flagged."""
+        held, self._pending = self._pending, []
+        text = "".join(part.text for part in held)
+        self._shown += len(text)
+        sentences = tuple(sentence for part in held for sentence in part.sentences)
+        unscored = tuple(stretch for part in held for stretch in part.unscored)
+        parts.send_nowait(Part(text, sentences, unscored=unscored))
+
+    async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Say what was found up to the sentence that is withheld."""
+        verdict = await self._check.conclude(await self._joined(held.settled.passage))
+        return self._end(verdict, parts)
+
+    async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Decide about the passage, then release its end or withhold it."""
+        board = await self._joined(last.settled.passage)
+        verdict = await self._check.finish(board, await self._gathered.whole())
+        found = Regenerated(last.settled.passage.text, verdict)
+        if self._regenerator is not None and verdict.flagged:
+            found = await self._regenerator.run(found.text, verdict, self._check, shown=self._shown)
+        return self._end_with(found, parts)
+
+    def _end_with(self, found: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Give what was not shown yet, mended or not."""
+        completion, verdict = self._gathered.completion, found.verdict
+        answer = self._asked.answered(self._policy, verdict, completion, text=found.text)
+        if answer.blocked:
+            parts.send_nowait(Part(answer.text, notice=True))
+        elif answer.text[self._shown :]:
+            # What was shown cites nothing, so that no mark has moved the rest.
+            rest = answer.text[self._shown :]
+            # Sentences with marks between them have other offsets.
+            same = answer.text == answer.response
+            sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
+            unscored = _from(verdict.unscored, self._shown) if same else ()
+            rewritten = answer.regenerated
+            parts.send_nowait(Part(rest, sentences, unscored=unscored, rewritten=rewritten))
+        return answer
+
+    async def _joined(self, passage: Passage) -> Board:
+        def join() -> Board:
+            boards = [self._boards[s.start, s.end] for s in passage.sentences]
+            self._boards.clear()
+            return Board.joined(passage, boards)
+
+        return await compute(join, chars=_JOINING * len(self._boards))
+
+    def _end(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
+        """Say what is said in place of what was withheld, if anything was."""
+        completion, withheld = self._gathered.completion, self._withheld is not None
+        answer = self._asked.answered(self._policy, verdict, completion, withheld=withheld)
+        # Without waiting: what is still under way must not be answered after it was counted.
+        if answer.blocked:
+            parts.send_nowait(Part(answer.text, notice=True))
+        return answer
+
+
+def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
+    """Return what has become final, with what was found of it."""
+    silent = [
+        place
+        for place, sentence in zip(settled.sentences, sentences, strict=True)
+        if sentence.score is None and sentence.why is None
+    ]
+    unscored = unscored_in(settled.passage, silent, start=settled.start)
+    return Part(settled.text, tuple(sentences), unscored=unscored)
+
+
+def _from(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:
+    """Return what of the stretches lies behind a place."""
+    return tuple(
+        replace(s, text=s.text[max(start - s.start, 0) :], start=max(s.start, start))
+        for s in unscored
+        if s.end > start
+    )
+
 
 Work = Callable[[MemoryObjectSendStream[Part]], Awaitable[Answer]]
 

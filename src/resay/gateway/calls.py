@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from resay.gateway.refusing import Dialect, RefusedError
+import anyio
+
+from resay.gateway.refusing import Dialect, RefusedError, error_body
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Send
 
 __all__ = [
     "CHECK",
@@ -18,18 +26,19 @@ __all__ = [
     "OWN",
     "PREFIX",
     "Call",
+    "GoneError",
     "Headers",
+    "Incoming",
+    "Outgoing",
     "credential",
     "has_body",
     "plain_path",
     "read_call",
+    "unless_gone",
 ]
-
 Headers = list[tuple[bytes, bytes]]
-
 PREFIX = "/v1"
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
-
 _APIS: Mapping[str, Api] = {
     PREFIX + api.path: api for api in (CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, MESSAGES)
 }
@@ -165,3 +174,248 @@ def credential(call: Call) -> str | None:
             return value
     value = call.header(b"authorization") or ""
     return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else None
+
+
+# Else the server would read on what nobody wants.
+_CLOSE = {"connection": "close"}
+# What a short body has at most, in bytes.
+_SHORT = 65_536
+
+
+class GoneError(Exception):
+    """The client went away."""
+
+
+class Incoming:
+    """The body of one request.
+
+    Args:
+        receive: Where it comes from.
+        announced: How long it says it is, in bytes; None where it does not.
+        limit: How long it may be, in bytes.
+        timeout_s: How long it may take.
+    """
+
+    def __init__(
+        self, receive: Receive, announced: int | None, limit: int, timeout_s: float
+    ) -> None:
+        self._receive = receive
+        self._announced = announced
+        self._limit = limit
+        self._timeout_s = timeout_s
+        self._until_s: float | None = None
+        self._kept: list[bytes] = []
+        self._length = 0
+        self._more = True
+        self._read = asyncio.Event()
+
+    async def begin(self) -> bool:
+        """Read it as far as it is short, without giving it.
+
+        Returns:
+            Whether that is all of it.
+
+        Raises:
+            RefusedError: It is too long, or takes too long.
+            GoneError: The client went away.
+        """
+        await self._keep(_SHORT)
+        return not self._more
+
+    async def whole(self) -> bytes:
+        """Read all of it.
+
+        Raises:
+            RefusedError: It is too long, or takes too long.
+            GoneError: The client went away.
+        """
+        await self._keep(self._limit)
+        return b"".join(self._kept)
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """Read it piece by piece, from its beginning.
+
+        Raises:
+            RefusedError: It is too long, or there was nothing new for too long.
+            GoneError: The client went away.
+        """
+        kept, self._kept = self._kept, []
+        try:
+            for piece in kept:
+                yield piece
+            while self._more:
+                piece = None
+                with anyio.move_on_after(self._timeout_s):
+                    piece = await self._next()
+                if piece is None:
+                    raise self._late()
+                yield piece
+        finally:
+            self._read.set()
+
+    def nothing(self) -> None:
+        """Say that nobody will read it."""
+        self._read.set()
+
+    async def gone(self) -> None:
+        """Return when the body is read and the client goes away."""
+        await self._read.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _keep(self, length: int) -> None:
+        """Read on until so much was read, in the time that there is for all of it."""
+        if self._until_s is None:
+            self._until_s = anyio.current_time() + self._timeout_s
+        with anyio.CancelScope(deadline=self._until_s) as scope:
+            while self._more and self._length <= length:
+                self._kept.append(await self._next())
+        if scope.cancelled_caught:
+            raise self._late()
+
+    async def _next(self) -> bytes:
+        if self._announced is not None and self._announced > self._limit:
+            raise self._too_long()
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise GoneError
+        piece: bytes = message.get("body", b"")
+        self._length += len(piece)
+        if self._length > self._limit:
+            raise self._too_long()
+        self._more = message.get("more_body", False)
+        if not self._more:
+            self._read.set()
+        return piece
+
+    def _too_long(self) -> RefusedError:
+        message = f"the request's body is longer than {self._limit} bytes"
+        return RefusedError(413, "request_too_large", message, headers=_CLOSE)
+
+    def _late(self) -> RefusedError:
+        message = f"the request's body did not come in within {self._timeout_s:g} s"
+        return RefusedError(408, "request_timeout", message, headers=_CLOSE)
+
+
+async def unless_gone(
+    incoming: Incoming, work: Coroutine[Any, Any, None], is_answered: Callable[[], bool]
+) -> None:
+    """Do something, and cancel it when the client goes away.
+
+    It is cancelled once, so that it can close what it opened.
+
+    Args:
+        incoming: What the client sends.
+        work: What is to be done.
+        is_answered: Whether the client has its answer already; then the rest is done all the same.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(incoming.gone())
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not is_answered():
+            task.cancel()
+        await asyncio.wait({task, gone})
+    if not task.cancelled():
+        task.result()
+
+
+_COMMENT = b": the answer is being checked\n\n"
+
+
+class Outgoing:
+    """The answer to one request.
+
+    Args:
+        send: Where it goes.
+        call: The request.
+        timeout_s: How long the client may take nothing of it.
+
+    Attributes:
+        status: The status that was given; None until then.
+        complete: Whether all was given.
+        refused: The code of the error that was given in its place, or at its end.
+        told: Whether observers know of it.
+    """
+
+    def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
+        self._send = send
+        self._call = call
+        self._timeout_s = timeout_s
+        self._last_s = 0.0
+        self._writing = asyncio.Lock()
+        self.status: int | None = None
+        self.complete = False
+        self.refused: str | None = None
+        self.told = False
+
+    async def start(self, status: int, headers: Headers) -> None:
+        """Give the status and the headers."""
+        self.status = status
+        own = [(b"x-resay-request-id", self._call.request_id.encode())]
+        await self._send(
+            {"type": "http.response.start", "status": status, "headers": [*headers, *own]}
+        )
+
+    async def write(self, data: bytes, *, last: bool = False) -> None:
+        """Give a piece of the body.
+
+        Raises:
+            GoneError: The client takes nothing any more.
+        """
+        async with self._writing:
+            await self._write(data, last=last)
+
+    async def _write(self, data: bytes, *, last: bool) -> None:
+        with anyio.move_on_after(self._timeout_s) as scope:
+            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        if scope.cancelled_caught:
+            raise GoneError
+        self._last_s = time.monotonic()
+        self.complete = last
+
+    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
+        """Give an answer in one piece."""
+        length = (b"content-length", str(len(body)).encode())
+        await self.start(status, [*headers, length])
+        await self.write(body, last=True)
+
+    async def refuse(self, error: RefusedError) -> None:
+        """Give an error in the API's own shape."""
+        call = self._call
+        self.refused = error.code
+        headers: Headers = [
+            (b"content-type", b"application/json"),
+            (b"x-request-id", call.request_id.encode()),
+        ]
+        headers += [(k.encode(), v.encode()) for k, v in error.headers.items()]
+        body = error_body(error, call.dialect, call.request_id)
+        await self.whole(error.status, headers, body)
+
+    @asynccontextmanager
+    async def kept_alive(self, headers: Headers, every_s: float) -> AsyncGenerator[None]:
+        """Give a comment whenever there was nothing to give for so long: proxies cut such streams.
+
+        Args:
+            headers: What to begin the stream with, where it was not begun.
+            every_s: After how long, in seconds.
+        """
+        self._last_s = time.monotonic()
+        beating = asyncio.ensure_future(self._beat(headers, every_s))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError, GoneError):
+                await beating
+
+    async def _beat(self, headers: Headers, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(max(self._last_s + every_s - time.monotonic(), 0.0))
+            async with self._writing:
+                if time.monotonic() - self._last_s < every_s:
+                    continue
+                if self.status is None:
+                    await self.start(200, headers)
+                await self._write(_COMMENT, last=False)

@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from resay.errors import MissingDependencyError
-from resay.gateway.admitting import Admission
+from resay.gateway.admission import Admission, is_loopback, without_port
 from resay.gateway.calls import Headers
 from resay.gateway.config import GatewayConfig
-from resay.gateway.handling import Handling
-from resay.gateway.hosts import is_loopback, without_port
+from resay.gateway.handling import Handling, Watch
 from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.logs import log_request
 from resay.gateway.metrics import Metrics, Readings
@@ -27,7 +26,6 @@ from resay.gateway.openapi import document
 from resay.gateway.policies import Policies
 from resay.gateway.routing import Routing
 from resay.gateway.upstream import UpstreamClient
-from resay.gateway.watching import Watch
 from resay.reporting.dashboard import routes as dashboard
 from resay.reporting.journal import open_journal
 

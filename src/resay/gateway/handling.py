@@ -12,41 +12,40 @@ import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from resay._internal.telemetry import inside, request_id, sent_from
 from resay.adapters.http import is_event_stream
 from resay.errors import ConfigurationError
-from resay.gateway.admitting import Admission, OverloadedError
-from resay.gateway.asking import Asked
+from resay.gateway.admission import Admission, HostRules, OverloadedError
 from resay.gateway.calls import (
     CHECK,
     LITELLM_GUARDRAIL,
     PREFIX,
     Call,
+    GoneError,
     Headers,
+    Incoming,
+    Outgoing,
     credential,
     has_body,
     plain_path,
     read_call,
+    unless_gone,
 )
-from resay.gateway.checking import check
+from resay.gateway.checking import Handler, Reply, Shared, check
 from resay.gateway.config import ClientKey, GatewayConfig
 from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
-from resay.gateway.hosts import HostRules
-from resay.gateway.incoming import GoneError, Incoming, unless_gone
 from resay.gateway.litellm.guardrail import check_for_litellm
-from resay.gateway.logs import WithoutMessage
-from resay.gateway.observing import Observation
-from resay.gateway.outgoing import Outgoing
+from resay.gateway.logs import WithoutMessage, log_passed
+from resay.gateway.metrics import Metrics
+from resay.gateway.observing import Observation, Observer, notify
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError, error_event
-from resay.gateway.replying import Handler, Reply, Shared
 from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, is_stored
-from resay.gateway.upstream import UpstreamError, given_headers
-from resay.gateway.watching import Watch
+from resay.gateway.upstream import Asked, UpstreamError, given_headers
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     RESPONSES,
@@ -57,11 +56,96 @@ from resay.providers.apis import (
     json_bytes,
 )
 from resay.providers.apis.reading import number
+from resay.reporting.journal import Entry, Journal
+from resay.reporting.journal.entry import Api
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-__all__ = ["Answering", "Handling", "Keyring"]
+__all__ = [
+    "Answering",
+    "Handling",
+    "Keyring",
+    "Watch",
+    "entry_of",
+]
+logger = logging.getLogger("resay.gateway")
+_UNNAMED = "unknown"
+
+
+class Watch:
+    """Tells of every request once, when it is over.
+
+    Args:
+        observers: Who is told of those that were guarded.
+        journal: Where its verdict is written; None for nowhere.
+        metrics: What counts those that were not guarded.
+    """
+
+    def __init__(
+        self, observers: Sequence[Observer], journal: Journal | None, metrics: Metrics
+    ) -> None:
+        self._observers = observers
+        self._journal = journal
+        self._metrics = metrics
+
+    async def tell(self, observation: Observation, outgoing: Outgoing) -> None:
+        """Tell of one. Whatever fails is logged, and harms no answer."""
+        outgoing.told = True
+        for observer in self._observers:
+            notify(observer, observation)
+        if self._journal is None:
+            return
+        try:
+            entry = entry_of(observation)
+            if entry is not None:
+                await self._journal.append(entry)
+        # The answer is given already, and what went wrong may hold words of it.
+        except Exception as error:
+            logger.error(
+                "the journal failed with %s (request %s)",
+                type(error).__name__,
+                observation.request_id,
+            )
+
+    def ended(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
+        """Count a request, of whatever kind, and log it unless it was told of.
+
+        Args:
+            call: The request.
+            outgoing: What was given.
+            elapsed_s: How long it took, in seconds.
+        """
+        if outgoing.refused is not None:
+            self._metrics.refused(outgoing.refused)
+        if outgoing.told:
+            return
+        # What nginx calls a client that went away before it was given anything.
+        status = outgoing.status or 499
+        route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
+        log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
+        if call.own is None and call.api is None:
+            self._metrics.passed(call.method, status, elapsed_s)
+
+
+def entry_of(observation: Observation) -> Entry | None:
+    """Return the journal's entry of a request; None where there is no verdict."""
+    answer = observation.answer
+    if answer is None:
+        return None
+    entry = Entry.of(
+        answer.verdict,
+        model=observation.model or _UNNAMED,
+        policy=observation.policy,
+        action=answer.action,
+        api=cast("Api", observation.api),
+        request_id=observation.request_id,
+        tenant=observation.tenant,
+        usage=observation.usage,
+        latency_s=observation.elapsed_s,
+        question=observation.question,
+    )
+    return replace(entry, check_usage=observation.check_usage)
 
 
 class Keyring:
@@ -171,8 +255,6 @@ class Answering:
             model=reply.model,
         )
 
-
-logger = logging.getLogger("resay.gateway")
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")

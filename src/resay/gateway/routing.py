@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
-from resay.gateway.asking import Asked
 from resay.gateway.calls import PREFIX, Call
-from resay.gateway.litellm.response import LiteLLMResponse, headers_of, once
+from resay.gateway.config import named_model, unknown_model
+from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.models import named_model, unknown_model
 from resay.gateway.refusing import Dialect, RefusedError
-from resay.gateway.upstream import UpstreamClient, UpstreamError
+from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError
 from resay.providers.apis import Body, json_bytes
 from resay.providers.apis.reading import mappings, text
 

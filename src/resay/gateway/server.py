@@ -17,9 +17,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from resay.errors import ConfigurationError, MissingDependencyError
+from resay.gateway.admission import is_loopback
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.gateway import Gateway
-from resay.gateway.hosts import is_loopback
 
 if TYPE_CHECKING:
     from uvicorn import Config

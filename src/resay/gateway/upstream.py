@@ -10,23 +10,90 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from resay.errors import MissingDependencyError
-from resay.gateway.asking import Asked
-from resay.gateway.calls import PREFIX, Call, Headers
+from resay.gateway.calls import PREFIX, Call, GoneError, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
-from resay.gateway.incoming import GoneError
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body, json_bytes
 
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["ClosedError", "UpstreamClient", "UpstreamError", "UpstreamResponse", "given_headers"]
+__all__ = [
+    "Asked",
+    "ClosedError",
+    "UpstreamClient",
+    "UpstreamError",
+    "UpstreamResponse",
+    "given_headers",
+]
+
+
+class Asked(Protocol):
+    """An answer, of which nothing need be there yet.
+
+    Attributes:
+        content: The body, once it was read whole.
+    """
+
+    content: bytes
+
+    @property
+    def status_code(self) -> int:
+        """The status."""
+        ...
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says yes."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers."""
+        ...
+
+    @property
+    def raw_headers(self) -> Headers:
+        """The headers, names in lower case."""
+        ...
+
+    def close(self) -> None:
+        """Take no more of it."""
+        ...
+
+    async def read(self) -> None:
+        """Read it whole, so that it has its `content`.
+
+        Raises:
+            RefusedError: It is too long, or it breaks off.
+        """
+        ...
+
+    def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
+        """Give the bytes of the body as they come, and close it in the end.
+
+        Args:
+            limited: Whether there may be too many.
+
+        Raises:
+            RefusedError: There are too many, or it breaks off.
+        """
+        ...
+
+    def json(self) -> Body:
+        """Return the object in an answer that was read.
+
+        Raises:
+            UpstreamError: There is none, or it is no answer.
+        """
+        ...
+
 
 # What is said of one connection only (RFC 9110, section 7.6.1), or settled on it.
 _HOP = frozenset(

@@ -8,17 +8,105 @@ tokens, not its items.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Generic, Protocol, TypeVar
 
 from resay.errors import ScorerError
 
-__all__ = ["Batcher", "Batching", "Item", "Room", "pack"]
+__all__ = [
+    "Batcher",
+    "Batching",
+    "Item",
+    "LoadedOnce",
+    "Room",
+    "outcome",
+    "pack",
+    "thread",
+]
+T = TypeVar("T")
+
+
+async def outcome(future: Future[T]) -> T:
+    """Wait for what another thread does. Who gives up waiting does not end it for the others.
+
+    Raises:
+        Exception: What the other thread's work raised.
+    """
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def wake(_: Future[T]) -> None:
+        try:
+            loop.call_soon_threadsafe(done.set)
+        except RuntimeError:
+            return  # The loop was closed, and nobody waits any more.
+
+    future.add_done_callback(wake)
+    await done.wait()
+    return future.result()
+
+
+def thread(name: str) -> ThreadPoolExecutor:
+    """Return this process's one thread for a kind of work.
+
+    Args:
+        name: Which: `load` for loading models, `encode` for turning texts into their input, else
+            the device on which they run, such as `cuda:0`.
+    """
+    return _thread_of(name, os.getpid())
+
+
+@cache
+def _thread_of(name: str, process: int) -> ThreadPoolExecutor:
+    del process  # A fork copies the object but not the thread.
+    return ThreadPoolExecutor(1, thread_name_prefix=f"resay-{name}")
+
+
+class LoadedOnce(Generic[T]):
+    """Something loaded when it is first needed, once per process, whoever asks for it.
+
+    A loading that failed is forgotten, so that the next to ask tries again. A fork copies what was
+    loaded but not the threads that serve it, so a forked process loads anew.
+
+    Args:
+        load: Loads it; called on the thread for that.
+    """
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._loading: tuple[int, Future[T]] | None = None
+
+    async def get(self) -> T:
+        """Return it.
+
+        Raises:
+            Exception: What loading it raised.
+        """
+        return await outcome(self._start())
+
+    def _start(self) -> Future[T]:
+        with self._lock:
+            if self._loading is None or self._loading[0] != os.getpid():
+                self._loading = os.getpid(), thread("load").submit(self._load)
+            loading = self._loading[1]
+        # Outside the lock: what is done already calls back at once.
+        loading.add_done_callback(self._forget_failed)
+        return loading
+
+    def _forget_failed(self, loading: Future[T]) -> None:
+        if loading.exception() is None:
+            return
+        with self._lock:
+            if self._loading is not None and self._loading[1] is loading:
+                self._loading = None
 
 
 @dataclass(eq=False, slots=True)
@@ -102,9 +190,8 @@ class Item(Hashable, Protocol):
         ...
 
 
-T = TypeVar("T", bound=Item)
+ItemT = TypeVar("ItemT", bound=Item)
 R = TypeVar("R")
-
 # Work is sorted by length within so many batches: more would let the oldest wait too long.
 _BATCHES_A_ROUND = 8
 
@@ -156,15 +243,15 @@ def _wake(ready: asyncio.Future[None]) -> None:
 
 
 @dataclass(eq=False, slots=True)
-class _Job(Generic[T, R]):
-    item: T
+class _Job(Generic[ItemT, R]):
+    item: ItemT
     tickets: list[_Ticket] = field(default_factory=list[_Ticket])
     running: bool = False
     done: bool = False
     result: R | None = None
 
 
-class Batcher(Generic[T, R]):
+class Batcher(Generic[ItemT, R]):
     """Runs items in batches.
 
     Args:
@@ -176,7 +263,7 @@ class Batcher(Generic[T, R]):
 
     def __init__(
         self,
-        run: Callable[[Sequence[T]], Sequence[R]],
+        run: Callable[[Sequence[ItemT]], Sequence[R]],
         size: Callable[[R], int],
         worker: ThreadPoolExecutor,
         settings: Batching,
@@ -187,15 +274,15 @@ class Batcher(Generic[T, R]):
         self._settings = settings
         self._room = Room(settings.queue_tokens)
         self._changed = threading.Condition()
-        self._queue: deque[_Job[T, R]] = deque()
+        self._queue: deque[_Job[ItemT, R]] = deque()
         self._queued = 0
         self._oldest = 0.0
         self._awake = False
-        self._known: dict[T, _Job[T, R]] = {}
-        self._kept: OrderedDict[T, _Job[T, R]] = OrderedDict()
+        self._known: dict[ItemT, _Job[ItemT, R]] = {}
+        self._kept: OrderedDict[ItemT, _Job[ItemT, R]] = OrderedDict()
         self._kept_bytes = 0
 
-    async def map(self, items: Sequence[T]) -> list[R]:
+    async def map(self, items: Sequence[ItemT]) -> list[R]:
         """Compute results.
 
         Args:
@@ -209,7 +296,7 @@ class Batcher(Generic[T, R]):
         """
         loop = asyncio.get_running_loop()
         ticket = _Ticket(loop, loop.create_future())
-        jobs: list[_Job[T, R]] = []
+        jobs: list[_Job[ItemT, R]] = []
         try:
             for chunk in self._chunks(items):
                 needed = self._missing(chunk)
@@ -227,10 +314,10 @@ class Batcher(Generic[T, R]):
             ) from ticket.error
         return [_result(job) for job in jobs]
 
-    def _chunks(self, items: Sequence[T]) -> Iterator[list[T]]:
+    def _chunks(self, items: Sequence[ItemT]) -> Iterator[list[ItemT]]:
         # A request that is larger than the queue goes in bit by bit, beside others.
         limit = min(self._settings.batch_tokens * _BATCHES_A_ROUND, self._settings.queue_tokens)
-        chunk: list[T] = []
+        chunk: list[ItemT] = []
         tokens = 0
         for item in items:
             if chunk and tokens + len(item) > limit:
@@ -240,12 +327,12 @@ class Batcher(Generic[T, R]):
             tokens += len(item)
         yield chunk
 
-    def _missing(self, chunk: Sequence[T]) -> int:
+    def _missing(self, chunk: Sequence[ItemT]) -> int:
         with self._changed:
             return sum(len(i) for i in set(chunk) if i not in self._known and i not in self._kept)
 
-    def _enlist(self, chunk: Sequence[T], ticket: _Ticket, taken: int) -> list[_Job[T, R]]:
-        jobs: list[_Job[T, R]] = []
+    def _enlist(self, chunk: Sequence[ItemT], ticket: _Ticket, taken: int) -> list[_Job[ItemT, R]]:
+        jobs: list[_Job[ItemT, R]] = []
         with self._changed:
             for item in chunk:
                 job = self._kept.get(item) or self._known.get(item)
@@ -263,7 +350,7 @@ class Batcher(Generic[T, R]):
         self._room.give(taken)
         return jobs
 
-    def _enqueue(self, item: T) -> _Job[T, R]:
+    def _enqueue(self, item: ItemT) -> _Job[ItemT, R]:
         job = self._known[item] = _Job(item)
         if not self._queue:
             self._oldest = time.monotonic()
@@ -279,7 +366,7 @@ class Batcher(Generic[T, R]):
             ticket.complete = True
             ticket.settle()
 
-    def _leave(self, jobs: Sequence[_Job[T, R]], ticket: _Ticket) -> None:
+    def _leave(self, jobs: Sequence[_Job[ItemT, R]], ticket: _Ticket) -> None:
         """Forget a caller; what nobody waits for any more is not computed."""
         dropped = 0
         with self._changed:
@@ -302,9 +389,9 @@ class Batcher(Generic[T, R]):
             if self._awake:
                 self._worker.submit(self._drain)
 
-    def _take_round(self) -> list[_Job[T, R]]:
+    def _take_round(self) -> list[_Job[ItemT, R]]:
         limit = self._settings.batch_tokens * _BATCHES_A_ROUND
-        jobs: list[_Job[T, R]] = []
+        jobs: list[_Job[ItemT, R]] = []
         with self._changed:
             left = self._oldest + self._settings.window_s - time.monotonic()
             self._changed.wait_for(lambda: self._queued >= limit, timeout=max(left, 0.0))
@@ -318,7 +405,7 @@ class Batcher(Generic[T, R]):
                     tokens += len(job.item)
         return jobs
 
-    def _do(self, batch: Sequence[_Job[T, R]]) -> None:
+    def _do(self, batch: Sequence[_Job[ItemT, R]]) -> None:
         try:
             results = self._run([job.item for job in batch])
         # Whatever a model raises is its callers' to hear, not this thread's to die of.
@@ -333,7 +420,7 @@ class Batcher(Generic[T, R]):
         for job, result in zip(batch, results, strict=True):
             self._finish(job, result, None)
 
-    def _finish(self, job: _Job[T, R], result: R | None, error: Exception | None) -> None:
+    def _finish(self, job: _Job[ItemT, R], result: R | None, error: Exception | None) -> None:
         with self._changed:
             job.result, job.done = result, True
             del self._known[job.item]
@@ -345,7 +432,7 @@ class Batcher(Generic[T, R]):
                 self._keep(job, result)
         self._room.give(len(job.item))
 
-    def _keep(self, job: _Job[T, R], result: R) -> None:
+    def _keep(self, job: _Job[ItemT, R], result: R) -> None:
         self._kept[job.item] = job
         self._kept_bytes += self._size(result)
         while self._kept_bytes > self._settings.cache_bytes:
@@ -353,7 +440,7 @@ class Batcher(Generic[T, R]):
             self._kept_bytes -= self._size(_result(oldest))
 
 
-def _result(job: _Job[T, R]) -> R:
+def _result(job: _Job[ItemT, R]) -> R:
     if job.result is None:
         raise ScorerError("the model gave no result")
     return job.result

@@ -17,25 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resay._internal._version import __version__
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models import onnx_network
 from resay.models.config import ModelConfig, config_of
-from resay.models.described import kind_of
+from resay.models.described import POOLING_FILE, kind_of, labels_of
 from resay.models.encoding import Encoded, TextEncoder, pad
-from resay.models.files import find
-from resay.models.labels import labels_of
-from resay.models.network import Kind, Network
-from resay.models.onnx_files import (
+from resay.models.files import (
     FP32_FILE,
     INT8_FILE,
     KIND,
     LAYER,
     WEIGHTS_ENDING,
+    find,
     is_ours,
     size_of,
 )
-from resay.models.pooling import POOLING_FILE
+from resay.models.network import Kind, Network
 from resay.models.torch_network import TorchNetwork, cut_off, load_model, tokenizer_of
 
 if TYPE_CHECKING:

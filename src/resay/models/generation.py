@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from resay._internal.optional import load_optional
-from resay.models.batching import Batcher
+from resay._internal.importing import load_optional
+from resay.models.batching import Batcher, LoadedOnce, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Encoded, TextEncoder, pad
 from resay.models.local import batching_of, in_parts, too_long
-from resay.models.threads import LoadedOnce, thread
 from resay.models.torch_network import load_model, tokenizer_of
 
 if TYPE_CHECKING:

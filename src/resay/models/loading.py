@@ -8,7 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay.errors import ConfigurationError
 from resay.models.config import Backend, ModelConfig, config_of
 from resay.models.files import folder_of

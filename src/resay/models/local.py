@@ -16,12 +16,10 @@ import numpy as np
 from resay.errors import ScorerError
 from resay.models.arrays import softmax
 from resay.models.base import Pair
-from resay.models.batching import Batcher, Batching
+from resay.models.batching import Batcher, Batching, LoadedOnce, outcome, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Batch, Encoded, TextEncoder, pad
 from resay.models.network import Loaded, Network, Pooling
-from resay.models.threads import LoadedOnce, thread
-from resay.models.waiting import outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import json_of, most_tokens
+from resay.models.described import json_of, labels_of, most_tokens, pooling_of
 from resay.models.encoding import Batch, TextEncoder
-from resay.models.files import find
-from resay.models.labels import labels_of
+from resay.models.files import KIND, LAYER, find, is_quantised_by_batch, model_file, precision_of
 from resay.models.network import Kind, Loaded, Traits
-from resay.models.onnx_files import KIND, LAYER, is_quantised_by_batch, model_file, precision_of
-from resay.models.pooling import pooling_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

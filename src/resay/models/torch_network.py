@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import most_tokens
+from resay.models.described import labels_of, most_tokens, pooling_of
 from resay.models.encoding import Batch, TextEncoder
-from resay.models.labels import labels_of
 from resay.models.network import Kind, Loaded, Traits
-from resay.models.pooling import pooling_of
 
 if TYPE_CHECKING:
     import numpy as np

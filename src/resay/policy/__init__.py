@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from resay.policy.allowance import Allowance, allowance
 from resay.policy.model import (
+    Allowance,
     Annotate,
     Block,
     Limits,
@@ -17,6 +17,7 @@ from resay.policy.model import (
     StreamMode,
     Structured,
     Threshold,
+    allowance,
     policy_schema,
 )
 

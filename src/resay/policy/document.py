@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from difflib import get_close_matches
+from typing import Any, Literal, cast, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
+from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG
 from resay.errors import PolicyError
+from resay.scorers import ScorerConfig, registry
 
 __all__ = [
     "Document",
@@ -21,16 +25,14 @@ __all__ = [
     "check_bounds",
     "copy_mapping",
     "finite",
+    "problems_of",
     "shortened",
     "without_surrogates",
 ]
-
 Path = tuple[str | int, ...]
 """Where a value stands: keys and positions from the top."""
-
 MAX_VALUES = 10_000
 MAX_DEPTH = 50
-
 _SHOWN = 60
 _FUNCTION: Path = ("when", "call")
 """Where a policy made in Python may hold a function; in a file its name stands there."""
@@ -235,3 +237,326 @@ class _Copy:
 
 def _type_name(value: object) -> str:
     return f"an object of type {type(value).__qualname__!r}"
+
+
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
+_SECRET = re.compile(
+    r"api_?key|access_?key|private_?key|token|secret|authorization|passw|credential|cookie",
+    re.IGNORECASE,
+)
+_HIDDEN = "'***'"
+# Shorter ones would also be found inside of ordinary words.
+_SHORTEST_SECRET = 6
+_KINDS: Mapping[str, str] = {
+    "a whole number": "int_type int_parsing int_parsing_size int_from_float",
+    "a number": "float_type float_parsing decimal_type decimal_parsing",
+    "a finite number": "finite_number",
+    "true or false": "bool_type bool_parsing",
+    "text": "string_type string_sub_type string_unicode",
+    "null": "none_required",
+    "a mapping": "model_type model_attributes_type dict_type mapping_type dataclass_type",
+    "a list": "list_type tuple_type set_type frozen_set_type iterable_type",
+}
+_WANTED = {kind: wanted for wanted, kinds in _KINDS.items() for kind in kinds.split()}
+_BOUNDS: Mapping[str, str] = {
+    "greater_than": "greater than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "string_pattern_mismatch": "text that matches {pattern!r}",
+}
+# A number with a leading zero is text even without quotes.
+_UNQUOTED: Mapping[str, re.Pattern[str]] = {
+    "int_type": re.compile(r"-?(?:0|[1-9][0-9]*)"),
+    "float_type": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
+    "bool_type": re.compile(r"true|false"),
+}
+_SIZES: Mapping[str, str] = {
+    "too_short": "must have at least {min_length}, not {actual_length}",
+    "too_long": "must have at most {max_length}, not {actual_length}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+}
+_MISSING = frozenset({"missing", MISSING_TAG})
+_CHOICES = frozenset({"literal_error", "enum"})
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """One error: either something else is wanted here, or there is something else to say."""
+
+    path: Path
+    wanted: str | None = None
+    message: str = ""
+    hint: str = ""
+
+
+def problems_of(
+    error: ValidationError, document: Document, model: type[BaseModel]
+) -> list[Problem]:
+    """Say what is wrong with a policy.
+
+    Args:
+        error: What pydantic found.
+        document: What was validated.
+        model: What it was validated against.
+
+    Returns:
+        One problem for each thing to put right. Left out are those that only follow from what
+        was found while reading.
+    """
+    errors = error.errors(include_url=False, include_input=False)
+    findings = [
+        _finding(details, document, model) for details in errors if not _follows(details, document)
+    ]
+    return [*_wants(findings, document), *_statements(findings, document)]
+
+
+def _follows(details: ErrorDetails, document: Document) -> bool:
+    """Return whether this is only so because something else is wrong."""
+    kind = details["type"]
+    path = _clean(details, document.data)
+    if kind == "too_short":
+        # pydantic does not count the entries it has refused.
+        least: int = details.get("ctx", {})["min_length"]
+        value = _value_at(path, document.data)
+        return isinstance(value, list) and len(cast("list[object]", value)) >= least
+    if kind == "default_factory_not_called":
+        return True
+    if kind == "extra_forbidden":
+        return False
+    return any(_related(path, lost) for lost in document.lost)
+
+
+def _related(one: Path, other: Path) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _wants(findings: list[_Finding], document: Document) -> Iterator[Problem]:
+    """Join what the members of a union want; where one of them got further in, it was meant."""
+    paths = dict.fromkeys(f.path for f in findings if f.wanted)
+    for path in paths:
+        deeper = (f for f in findings if len(f.path) > len(path) and f.path[: len(path)] == path)
+        if any(deeper):
+            continue
+        here = [f for f in findings if f.path == path and f.wanted]
+        wanted = " or ".join(dict.fromkeys(f.wanted or "" for f in here))
+        hint = next((f.hint for f in here if f.hint), "")
+        message = f"must be {wanted}, not {_shown(path, document)}{hint}"
+        yield Problem(path, message, _line(path, document))
+
+
+def _statements(findings: list[_Finding], document: Document) -> Iterator[Problem]:
+    for finding in dict.fromkeys(f for f in findings if not f.wanted):
+        yield Problem(finding.path, finding.message, _line(finding.path, document))
+
+
+def _finding(details: ErrorDetails, document: Document, model: type[BaseModel]) -> _Finding:
+    kind = details["type"]
+    path = _clean(details, document.data)
+    context = details.get("ctx", {})
+    if kind in _WANTED:
+        return _Finding(path, _WANTED[kind], hint=_quotes_hint(kind, path, document))
+    if kind in _CHOICES:
+        expected = str(context["expected"])
+        return _Finding(path, expected, hint=_choice_hint(expected, path, document))
+    if kind in _BOUNDS:
+        bounds = {name: _plain_number(bound) for name, bound in context.items()}
+        return _Finding(path, _BOUNDS[kind].format_map(bounds))
+    return _Finding(path, message=_message(details, path, document, model))
+
+
+def _plain_number(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
+def _message(details: ErrorDetails, path: Path, document: Document, model: type[BaseModel]) -> str:
+    kind = details["type"]
+    context = details.get("ctx", {})
+    if kind == "missing":
+        return "required, but missing"
+    if kind == MISSING_TAG:
+        return f"required, but missing; there are {_listed(context['known'])}"
+    if kind == UNKNOWN_TAG:
+        return _unknown_tag(path, context, document)
+    if kind == "extra_forbidden":
+        return _unknown_key(path, document, model)
+    if kind in _SIZES:
+        return _size(kind, context)
+    return _foreign(details, path, document)
+
+
+def _unknown_tag(path: Path, context: Mapping[str, Any], document: Document) -> str:
+    what = f"unknown {context['noun']} {_shown(path, document)}"
+    return f"{what}; {_nearest(_value_at(path, document.data), context['known'])}"
+
+
+def _unknown_key(path: Path, document: Document, model: type[BaseModel]) -> str:
+    key = path[-1]
+    known = _known_keys(path[:-1], document.data, model)
+    what = f"unknown key {shortened(key)}"
+    return f"{what}; {_nearest(key, known)}" if known else what
+
+
+def _nearest(value: object, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(value.casefold(), names, n=1) if isinstance(value, str) else []
+    return f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _size(kind: str, context: Mapping[str, Any]) -> str:
+    if context.get("min_length") == 1:
+        return "must not be empty"
+    return _SIZES[kind].format_map(context)
+
+
+def _foreign(details: ErrorDetails, path: Path, document: Document) -> str:
+    """Pass on what a validator says, which may be anybody's."""
+    if _is_secret(path):
+        return "is not valid"
+    cause = details.get("ctx", {}).get("error")
+    text = str(cause) if isinstance(cause, Exception) else details["msg"]
+    text = " ".join(text.replace("Input should be", "must be").split())
+    for secret in _secrets(document):
+        text = text.replace(secret, "***")
+    return text or "is not valid"
+
+
+def _quotes_hint(kind: str, path: Path, document: Document) -> str:
+    value = _value_at(path, document.data)
+    if not isinstance(value, str) or kind not in _UNQUOTED:
+        return ""
+    return "; write it without quotes" if _UNQUOTED[kind].fullmatch(value) else ""
+
+
+def _choice_hint(expected: str, path: Path, document: Document) -> str:
+    value = _value_at(path, document.data)
+    choices: list[str] = _QUOTED.findall(expected)
+    near = get_close_matches(value.casefold(), choices, n=1) if isinstance(value, str) else []
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _clean(details: ErrorDetails, data: object) -> Path:
+    """Leave out the names of union members and validators, which pydantic puts between."""
+    loc = details["loc"]
+    path: Path = ()
+    for step in loc:
+        if _value_at((*path, step), data, default=_Nothing) is not _Nothing:
+            path = (*path, step)
+    return (*path, loc[-1]) if details["type"] in _MISSING else path
+
+
+class _Nothing:
+    """Stands for a value that is not there."""
+
+
+def _value_at(path: Path, data: object, default: object = None) -> object:
+    for step in path:
+        if isinstance(data, dict) and step in data:
+            data = cast("dict[str | int, object]", data)[step]
+        elif isinstance(data, list) and isinstance(step, int):
+            items = cast("list[object]", data)
+            if step >= len(items):
+                return default
+            data = items[step]
+        else:
+            return default
+    return data
+
+
+def _line(path: Path, document: Document) -> int | None:
+    """Return the value's line, or for a missing or unknown key the nearest key's above it."""
+    spot = document.spots.get(path)
+    if spot is not None:
+        return spot.value
+    while path and path not in document.spots:
+        path = path[:-1]
+    return document.spots[path].key if path in document.spots else None
+
+
+def _shown(path: Path, document: Document) -> str:
+    if _is_secret(path):
+        return _HIDDEN
+    spot = document.spots.get(path)
+    if spot is not None and spot.written is not None:
+        # What comes from the environment is not for everybody who reads the log.
+        return f"the value of {shortened(spot.written)}"
+    value = _value_at(path, document.data)
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, str) and _CREDENTIALS.search(value):
+        return _HIDDEN
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else shortened(value)
+
+
+def _is_secret(path: Path) -> bool:
+    return any(
+        isinstance(step, str) and (step == "params" or _SECRET.search(step)) for step in path
+    )
+
+
+def _secrets(document: Document) -> list[str]:
+    found = {
+        text
+        for path, text in _texts(document.data, ())
+        if _is_secret(path) or _CREDENTIALS.search(text)
+    }
+    found |= {
+        str(_value_at(path, document.data))
+        for path, spot in document.spots.items()
+        if spot.written is not None
+    }
+    return sorted((s for s in found if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)
+
+
+def _texts(data: object, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(data, str):
+        yield path, data
+    elif isinstance(data, dict):
+        for key, value in cast("dict[str, object]", data).items():
+            yield from _texts(value, (*path, key))
+    elif isinstance(data, list):
+        for i, value in enumerate(cast("list[object]", data)):
+            yield from _texts(value, (*path, i))
+
+
+def _known_keys(path: Path, data: object, model: type[BaseModel]) -> list[str]:
+    """Return the keys the models that may stand at a path know."""
+    models = [model]
+    for i, step in enumerate(path):
+        if isinstance(step, str):
+            annotations = [
+                m.model_fields[step].annotation for m in models if step in m.model_fields
+            ]
+            models = [m for annotation in annotations for m in _models_in(annotation)]
+        here = _value_at(path[: i + 1], data)
+        if isinstance(here, dict):
+            models = [m for m in models if _may_be(m, cast("dict[str, object]", here))]
+    fields = [(name, field) for m in models for name, field in m.model_fields.items()]
+    return list(dict.fromkeys(field.alias or name for name, field in fields))
+
+
+def _models_in(annotation: object) -> list[type[BaseModel]]:
+    if annotation is ScorerConfig:
+        return [scorer.Config for scorer in registry().values()]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def _may_be(model: type[BaseModel], data: dict[str, object]) -> bool:
+    """Return whether no key that can have only one value says that it is another model."""
+    tags = {
+        name: get_args(field.annotation)[0]
+        for name, field in model.model_fields.items()
+        if get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+    }
+    return all(data.get(name, tag) == tag for name, tag in tags.items())

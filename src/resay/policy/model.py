@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
+    PlainSerializer,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic_core import PydanticKnownError
 
-from resay._internal.strict import Strict
-from resay._internal.tagged_union import OneOf
+from resay._internal.strict import OneOf, Strict
 from resay.core.passage import Splitter
 from resay.errors import PolicyError
-from resay.policy.document import Document, copy_mapping, shortened
-from resay.policy.problems import problems_of
+from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml
-from resay.policy.regenerating import Regenerate
-from resay.policy.schema import with_variables
-from resay.policy.sections import (
-    Annotate,
-    Block,
-    Finish,
-    Limits,
-    Params,
-    ProcessLimits,
-    Sampling,
-    StreamMode,
-    Structured,
-    Threshold,
-)
-from resay.policy.steps import Step
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
+from resay.retrieval import RetrieverConfig, retriever_configs
 from resay.scorers import ScorerConfig, registry
 from resay.scorers.gate import When
 
 __all__ = [
+    "Allowance",
     "Annotate",
     "Block",
     "Finish",
@@ -55,11 +44,428 @@ __all__ = [
     "ProcessLimits",
     "Regenerate",
     "Sampling",
+    "Step",
     "StreamMode",
     "Structured",
     "Threshold",
+    "allowance",
     "policy_schema",
+    "with_variables",
 ]
+
+
+def _configs() -> Mapping[str, type[BaseModel]]:
+    return {name: scorer.Config for name, scorer in registry().items()}
+
+
+Step = Annotated[ScorerConfig, OneOf("method", "method", _configs)]
+"""A method with its settings."""
+_WITHHELD = "Sorry, this answer was withheld because the model could not give it consistently."
+StreamMode = Literal["hold", "after", "buffer"]
+Finish = Literal["content_filter", "stop"]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(gt=0)]
+AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None
+
+
+class Params(Mapping[str, Any]):
+    """Provider parameters that nobody can change, and whose values `repr` leaves out."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any] | None = None) -> None:
+        self._items = dict(items or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"Params({', '.join(f'{key}=…' for key in self._items)})"
+
+
+def _default_min(data: dict[str, Any]) -> int:
+    return min(3, data.get("max", 3))
+
+
+class Sampling(Strict):
+    """How the model is asked again."""
+
+    max: int = Field(default=5, ge=1, le=100, description="Draw at most this many samples.")
+    min: int = Field(
+        default_factory=_default_min,
+        ge=1,
+        le=100,
+        description="Look at this many samples before stopping early; by default 3, or max where "
+        "that is less.",
+        json_schema_extra={"default": 3},
+    )
+    confidence: float | None = Field(
+        default=0.99,
+        gt=0.5,
+        le=1,
+        description="Stop drawing samples, and comparing with them, once the decision that all of"
+        " them would give is settled with this probability; 1 = only when nothing could change it,"
+        " null = always draw max.",
+    )
+    ahead: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Draw this many samples more than are looked at now: they are there at once"
+        " when they are needed, and paid for when they are not.",
+    )
+    temperature: float | None = Field(
+        default=None,
+        gt=0,
+        le=2,
+        description="The samples' temperature; null = the provider's default. At 0 every sample "
+        "would be the same text, and many current models refuse the parameter.",
+    )
+    start: Literal["together", "after"] = Field(
+        default="together",
+        description="When to draw samples: together with the main call, which is faster, or after "
+        "it, which costs nothing when no sample is needed. Questions that may call tools or change"
+        " what the provider stores are always sampled after it.",
+    )
+    via: Literal["auto", "litellm", "native"] = Field(
+        default="auto",
+        description="How an adapter asks again: through litellm, as the same provider with the same"
+        " key, or with the application's own client (native); auto = through litellm where the"
+        " client's settings can be carried over faithfully.",
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Who draws the samples, in litellm's notation; null = the model that wrote "
+        "the response.",
+    )
+    params: Annotated[Mapping[str, Any], AfterValidator(Params), PlainSerializer(dict)] = Field(
+        default_factory=Params,
+        description="Further parameters the provider takes for samples, such as max_tokens.",
+    )
+
+    def __hash__(self) -> int:
+        return hash((self.max, self.min, self.confidence, self.temperature, self.start, self.model))
+
+    @model_validator(mode="after")
+    def _must_be_in_order(self) -> Sampling:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min!r}) must not be greater than max ({self.max!r})")
+        return self
+
+
+class Threshold(Strict):
+    """From which score on something is flagged."""
+
+    passage: Unit | None = Field(
+        default=0.5,
+        description="Flag the response when its score is above this; null = do not look at it.",
+    )
+    sentence: Unit | None = Field(
+        default=0.5,
+        description="Flag a sentence when its score is above this; null = look at none.",
+    )
+
+    @model_validator(mode="after")
+    def _must_flag_something(self) -> Threshold:
+        if self.passage is None and self.sentence is None:
+            raise ValueError("passage and sentence must not both be null; nothing could be flagged")
+        return self
+
+    @property
+    def passage_alone(self) -> float | None:
+        """The passage's, where its mean may be above it and no sentence is flagged; or None."""
+        if self.passage is None or self.sentence is None or self.passage < self.sentence:
+            return self.passage
+        return None
+
+
+class Structured(Strict):
+    """What is done with answers that are objects in place of prose."""
+
+    check: Literal["fields", "none"] = Field(
+        default="fields",
+        description="Compare the object field by field with those of the samples, in place of the"
+        " chain, or do not check it.",
+    )
+    ignore: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        strict=False,
+        description="Fields that are not compared, with what is in them: `id`, `items[].sku`.",
+    )
+
+
+class Annotate(Strict):
+    """Return the response with its verdict."""
+
+    do: Literal["annotate"] = Field(
+        default="annotate", description="Return the response with its verdict."
+    )
+
+
+class Block(Strict):
+    """Withhold a flagged response."""
+
+    do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
+    exit: Literal["replace", "raise"] = Field(
+        default="replace",
+        description="Return the message in its place, or raise HallucinationBlocked.",
+    )
+    message: str = Field(
+        default=_WITHHELD, min_length=1, description="What is said in place of a withheld response."
+    )
+    finish: Finish = Field(
+        default="content_filter",
+        description="How a withheld answer ends for clients of an API: as one that a filter stopped"
+        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or as a"
+        " completed one (`stop`, `completed`, `end_turn`), for clients that take the first for an"
+        " error.",
+    )
+
+
+class ProcessLimits(Strict):
+    """What all checks of this process may take together."""
+
+    concurrency: int | None = Field(
+        default=None, ge=1, le=10_000, description="Calls at the same time; null = no limit."
+    )
+    calls_per_minute: int | None = Field(
+        default=None, ge=1, description="Calls within any minute; null = no limit."
+    )
+
+
+class Limits(Strict):
+    """What a check may take."""
+
+    deadline_s: Seconds | None = Field(
+        default=120.0, description="Seconds a whole guarded request may take; null = no limit."
+    )
+    timeout_s: Seconds | None = Field(
+        default=60.0,
+        description="Seconds one call of the check, a sample or a judge's answer, may take; "
+        "null = no limit.",
+    )
+    calls: AutoLimit = Field(
+        default="auto",
+        description="Calls one check may make, those tried again included; auto = 100, and 2 for"
+        " each sentence and sample (counting at least 10 samples), at most 1,000; null = no limit.",
+    )
+    tokens: AutoLimit = Field(
+        default="auto",
+        description="Tokens one check may have read and written; auto = 50,000, and 1,000 for each"
+        " sentence and sample (counting at least 10 samples), at most 500,000, and what the length"
+        " of the question and the references takes; null = no limit.",
+    )
+    cost_usd: float | None = Field(
+        default=None, gt=0, description="Dollars one check may cost; null = no limit."
+    )
+    concurrency: int = Field(
+        default=16, ge=1, le=1000, description="Calls of one check at the same time."
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="How often a failed call is tried again."
+    )
+    process: ProcessLimits = Field(
+        default=ProcessLimits(),
+        description="What all checks of this process may take together.",
+    )
+
+
+def _otherwise() -> Mapping[str, type[BaseModel]]:
+    return {"annotate": Annotate, "block": Block}
+
+
+class Regenerate(Strict):
+    """Mend a flagged response by what is found about it."""
+
+    do: Literal["regenerate"] = Field(
+        default="regenerate", description="Mend a flagged response by documents that are found."
+    )
+    retriever: (
+        Annotated[
+            RetrieverConfig,
+            OneOf(
+                "retriever",
+                "kind",
+                retriever_configs,
+                short=lambda name: {"kind": "function", "name": name},
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Where documents are found; a text is short for the function of that name, null"
+        " = the retriever that the application gives.",
+    )
+    mode: Literal["repair", "rewrite"] = Field(
+        default="repair",
+        description="Replace or remove the flagged sentences and leave the rest as it is (repair),"
+        " or write the whole answer again (rewrite).",
+    )
+    attempts: int = Field(
+        default=2, ge=1, le=5, description="How often a better answer is tried for."
+    )
+    otherwise: Annotated[
+        Annotate | Block, OneOf("action", "do", _otherwise, short=lambda name: {"do": name})
+    ] = Field(
+        default=Annotate(),
+        description="What to do with the best answer there is when even that is flagged, or could"
+        " not be checked; a text is short for the action of that name.",
+    )
+    k: int = Field(default=3, ge=1, le=50, description="How many documents each search gives.")
+    max_documents: int = Field(
+        default=6, ge=1, le=50, description="How many documents the model reads at the most."
+    )
+    max_chars: int = Field(
+        default=12_000,
+        ge=500,
+        description="How many characters of documents the model reads at the most.",
+    )
+    timeout_s: Seconds = Field(default=10.0, description="Seconds a search may take.")
+    writer: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Who writes, in litellm's notation; null = the model that wrote the response.",
+    )
+    recheck: (
+        Annotated[
+            tuple[Step, ...],
+            Field(min_length=1, strict=False),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The methods that compare the new answer with the documents; null = those of"
+        " `chain` that compare with samples, with the documents in their place, or `prompt` where"
+        " there are none.",
+    )
+    resample: bool = Field(
+        default=False,
+        description="Whether to ask the model for the new answer several times too, and to check it"
+        " with `chain` against those samples.",
+    )
+    citations: Literal["verdict", "marks"] = Field(
+        default="verdict",
+        description="Where the new answer's sources are named: in the verdict, or in the text too,"
+        " as [1] with a list at the end.",
+    )
+
+    @field_validator("max_documents")
+    @classmethod
+    def _must_take_one_search(cls, most: int, info: ValidationInfo) -> int:
+        k = info.data.get("k")
+        if isinstance(k, int) and most < k:
+            raise ValueError(f"must not be less than k ({k!r})")
+        return most
+
+
+_CALLS, _MOST_CALLS = 100, 1_000
+_TOKENS, _MOST_TOKENS = 50_000, 500_000
+_PAIR_CALLS, _PAIR_TOKENS = 2, 1_000
+_LEAST_SAMPLES = 10
+_READING_SENTENCES = 50
+_REQUESTS_BESIDE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a check may spend.
+
+    Attributes:
+        calls: How many calls.
+        tokens: How many tokens, read and written.
+    """
+
+    calls: int
+    tokens: int
+
+
+def allowance(
+    sentences: int, *, samples: int, question_tokens: int = 0, reference_tokens: int = 0
+) -> Allowance:
+    """Return what `auto` in `limits` stands for.
+
+    A method may put each sentence beside each sample. For each such pair there are 2 calls and
+    1,000 tokens, up to a ceiling, so that what an answer may cost does not grow with it for ever.
+    What callers supply is read again with each sample, or each sentence, and comes on top: nobody
+    who asks a long question is to be left without a check.
+
+    Args:
+        sentences: How many the answer has; fields, if it is an object.
+        samples: How many there may be; fewer than 10 count as 10, for methods that need none.
+        question_tokens: How long the question is, with all that is sent with it.
+        reference_tokens: How long the references are, and the documents that a flagged answer is
+            written again from.
+    """
+    pairs = sentences * max(samples, _LEAST_SAMPLES)
+    given = (samples + _REQUESTS_BESIDE) * question_tokens
+    given += min(sentences, _READING_SENTENCES) * reference_tokens
+    return Allowance(
+        min(_CALLS + _PAIR_CALLS * pairs, _MOST_CALLS),
+        min(_TOKENS + _PAIR_TOKENS * pairs, _MOST_TOKENS) + 2 * given,
+    )
+
+
+_FROM_ENVIRONMENT = {"type": "string", "pattern": r"\$\{"}
+_SCALARS = frozenset({"boolean", "integer", "number", "null"})
+# What says something about the value in another place, and must stay where it is.
+_NOTES = ("title", "description", "default", "examples", "deprecated")
+_NAMED = ("properties", "$defs", "patternProperties")
+_LISTED = ("oneOf", "allOf", "prefixItems")
+_SINGLE = ("items", "additionalProperties")
+
+
+def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
+    """Let `${NAME}` stand wherever a number, a boolean, null or one of several texts is expected.
+
+    Args:
+        schema: A JSON Schema.
+
+    Returns:
+        A schema that takes what `schema` takes, and text with a variable in place of a scalar.
+        A text that can be one thing only says which of several models is meant, and stays.
+    """
+    if _is_scalar(schema):
+        notes = {key: value for key, value in schema.items() if key in _NOTES}
+        rest = {key: value for key, value in schema.items() if key not in _NOTES}
+        return {**notes, "anyOf": [rest, _FROM_ENVIRONMENT]}
+    return {key: _inside(key, value) for key, value in schema.items()}
+
+
+def _alternatives(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the variable once, and only where no alternative takes any text already."""
+    widened = [choice if _is_scalar(choice) else with_variables(choice) for choice in choices]
+    takes_text = any(
+        c.get("type") == "string" and "const" not in c and not _is_scalar(c) for c in choices
+    )
+    is_missing = not takes_text and any(_is_scalar(c) for c in choices)
+    return [*widened, _FROM_ENVIRONMENT] if is_missing else widened
+
+
+def _inside(key: str, value: Any) -> Any:
+    if key in _NAMED:
+        named = cast("dict[str, Any]", value)
+        return {name: with_variables(part) for name, part in named.items()}
+    if key == "anyOf":
+        return _alternatives(cast("list[dict[str, Any]]", value))
+    if key in _LISTED:
+        return [with_variables(part) for part in cast("list[Any]", value)]
+    if key in _SINGLE and isinstance(value, dict):
+        return with_variables(cast("dict[str, Any]", value))
+    return value
+
+
+def _is_scalar(schema: dict[str, Any]) -> bool:
+    if "const" in schema:
+        return not isinstance(schema["const"], str)
+    return "enum" in schema or schema.get("type") in _SCALARS
+
 
 _SOURCE = "<policy>"
 _VARIABLE = "RESAY_POLICY"

@@ -13,11 +13,9 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
-from resay.providers.fanout import FanOut
-from resay.providers.layers import Limited, Metered, Retrying, TimeLimited
+from resay.providers.layers import FanOut, Limited, Metered, Retrying, TimeLimited, WithLogprobs
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.logprobs import WithLogprobs
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 
 __all__ = [

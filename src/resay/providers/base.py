@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.verdict import Usage, Via
 
 __all__ = [
     "Chunk",
@@ -21,6 +21,7 @@ __all__ = [
     "Layer",
     "Prepares",
     "Provider",
+    "Sources",
     "Streams",
     "TokenLogprob",
     "ToolCall",
@@ -29,8 +30,6 @@ __all__ = [
     "open_stream",
     "prepare",
 ]
-
-
 # As many characters take as long as a chunk that is put with those before it.
 _GATHERING = 10
 _NEW_WORDS = "the end of the stream has words that did not come before"
@@ -357,3 +356,29 @@ async def _in_one(provider: Provider, query: Query) -> AsyncGenerator[AsyncItera
 
 async def _only(chunk: Chunk) -> AsyncGenerator[Chunk]:
     yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Who answers what. Adapters use it to send each kind of call its own way.
+
+    Attributes:
+        main: Gives the response.
+        samples: Gives the samples.
+        judge: Answers for judges, those named in the policy and the response's own model.
+        via: Which way samples are drawn, for the verdict.
+        finds_references: Whether answers come with the trusted texts they were written from.
+        model: Who answers a query that names no model, for its price; None where that is not known.
+    """
+
+    main: Provider
+    samples: Provider
+    judge: Provider
+    via: Via = "native"
+    finds_references: bool = False
+    model: str | None = None
+
+    @classmethod
+    def all(cls, provider: Provider, via: Via = "native") -> Sources:
+        """Let one provider answer everything."""
+        return cls(provider, provider, provider, via)

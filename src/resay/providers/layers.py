@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -25,9 +25,10 @@ from tenacity import (
 from resay._internal.telemetry import here, span
 from resay.core.query import Query
 from resay.core.verdict import Usage
-from resay.errors import ProviderError, ProviderTimeoutError
+from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.providers.base import (
     Chunk,
+    Completion,
     Completions,
     Layer,
     Provider,
@@ -35,8 +36,17 @@ from resay.providers.base import (
     open_stream,
 )
 
-__all__ = ["Limited", "Metered", "Retrying", "TimeLimited", "Traced"]
-
+__all__ = [
+    "FanOut",
+    "Limited",
+    "Metered",
+    "Retrying",
+    "TimeLimited",
+    "Traced",
+    "WithLogprobs",
+    "draw",
+    "refuses_n",
+]
 _LONGEST_WAIT_S = 60.0
 
 
@@ -291,3 +301,158 @@ def _wait(state: RetryCallState) -> float:
     if isinstance(error, ProviderError) and error.retry_after_s is not None:
         return min(max(error.retry_after_s, 0.0), _LONGEST_WAIT_S)
     return _backoff(state)
+
+
+async def draw(
+    provider: Provider,
+    query: Query,
+    count: int,
+    land: Callable[[Completion], None],
+    fail: Callable[[Exception], None],
+) -> Usage:
+    """Ask for `count` answers and hand over each as it lands.
+
+    A provider that takes `n` is asked once, then topped up one by one for what it left out. Many
+    ignore `n` and answer once, and a proxy may refuse it: then every answer gets its own request.
+    Each answer is asked for under its own index, from the query's on; in a request for several the
+    first stands for all.
+
+    Args:
+        provider: Who is asked.
+        query: What is asked.
+        count: How many answers are wanted, at least 0.
+        land: Called with each answer, in order of arrival.
+        fail: Called with the error of each request that failed for good.
+
+    Returns:
+        What the requests that succeeded cost.
+    """
+    spent: list[Usage] = []
+
+    async def ask(first: int, n: int) -> Completions:
+        answers = await provider.complete(replace(query, index=query.index + first), n=n)
+        spent.append(answers.usage)
+        for completion in answers.items[:n]:
+            land(completion)
+        return answers
+
+    async def ask_for_one(place: int) -> None:
+        try:
+            await ask(place, 1)
+        # Whatever a provider raises costs this answer only, never the user's own.
+        except Exception as error:
+            fail(error)
+
+    landed = 0
+    if count > 1 and await provider.takes_n(query):
+        landed, failures = await _together(ask, count)
+        lasting = [error for error in failures if not refuses_n(error)]
+        for error in lasting:
+            fail(error)
+        if lasting:
+            return sum(spent, Usage())
+    async with anyio.create_task_group() as tasks:
+        for place in range(landed, count):
+            tasks.start_soon(ask_for_one, place)
+    return sum(spent, Usage())
+
+
+async def _together(
+    ask: Callable[[int, int], Awaitable[Completions]], count: int
+) -> tuple[int, tuple[Exception, ...]]:
+    """Ask for all at once; return how many there are, and why the others are not."""
+    try:
+        answers = await ask(0, count)
+    except Exception as error:
+        return 0, (error,)
+    landed = len(answers.items)
+    return landed, answers.failures if landed < count else ()
+
+
+def refuses_n(error: Exception) -> bool:
+    """Return whether each answer should be asked for on its own after this error."""
+    # A bad request may be about `n` alone; a bad key or an overload is not, and asking n times
+    # more would only make it worse.
+    return isinstance(error, ProviderRefusedError) and error.status in (400, 422)
+
+
+class FanOut(Layer):
+    """Makes a provider keep its promise of n answers."""
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask for exactly n answers.
+
+        Args:
+            query: What to ask.
+            n: How many answers are wanted, at least 1.
+
+        Returns:
+            The answers that could be had, at least one, with the failures of the others attached.
+
+        Raises:
+            Exception: Nothing could be had; the first failure is raised.
+        """
+        items: list[Completion] = []
+        failures: list[Exception] = []
+        usage = await draw(self.inner, query, n, items.append, failures.append)
+        if not items:
+            raise failures[0]
+        return Completions(tuple(items), usage, tuple(failures))
+
+
+# What providers answer to a parameter they do not take: a bad request, a model whose
+# log-probabilities are not given away, or nobody who would take the parameter.
+_ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
+
+
+class WithLogprobs(Layer):
+    """Asks for token log-probabilities, and goes without them where they are refused.
+
+    Where the query asks for them itself, or for more alternatives, it is left as it is.
+
+    Args:
+        inner: Who is asked.
+        top: How many alternatives to ask for at each place; 0 for none.
+    """
+
+    def __init__(self, inner: Provider, top: int) -> None:
+        super().__init__(inner)
+        self._top = top
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the wrapped provider, once more as the caller would have where it refuses."""
+        asked = self._asking(query)
+        if asked.params == query.params:
+            return await self.inner.complete(query, n=n)
+        try:
+            return await self.inner.complete(asked, n=n)
+        except ProviderRefusedError as error:
+            if error.status not in _ABOUT_PARAMETERS:
+                raise
+        return await self.inner.complete(query, n=n)
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider, once more as the caller would have where it refuses at once."""
+        async with AsyncExitStack() as stack:
+            chunks = await self._try_asking(stack, query)
+            if chunks is None:
+                chunks = await stack.enter_async_context(open_stream(self.inner, query))
+            yield chunks
+
+    async def _try_asking(self, stack: AsyncExitStack, query: Query) -> AsyncIterator[Chunk] | None:
+        asked = self._asking(query)
+        if asked.params == query.params:
+            return None
+        try:
+            return await stack.enter_async_context(begin_stream(self.inner, asked))
+        except ProviderRefusedError as error:
+            if error.status not in _ABOUT_PARAMETERS:
+                raise
+        return None
+
+    def _asking(self, query: Query) -> Query:
+        params = {**query.params, "logprobs": True}
+        if self._top:
+            params["top_logprobs"] = max(self._top, query.params.get("top_logprobs") or 0)
+        return replace(query, params=params)

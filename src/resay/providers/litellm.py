@@ -16,7 +16,7 @@ from typing import Any
 import anyio.lowlevel
 import anyio.to_thread
 
-from resay._internal.loops import PerLoop
+from resay._internal.event_loops import PerLoop
 from resay._internal.nesting import marked
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query

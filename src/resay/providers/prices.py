@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -16,10 +17,15 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from resay._internal.strict import Strict
+from resay.core.query import Query
 from resay.core.verdict import Usage
+from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
-__all__ = ["Price", "Prices"]
-
+__all__ = [
+    "Price",
+    "Priced",
+    "Prices",
+]
 _MILLION = 1_000_000
 # litellm's own copy of its list, as of its release.
 _FILE = "model_prices_and_context_window_backup.json"
@@ -189,3 +195,40 @@ def _price(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if math.isfinite(value) and value >= 0 else None
+
+
+class Priced(Layer):
+    """Says what answers cost where the provider does not, or where a price was given.
+
+    Args:
+        inner: Who is asked.
+        prices: The prices.
+        model: Who answers a query that names no model; None where that is not known.
+    """
+
+    def __init__(self, inner: Provider, prices: Prices, model: str | None = None) -> None:
+        super().__init__(inner)
+        self._prices = prices
+        self._model = model
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the wrapped provider."""
+        completions = await self.inner.complete(query, n=n)
+        return replace(completions, usage=self._priced(query, completions.usage))
+
+    @asynccontextmanager
+    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Ask the wrapped provider; each chunk that tells what it cost is priced by itself."""
+        async with (
+            open_stream(self.inner, query) as chunks,
+            aclosing(self._chunks(query, chunks)) as priced,
+        ):
+            yield priced
+
+    async def _chunks(self, query: Query, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+        async for chunk in chunks:
+            told = chunk.usage
+            yield chunk if told is None else replace(chunk, usage=self._priced(query, told))
+
+    def _priced(self, query: Query, usage: Usage) -> Usage:
+        return self._prices.priced(query.model or self._model, usage)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from resay.core.verdict import Document
 
-__all__ = ["PreparesRetrieval", "Retriever"]
+__all__ = [
+    "PreparesRetrieval",
+    "Retriever",
+    "id_of",
+]
+
+
+def id_of(text: str) -> str:
+    """Return an id for a text: always the same one, and another for another text."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @runtime_checkable

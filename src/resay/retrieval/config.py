@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay._internal.strict import Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField

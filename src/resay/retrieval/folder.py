@@ -15,8 +15,7 @@ import anyio.to_thread
 
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError
-from resay.retrieval.folder_index import index_folder, index_path
-from resay.retrieval.folder_store import search
+from resay.retrieval.folder_index import index_folder, index_path, search
 
 __all__ = ["FolderRetriever"]
 

@@ -15,8 +15,7 @@ from resay._internal.importing import import_named, is_async, name_of
 from resay._internal.nesting import marked
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError
-from resay.retrieval.base import PreparesRetrieval
-from resay.retrieval.ids import id_of
+from resay.retrieval.base import PreparesRetrieval, id_of
 
 __all__ = ["AdaptedRetriever", "as_retriever", "find_retriever"]
 

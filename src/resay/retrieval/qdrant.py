@@ -17,8 +17,8 @@ from uuid import NAMESPACE_URL, uuid5
 import anyio.to_thread
 import httpx
 
-from resay._internal.loops import PerLoop
-from resay._internal.optional import load_optional, require_optional
+from resay._internal.event_loops import PerLoop
+from resay._internal.importing import load_optional, require_optional
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError, ResayError
 from resay.models import ModelConfig, config_of, sentence_embedder

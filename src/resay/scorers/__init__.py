@@ -14,10 +14,9 @@ from resay.scorers.base import (
 )
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judging import JudgeConfig, JudgedConfig
-from resay.scorers.lookup import build, registry
 from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import Prompt
-from resay.scorers.step import Step
+from resay.scorers.step import Step, build, registry
 
 __all__ = [
     "Column",

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError
@@ -164,6 +164,6 @@ def _long_sentences(sample: Sample) -> list[str]:
 
 def _best_matches(sentences: Sequence[Floats], others: Sequence[Floats]) -> list[float]:
     """Return max_k F1 of each sentence."""
-    from resay.models.matching import f1
+    from resay.models.arrays import f1
 
     return [float(value) for value in f1(sentences, others).max(axis=1)]

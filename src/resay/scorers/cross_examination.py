@@ -27,13 +27,15 @@ from resay.core.query import Message
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need
-from resay.scorers.common.answers import first_choice, read_yes_no, strip_decoration
 from resay.scorers.common.judging import (
     JudgedConfig,
     Reading,
     ask,
+    first_choice,
     judge_for,
+    read_yes_no,
     scores_of,
+    strip_decoration,
     turn_of_judge,
 )
 from resay.scorers.evidence import Evidence, Judge

@@ -28,8 +28,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.answers import read_yes_no
-from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for
+from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for, read_yes_no
 from resay.scorers.evidence import Evidence
 
 __all__ = ["DirectQuestion", "render"]

@@ -10,14 +10,14 @@ from typing import Any, TypeVar, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
-from resay.providers.fanout import FanOut, draw
+from resay.providers.layers import FanOut, draw
 from resay.scorers.stopping import Stopping
 
 __all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]

@@ -4,28 +4,454 @@ Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination 
 Generative Large Language Models", EMNLP 2023, section 3.1, section 7.2 and appendix A.1.
 
 What a model knows it writes with probable tokens; where it makes something up, many tokens would do
-as well. `resay.scorers.uncertainty` has the equations, and how their values become scores.
+as well. `resay.scorers.logprobs` has the equations, and how their values become scores.
 
 Cost: no calls; the tokens come with the response. Good at: names and numbers that the model
 guesses. Bad at: errors the model is sure of, and open wording, which is as improbable as a guess:
 it sees no difference between not knowing what to say and not knowing how to say it.
+
+What the methods that look at token probabilities share: SelfCheckGPT's four statistics.
+
+With p_ij the probability of the j-th token of sentence i, and H_ij how open the choice of it was, a
+sentence of J tokens has (section 3.1)
+
+    Avg(-log p)   -1/J sum_j log p_ij        Avg(H)   1/J sum_j H_ij
+    Max(-log p)    max_j (-log p_ij)         Max(H)    max_j H_ij
+
+and the passage has the average over the tokens of all its sentences, or the mean of its sentences'
+maxima (section 7.2).
+
+H_ij is the perplexity of the distribution, as in the paper's experiments: two to the power of its
+entropy in bits (appendix A.1, Eq. 13), which is the number of equally probable tokens that would
+leave the choice as open. It is taken over the whole vocabulary where a model gives that, and else
+over the k most probable tokens; those, as in the released experiments, are made to sum to 1, so the
+probability that all other tokens have together is left out.
+
+The values are unbounded: `raw` and `raw_passage` keep them, -log p in nats, H as a number of
+tokens. The score keeps their order:
+
+    probability   1 - exp(-value)    1 minus the (geometric mean) probability; 0.5 at p = 0.5
+    entropy       1 - 1 / value      0.5 where the choice is as open as between two tokens
+
+The passage score is that of the average, or the mean of the sentences' scores. A probability is
+taken to be e^-100 at least.
+
+Finds the tokens a text was made of in that text, and the sentence each belongs to.
+
+What providers list as the tokens of a response is not quite the response: white space around it is
+stripped, reasoning comes before it, special tokens end it, and a character may be cut into several
+tokens, of which some providers show only a replacement character. The text is compared byte by
+byte, from its end; what does not fit to the last byte does not fit at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
+from math import exp, fsum
+from statistics import fmean
 from typing import ClassVar, Literal, cast
 
-from resay._internal.tasks import compute
+from pydantic import Field
+
+from resay._internal.event_loops import compute
+from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence
-from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
 
-__all__ = ["Logprobs", "alternatives_wanted"]
+__all__ = [
+    "Alignment",
+    "Logprobs",
+    "UncertaintyConfig",
+    "align",
+    "alternatives_wanted",
+    "bytes_of",
+    "perplexity",
+    "score_tokens",
+    "surprise",
+]
+_SPACE = " \t\n\r\v\f"
+_SPACE_BYTES = _SPACE.encode()
+# </s>, <|im_end|>, <end_of_turn>, <｜end▁of▁sentence｜>, [EOS]
+_SPECIAL = re.compile(rb"\s*(?:<[^<>\s]*>|\[/?[A-Z_]+\])\s*")
+_UNREADABLE = "\ufffd".encode()
+# A decoder puts one replacement character in the place of at most so many bytes.
+_LONGEST_UNREADABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Where the tokens of a text stand.
+
+    Attributes:
+        owners: For each token the index of its sentence in the passage, None for a token that
+            belongs to none.
+        texts: For each token the characters of the text that it has a part in, without white
+            space around them; empty for a token that is not in the text.
+    """
+
+    owners: tuple[int | None, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Bytes of the text; `shared` where several tokens have parts of them that cannot be told."""
+
+    start: int
+    end: int
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a token: its bytes, or None for a character that could not be shown."""
+
+    token: int
+    data: bytes | None
+
+
+def bytes_of(token: TokenLogprob) -> bytes:
+    """Return the bytes of a token, as the provider tells them or else those of its text."""
+    return token.token.encode(errors="surrogatepass") if token.bytes is None else bytes(token.bytes)
+
+
+def align(tokens: Sequence[TokenLogprob], passage: Passage) -> Alignment | None:
+    """Find the tokens of a passage, and the sentence each belongs to.
+
+    A token belongs to the sentence that it has most bytes in, of two the earlier. One that has
+    more in anything else (a heading, code, a sentence that the passage leaves out) belongs to none.
+
+    Args:
+        tokens: The tokens in order. Before those of the text there may be any others, after them
+            white space and special tokens only.
+        passage: The text and its sentences.
+
+    Returns:
+        The alignment, or None where the tokens do not make up the text.
+    """
+    spans = _spans([bytes_of(token) for token in tokens], passage.text)
+    if spans is None:
+        return None
+    starts = [0, *accumulate(len(_encoded(character)) for character in passage.text)]
+    stretches = sorted(_stretches(passage, starts))
+    owners: list[int | None] = []
+    for span in spans:
+        touched = list(_touched(span, stretches)) if span else []
+        if span and span.shared and len(touched) > 1:
+            return None
+        owners.append(max(touched, key=lambda found: found[0], default=(0, None))[1])
+    return Alignment(tuple(owners), tuple(_text_at(span, starts, passage.text) for span in spans))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _spans(tokens: Sequence[bytes], text: str) -> list[_Span | None] | None:
+    core = _encoded(text.strip(_SPACE))
+    offset = len(_encoded(text)) - len(_encoded(text.lstrip(_SPACE)))
+    if not core:
+        return [None for _ in tokens]
+    for end in range(len(tokens), 0, -1):
+        found = _match(_parts(tokens[:end]), core)
+        if found is not None:
+            return [
+                _Span(found[i].start + offset, found[i].end + offset, found[i].shared)
+                if i in found
+                else None
+                for i in range(len(tokens))
+            ]
+        last = tokens[end - 1]
+        if last.strip() and not _SPECIAL.fullmatch(last):
+            return None
+    return None
+
+
+def _parts(tokens: Sequence[bytes]) -> list[_Part]:
+    """Return the parts of all tokens in order, without white space at their end."""
+    parts: list[_Part] = []
+    for i, token in enumerate(tokens):
+        for position, data in enumerate(token.split(_UNREADABLE)):
+            if position:
+                parts.append(_Part(i, None))
+            if data or not token:
+                parts.append(_Part(i, data))
+    while parts and parts[-1].data is not None:
+        last = parts.pop()
+        data = (last.data or b"").rstrip(_SPACE_BYTES)
+        if data:
+            parts.append(_Part(last.token, data))
+            break
+    return parts
+
+
+def _match(parts: list[_Part], core: bytes) -> dict[int, _Span] | None:
+    """Match parts with the text backwards, until the text is used up."""
+    found: dict[int, _Span] = {}
+    end = len(core)
+    while end > 0:
+        if not parts:
+            return None
+        run = _unreadable_run(parts)
+        start = _before(parts[-run - 1 :], core, end) if run else _start(parts[-1], core, end)
+        if start is None:
+            return None
+        for part in parts[-(run or 1) :]:
+            found[part.token] = _joined(found.get(part.token), _Span(start, end, run > 1))
+        del parts[-(run or 1) :]
+        end = start
+    first = min(found)
+    rest = b"".join(_UNREADABLE if p.data is None else p.data for p in parts if p.token == first)
+    return None if rest.strip() else found
+
+
+def _unreadable_run(parts: Sequence[_Part]) -> int:
+    count = 0
+    while count < len(parts) and parts[-count - 1].data is None:
+        count += 1
+    return count
+
+
+def _start(part: _Part, core: bytes, end: int) -> int | None:
+    """Return where a part begins that ends here, None where it does not stand here."""
+    data = part.data or b""
+    if core.endswith(data, 0, end):
+        return end - len(data)
+    # White space before the text is stripped, also from within its first token.
+    return 0 if data.lstrip() == core[:end] else None
+
+
+def _before(parts: Sequence[_Part], core: bytes, end: int) -> int | None:
+    """Return where a run of unreadable characters begins, None where that is not certain.
+
+    Args:
+        parts: The run, and the part before it where there is one.
+        core: The text.
+        end: Where the run ends.
+    """
+    before = parts[0] if parts[0].data is not None else None
+    count = len(parts) - (before is not None)
+    starts: list[int] = []
+    for start in range(end - count, end - _LONGEST_UNREADABLE * count - 1, -1):
+        if start < 0 or not all(byte >= 0x80 for byte in core[start:end]):
+            break
+        if start == 0 or (before and _start(before, core, start) is not None):
+            starts.append(start)
+    return starts[0] if len(starts) == 1 else None
+
+
+def _joined(later: _Span | None, earlier: _Span) -> _Span:
+    if later is None:
+        return earlier
+    return _Span(earlier.start, later.end, earlier.shared or later.shared)
+
+
+def _stretches(passage: Passage, starts: Sequence[int]) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the bytes of every sentence with its index, and of every other piece with None."""
+    begins = [piece.start for piece in passage.pieces]
+    held = {bisect_right(begins, sentence.start) - 1 for sentence in passage.sentences}
+    for i, sentence in enumerate(passage.sentences):
+        yield starts[sentence.start], starts[sentence.end], i
+    for i, piece in enumerate(passage.pieces):
+        inner = piece.text.strip()
+        if inner and i not in held:
+            start = piece.start + piece.text.index(inner)
+            yield starts[start], starts[start + len(inner)], None
+
+
+def _touched(
+    span: _Span, stretches: Sequence[tuple[int, int, int | None]]
+) -> Iterator[tuple[int, int | None]]:
+    """Yield how many bytes a token has in each stretch it touches, in order, and whose it is.
+
+    A token without bytes, such as some providers show for parts of a character, touches what it is
+    inside of.
+    """
+    first = bisect_right(stretches, span.start, key=lambda stretch: stretch[0]) - 1
+    for start, end, owner in stretches[max(first, 0) :]:
+        if start >= span.end:
+            break
+        overlap = min(end, span.end) - max(start, span.start)
+        if overlap > 0 or (span.start == span.end and start < span.start < end):
+            yield overlap, owner
+
+
+def _text_at(span: _Span | None, starts: Sequence[int], text: str) -> str:
+    if span is None or span.start == span.end:
+        return ""
+    # From the beginning of the character that the first byte is in, to the end of that of the last.
+    first = bisect_right(starts, span.start) - 1
+    last = bisect_right(starts, span.end - 1) - 1
+    return text[first : last + 1].strip()
+
+
+_HIGHEST_SURPRISE = 100.0
+# Nothing in between is told apart: a list filled up with -9999 or with -inf.
+_LOWEST = -9999.0
+
+
+class UncertaintyConfig(ScorerConfig):
+    """The base of steps that look at token probabilities."""
+
+    measure: Literal["probability", "entropy"] = Field(
+        default="probability",
+        description="What is measured of each token: how improbable it was, or how open the choice"
+        " of it was.",
+    )
+    pool: Literal["average", "maximum"] = Field(
+        default="average",
+        description="How a sentence's tokens are pooled. The maximum is over 0.5 as soon as one"
+        " token was less probable than not; set `threshold` with it.",
+    )
+    top: int = Field(
+        default=5,
+        ge=2,
+        le=1000,
+        description="For entropy, over how many of the most probable tokens it is taken where the"
+        " whole distribution is not known. OpenAI's chat models give 20 at most, others 5.",
+    )
+
+    @property
+    def alternatives(self) -> int:
+        """How many of the most probable tokens are wanted at each place."""
+        return self.top if self.measure == "entropy" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """The value of one token."""
+
+    index: int
+    value: float
+
+
+def surprise(token: TokenLogprob) -> float | None:
+    """Return -log p of a token in nats, in [0, 100]; None where p is not known."""
+    if token.logprob is None:
+        return None
+    return min(max(-token.logprob, 0.0), _HIGHEST_SURPRISE)
+
+
+def perplexity(token: TokenLogprob, top: int) -> float | None:
+    """Return how open the choice of a token was, at least 1.
+
+    Args:
+        token: The token.
+        top: How many of the most probable tokens to look at where the entropy of the whole
+            distribution is not known.
+
+    Returns:
+        The number of equally probable tokens that would leave the choice as open; None where not
+        even two alternatives are known.
+    """
+    if token.entropy is not None:
+        return exp(max(token.entropy, 0.0))
+    logprobs = _most_probable(token, top)
+    if len(logprobs) < 2:
+        return None
+    # Relative to the greatest, so that the exponentials of very small ones do not all vanish.
+    shifted = [max(logprob - logprobs[0], -_HIGHEST_SURPRISE) for logprob in logprobs]
+    total = fsum(map(exp, shifted))
+    shares = [exp(logprob) / total for logprob in shifted]
+    inverse = fsum(share * logprob for share, logprob in zip(shares, shifted, strict=True))
+    return max(total * exp(-inverse), 1.0)
+
+
+def _most_probable(token: TokenLogprob, top: int) -> list[float]:
+    return sorted((max(other.logprob, _LOWEST) for other in token.top), reverse=True)[:top]
+
+
+def score_tokens(
+    passage: Passage, tokens: Sequence[TokenLogprob], settings: UncertaintyConfig
+) -> Scores:
+    """Score a passage by the probabilities of its tokens.
+
+    Args:
+        passage: The passage; its `sentences` are scored.
+        tokens: The tokens of its text, see `align`.
+        settings: Which statistic.
+
+    Returns:
+        Sentence and passage scores with their unbounded values in `raw` and `raw_passage`;
+        inconclusive where the tokens are not those of the text, or have no such values.
+    """
+    alignment = align(tokens, passage)
+    if alignment is None:
+        return Scores(inconclusive="the tokens given do not make up the text of the response")
+    rows: list[list[_Value]] = [[] for _ in passage.sentences]
+    for i, (token, owner) in enumerate(zip(tokens, alignment.owners, strict=True)):
+        value = _value(token, settings)
+        if owner is not None and value is not None:
+            rows[owner].append(_Value(i, value))
+    if not any(rows):
+        return Scores(inconclusive=_nothing_known(settings))
+    raw = [_pooled(row, settings) for row in rows]
+    known = [value for value in raw if value is not None]
+    averages = settings.pool == "average"
+    raw_passage = fmean(v.value for row in rows for v in row) if averages else fmean(known)
+    return Scores(
+        sentences=tuple(None if value is None else _score(value, settings) for value in raw),
+        passage=_score(raw_passage, settings) if averages else None,
+        raw=tuple(value or 0.0 for value in raw),
+        raw_passage=raw_passage,
+        why=tuple(_why(row, tokens, alignment, settings) for row in rows),
+        lost=tuple(i for i, value in enumerate(raw) if value is None),
+    )
+
+
+def _value(token: TokenLogprob, settings: UncertaintyConfig) -> float | None:
+    if settings.measure == "probability":
+        return surprise(token)
+    return perplexity(token, settings.top)
+
+
+def _nothing_known(settings: UncertaintyConfig) -> str:
+    if settings.measure == "probability":
+        return "no token of the response's sentences has a log-probability"
+    return "the tokens came without their most probable alternatives, which an entropy is made of"
+
+
+def _pooled(row: Sequence[_Value], settings: UncertaintyConfig) -> float | None:
+    if not row:
+        return None
+    values = [value.value for value in row]
+    return max(values) if settings.pool == "maximum" else fmean(values)
+
+
+def _score(value: float, settings: UncertaintyConfig) -> float:
+    return 1 - exp(-value) if settings.measure == "probability" else 1 - 1 / max(value, 1.0)
+
+
+def _why(
+    row: Sequence[_Value],
+    tokens: Sequence[TokenLogprob],
+    alignment: Alignment,
+    settings: UncertaintyConfig,
+) -> str | None:
+    if not row:
+        return None
+    worst = max(row, key=lambda value: value.value)
+    said = alignment.texts[worst.index] or "a blank"
+    if settings.measure == "probability":
+        return f"its least probable token is {said!r}, with probability {exp(-worst.value):.2g}"
+    token = tokens[worst.index]
+    over = (
+        "the whole vocabulary"
+        if token.entropy is not None
+        else f"the {len(_most_probable(token, settings.top))} most probable tokens"
+    )
+    return (
+        f"{said!r} was as open as a choice between {worst.value:.1f} equally probable tokens"
+        f" (entropy over {over})"
+    )
 
 
 class Logprobs:

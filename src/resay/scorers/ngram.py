@@ -40,7 +40,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from resay._internal.tasks import compute, stop_if_abandoned
+from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.tokens import count_tokens, tokenize
 from resay.core.verdict import Scores

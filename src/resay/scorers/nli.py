@@ -35,10 +35,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from resay._internal.tasks import compute, stop_if_abandoned
-from resay.core.nearness import Shared
+from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import tokenize
+from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import Contradiction
 from resay.errors import ConfigurationError
 from resay.models import ModelField, Pair, config_of, pair_classifier

@@ -3,7 +3,7 @@
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
 Generative Large Language Models", EMNLP 2023, section 4, "Proxy LLMs": where the model that wrote
 the response does not give the probabilities of its tokens, another one reads the response and gives
-its own. `resay.scorers.uncertainty` has the equations, and how their values become scores.
+its own. `resay.scorers.logprobs` has the equations, and how their values become scores.
 
 The paper's proxies read the response alone (`context: none`). With `context: question` they read it
 as the answer to the question, which is what the model that wrote it did.
@@ -23,14 +23,14 @@ from typing import ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.models import ModelField, config_of, text_model
 from resay.scorers.base import Need, Prepares
 from resay.scorers.evidence import Evidence
-from resay.scorers.uncertainty import UncertaintyConfig, score_tokens
+from resay.scorers.logprobs import UncertaintyConfig, score_tokens
 
 __all__ = ["LanguageModel", "ProxyLogprobs"]
 
@@ -135,11 +135,11 @@ class ProxyLogprobs:
 def _proxy(config: ProxyLogprobs.Config) -> LanguageModel:
     model = config_of(config.model)
     if model.remote:
-        from resay.models.remote.language import RemoteLanguageModel
+        from resay.models.language import RemoteLanguageModel
 
         return RemoteLanguageModel(model, api=config.api, top=config.alternatives)
     # Says what to install, before the next module misses numpy.
     text_model(model)
-    from resay.models.local_language import LocalLanguageModel
+    from resay.models.language import LocalLanguageModel
 
     return LocalLanguageModel(model)

@@ -101,7 +101,7 @@ class Similarity(SampleScorer):
         inside = (await sample.split()).sentences
         others = [sample.text, *(s.text for s in inside)]
         rows = await self._model.embed([*texts, *others])
-        from resay.models.matching import cosines
+        from resay.models.arrays import cosines
 
         likeness = cosines(rows[: len(texts)], rows[len(texts) :])
         # A text without a sentence, a heading say, is compared as it stands.

@@ -17,8 +17,7 @@ from typing import ClassVar, Literal
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need
-from resay.scorers.common.answers import first_choice
-from resay.scorers.common.judging import JudgedConfig, ask, judge_for, scores_of
+from resay.scorers.common.judging import JudgedConfig, ask, first_choice, judge_for, scores_of
 from resay.scorers.evidence import Evidence
 
 __all__ = ["ZeroShot", "render"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.engine.regeneration.gathering import Gathering, fused
+from resay.engine.regeneration.search import Gathering, fused
 from resay.policy import Regenerate
 from resay.retrieval import as_retriever
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.engine.regeneration.fencing import FENCE, disarmed, fenced
+from resay.engine.regeneration.prompts import FENCE, disarmed, fenced
 from support.regenerating import CROSSES, DESIGNED, DRAFT, MADE_UP, QUESTION, Model, Shelf, guard_of
 
 INJECTIONS = [

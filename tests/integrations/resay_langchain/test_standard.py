@@ -33,7 +33,7 @@ from langchain_tests.integration_tests import chat_models as suite
 from langchain_tests.unit_tests import ChatModelUnitTests
 
 from resay import Policy
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay_langchain import GuardedChatModel
 from simulation import SimulatedProvider
 from support.langchain import since

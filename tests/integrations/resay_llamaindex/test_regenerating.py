@@ -272,7 +272,7 @@ async def test_no_event_but_those_with_tags_has_the_draft(
         return {**verdict.to_dict(content=False), "action": action}
 
     # The verdict has the draft on purpose.
-    monkeypatch.setattr("resay_llamaindex._running.verdict_data", wordless)
+    monkeypatch.setattr("resay_llamaindex._outcome.verdict_data", wordless)
     guarded = GuardedLLM(llm, policy(mode, stream=stream), retriever=Shelf())
     await call(guarded, method, ask(MADE_UP))
     told = [repr(e) for e in seen if not e.tags]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from resay._internal.tagged_union import OneOf
+from resay._internal.strict import OneOf
 from resay.errors import MissingDependencyError
 from resay.providers import Completion
 from resay.providers.caching import (
@@ -176,7 +176,7 @@ def test_what_is_missing_is_named(
     def find_others(name: str, *rest: Any) -> ModuleSpec | None:
         return None if name == module else find(name, *rest)
 
-    monkeypatch.setattr("resay._internal.optional.find_spec", find_others)
+    monkeypatch.setattr("resay._internal.importing.find_spec", find_others)
     with pytest.raises(MissingDependencyError, match=rf"resay\[{extra}\]"):
         open_cache(config)
 

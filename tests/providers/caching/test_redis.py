@@ -16,7 +16,7 @@ from fakeredis import TcpFakeServer
 
 from resay.providers import Completion
 from resay.providers.caching import Cache
-from resay.providers.caching.redis import RedisStore
+from resay.providers.caching.stores import RedisStore
 
 pytestmark = pytest.mark.anyio
 ANSWER = Completion("words", "stop")
@@ -133,7 +133,7 @@ async def test_a_server_that_goes_away_is_a_miss_with_one_warning(
 
 
 async def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resay.providers.caching.redis._PATIENCE_S", 0.05)
+    monkeypatch.setattr("resay.providers.caching.stores._PATIENCE_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         store = RedisStore(f"redis://127.0.0.1:{silent.getsockname()[1]}")
         assert await Cache(store).get(["a"]) == {}
@@ -163,8 +163,8 @@ async def test_what_others_put_there_is_a_miss(server: Server) -> None:
 def test_a_process_ends_although_its_loop_does_not(server: Server) -> None:
     code = (
         "import sys\n"
-        "from resay._internal.sync import run_sync\n"
-        "from resay.providers.caching.redis import RedisStore\n"
+        "from resay._internal.event_loops import run_sync\n"
+        "from resay.providers.caching.stores import RedisStore\n"
         "store = RedisStore(sys.argv[1])\n"
         "run_sync(store.set_many, {'a': b'1'})\n"
         "print(run_sync(store.get_many, ['a']))\n"

@@ -278,7 +278,7 @@ def test_two_processes_may_share_it(path: Path) -> None:
 def test_a_process_ends_although_its_loop_does_not(path: Path) -> None:
     code = (
         "import sys\n"
-        "from resay._internal.sync import run_sync\n"
+        "from resay._internal.event_loops import run_sync\n"
         "from resay.providers.caching.sqlite import SqliteStore\n"
         "store = SqliteStore(sys.argv[1])\n"
         "run_sync(store.set_many, {'a': b'1'})\n"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
-from resay._internal.sync import run_sync
+from resay._internal.event_loops import run_sync
 from resay.core.verdict import Attempt, Edit, Regeneration
 from resay.reporting.journal import Entry, JournalConfig, open_journal
 from support.dashboard import asking, shown

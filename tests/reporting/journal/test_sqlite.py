@@ -137,7 +137,7 @@ def test_a_process_ends_although_nobody_closed_it(path: Path) -> None:
     code = (
         "import sys\n"
         "from support.journal import entry\n"
-        "from resay._internal.sync import run_sync\n"
+        "from resay._internal.event_loops import run_sync\n"
         "from resay.reporting.journal import JournalConfig, open_journal\n"
         "journal = open_journal(JournalConfig(url=sys.argv[1]))\n"
         "run_sync(journal.append, entry(id='a'))\n"

@@ -5,13 +5,13 @@ query, a response, a sample or a document are in any of it, unless the applicati
 see `resay._internal.telemetry.otel`.
 """
 
-from resay._internal.telemetry.checking import Checking, checking
-from resay._internal.telemetry.outcome import Outcome
-from resay._internal.telemetry.records import request_id
+from resay._internal.telemetry.outcome import Outcome, request_id
 from resay._internal.telemetry.spans import (
     AttributeValue,
+    Checking,
     Place,
     Span,
+    checking,
     here,
     inside,
     place_of,

@@ -18,8 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay._internal._version import __version__
-from resay._internal.telemetry.attributes import AttributeValue, Place
-from resay._internal.telemetry.outcome import Outcome
+from resay._internal.telemetry.outcome import AttributeValue, Outcome, Place
 from resay.errors import ResayError
 
 __all__ = ["CAPTURE", "OpenTelemetry"]

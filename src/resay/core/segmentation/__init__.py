@@ -4,9 +4,8 @@ Everything here works on code-point offsets and takes time linear in the length 
 whatever the text is.
 """
 
-from resay.core.segmentation.alignment import Span, UnalignedError, align
 from resay.core.segmentation.blocks import Block, Kind, Layout, lay_out
-from resay.core.segmentation.external import load_sentencex
+from resay.core.segmentation.external import Span, UnalignedError, align, load_sentencex
 from resay.core.segmentation.sentences import sentence_ends
 
 __all__ = [

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from resay._internal.tasks import stop_if_abandoned
-from resay.core.segmentation.abbreviations import ORDINAL_MONTHS
+from resay._internal.event_loops import stop_if_abandoned
+from resay.core.segmentation.sentences import ORDINAL_MONTHS
 
 __all__ = [
     "Block",

@@ -2,31 +2,111 @@
 
 Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 7.3 and Table 3: the methods that
 compare with samples compare with external knowledge.
+
+Which documents support a sentence.
+
+The model names them, and what it names must at least speak of the same; where it names none, those
+are taken that have most of the sentence's words, and all of its numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from anyio.abc import TaskGroup
 
-from resay._internal.tasks import in_task_group
+from resay._internal.event_loops import in_task_group
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.tokens import tokenize
 from resay.core.verdict import Document, SentenceVerdict, Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
-from resay.engine.regeneration.fencing import quoted
+from resay.engine.regeneration.prompts import quoted
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence, Samples
 
-__all__ = ["Rechecking", "comparing_with_references"]
+__all__ = [
+    "Rechecking",
+    "claims_more",
+    "comparing_with_references",
+    "nearest",
+    "sources_of",
+]
+_MOST = 3
+_ENOUGH = 0.6
+_SHORTEST = 4
+
+
+def sources_of(
+    sentence: str, named: Collection[str], documents: Sequence[Document]
+) -> tuple[str, ...]:
+    """Return the ids of the documents that support a sentence.
+
+    Args:
+        sentence: The sentence, which was written from the documents.
+        named: The ids of those that the model named.
+        documents: The documents.
+
+    Returns:
+        Ids, the best first; none where no document can be said to support it.
+    """
+    words = _content(sentence)
+    confirmed = [d.id for d in documents if d.id in named and words & _content(d.text)]
+    if confirmed:
+        return tuple(confirmed)
+    numbers = {word for word in words if any(map(str.isdigit, word))}
+    shares = [(_share(words, document), document) for document in documents]
+    ranked = sorted(shares, key=lambda pair: -pair[0])
+    return tuple(
+        document.id
+        for share, document in ranked[:1]
+        if share >= _ENOUGH and numbers <= _content(document.text)
+    )
+
+
+def claims_more(sentence: str, known: str) -> bool:
+    """Return whether a sentence names somebody, or a number, that another text does not.
+
+    Args:
+        sentence: A sentence that is to claim nothing.
+        known: What it may speak of.
+    """
+    there = set(tokenize(known))
+    names = re.findall(r"(?<=\w[\s,;:])[^\W\d_a-z][\w.'’-]*", sentence)
+    names += [word for word in sentence.split() if re.search(r"\d", word)]
+    return any(word not in there for name in names for word in tokenize(name))
+
+
+def nearest(sentence: str, documents: Sequence[Document]) -> list[Document]:
+    """Return the documents that have most to do with a sentence, in the order they came in."""
+    words = _content(sentence)
+    shares = [_share(words, document) for document in documents]
+    best = sorted(range(len(documents)), key=lambda i: -shares[i])[:_MOST]
+    return [documents[i] for i in sorted(best)]
+
+
+def _share(words: Collection[str], document: Document) -> float:
+    there = _content(document.text)
+    return sum(word in there for word in words) / len(words) if words else 0.0
+
+
+def _content(text: str) -> set[str]:
+    """Return the words that say something: long ones, numbers, and signs of unspaced scripts."""
+    return {
+        word
+        for word in tokenize(text)
+        if len(word) >= _SHORTEST
+        or any(map(str.isdigit, word))
+        or (not word.isascii() and word.isalnum())
+    }
 
 
 def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:

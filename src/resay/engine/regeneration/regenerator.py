@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
 from resay.core.passage import Passage, Sentence
 from resay.core.query import MAIN_CALL_ONLY, Query
@@ -25,13 +25,18 @@ from resay.core.verdict import (
     tally,
 )
 from resay.engine.check import Check
-from resay.engine.regeneration.candidates import Candidate, in_doubt, kept_in
-from resay.engine.regeneration.citing import claims_more, nearest, sources_of
-from resay.engine.regeneration.gathering import Gathering
-from resay.engine.regeneration.queries import search_queries
-from resay.engine.regeneration.rechecking import Rechecking
-from resay.engine.regeneration.repairs import Repaired, Replacement, replacement_in, without_repeats
-from resay.engine.regeneration.writing import Written, repairing, rewriting, unmarked
+from resay.engine.regeneration.candidates import (
+    Candidate,
+    Repaired,
+    Replacement,
+    in_doubt,
+    kept_in,
+    replacement_in,
+    without_repeats,
+)
+from resay.engine.regeneration.prompts import Written, repairing, rewriting, unmarked
+from resay.engine.regeneration.rechecking import Rechecking, claims_more, nearest, sources_of
+from resay.engine.regeneration.search import Gathering, search_queries
 from resay.errors import ConfigurationError, ProviderError, ScorerError
 from resay.policy import Policy, Regenerate
 from resay.retrieval import AdaptedRetriever

@@ -20,14 +20,13 @@ from resay.adapters.upstream import KnownProvider
 from resay.adapters.verdicts import failed_check
 from resay.core.verdict import HallucinationBlocked, Usage, Verdict
 from resay.engine.actions import Answer
+from resay.gateway.checking import Reply, Shared, read_as, sources_of
 from resay.gateway.guarding import Wanted
 from resay.gateway.refusing import RefusedError
-from resay.gateway.replying import Reply, Shared, read_as, sources_of
 from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
-from resay.providers.base import Completion
-from resay.providers.routes import Sources
+from resay.providers.base import Completion, Sources
 
 __all__ = ["GuardrailParams", "GuardrailRequest", "GuardrailResponse", "check_for_litellm"]
 

@@ -2,6 +2,165 @@
 
 from __future__ import annotations
 
-from resay.gateway.openapi.describing import document
+import re
+from importlib.resources import files
+from typing import Any, cast, get_args
 
-__all__ = ["document"]
+import yaml
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from resay._internal._version import __version__
+from resay.adapters import VERDICT_KEY
+from resay.core.verdict import Decision, Verdict
+from resay.engine.actions import Action
+from resay.gateway.checking import CheckRequest, CheckResponse
+from resay.gateway.config import GatewayConfig
+from resay.gateway.litellm.guardrail import GuardrailRequest, GuardrailResponse
+
+__all__ = [
+    "document",
+    "schemas_of",
+    "schemas_of_models",
+]
+_REF = "#/components/schemas/{model}"
+_FIELDS = "\n\nAttributes:\n"
+_FIELD = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_NULL = re.compile(r"\bNone\b")
+# Titles repeat the fields' names, and what is given has no defaults.
+_NOISE = ("title", "default")
+
+
+def schemas_of(kind: type[Any]) -> dict[str, Any]:
+    """Return the schemas of a dataclass and of those it holds, by the names of their classes.
+
+    Args:
+        kind: The dataclass. Its fields are described by the section `Attributes` of its docstring.
+
+    Returns:
+        Schemas of values that have all their fields. They refer to each other as components of an
+        OpenAPI document do.
+    """
+    made = TypeAdapter(kind).json_schema(mode="serialization", ref_template=_REF)
+    inner = cast("dict[str, dict[str, Any]]", made.pop("$defs", {}))
+    return {name: _described(one) for name, one in {kind.__name__: made, **inner}.items()}
+
+
+def schemas_of_models(taken: type[BaseModel], given: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of what an endpoint takes and gives, by the names of their classes.
+
+    Args:
+        taken: What it takes.
+        given: What it gives.
+
+    Returns:
+        Their schemas, and those of the models that they hold.
+    """
+    _, made = models_json_schema(
+        [(taken, "validation"), (given, "serialization")], ref_template=_REF
+    )
+    return {name: _untitled(one) for name, one in made["$defs"].items()}
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    fields = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
+    bare = {name: _without(one, ("title",)) for name, one in fields.items()}
+    return {**_without(schema, ("title",)), "properties": bare}
+
+
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    what, _, said = str(schema.get("description", "")).partition(_FIELDS)
+    told = {name: _NULL.sub("null", " ".join(text.split())) for name, text in _FIELD.findall(said)}
+    fields = cast("dict[str, dict[str, Any]]", schema["properties"])
+    return {
+        "description": " ".join(what.split()),
+        "type": "object",
+        "required": list(fields),
+        "properties": {name: _plain(one, told.get(name)) for name, one in fields.items()},
+    }
+
+
+def _plain(field: dict[str, Any], told: str | None) -> dict[str, Any]:
+    kept = _without(field, _NOISE)
+    return kept if told is None else {"description": told, **kept}
+
+
+def _without(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name not in names}
+
+
+_Security = list[dict[str, list[str]]]
+_CLIENT: _Security = [{"bearer": []}, {"x-api-key": []}, {"api-key": []}]
+_OPERATOR: _Security = [{"operator": []}, {"operatorBearer": []}]
+_ANY: _Security = [{}]
+_VERDICT = "#/components/schemas/Hallucination"
+
+
+def document(config: GatewayConfig | None = None) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of a gateway.
+
+    Args:
+        config: What the gateway is told, for who needs which key; None for one that was told
+            nothing.
+
+    Returns:
+        JSON-ready values, new ones each time.
+    """
+    text = files("resay.gateway.openapi").joinpath("openapi.yaml").read_text(encoding="utf-8")
+    # YAML's aliases are copied, since they would be one object otherwise.
+    made = cast("dict[str, Any]", _copied(yaml.safe_load(text)))
+    made["info"]["version"] = __version__
+    made["components"]["schemas"] |= _schemas()
+    _secure(made["paths"], config)
+    return made
+
+
+def _schemas() -> dict[str, Any]:
+    named = {"Action": Action, "Decision": Decision}
+    words = {n: {"type": "string", "enum": list(get_args(t))} for n, t in named.items()}
+    return words | _of_verdicts() | _of_checks()
+
+
+def _of_verdicts() -> dict[str, Any]:
+    made = schemas_of(Verdict)
+    # Beside its own fields, `Verdict.to_dict` tells these.
+    told = {
+        "flagged": {"type": "boolean", "description": "Whether the decision is `flagged`."},
+        "inconclusive": {"type": "boolean", "description": "Whether it is `inconclusive`."},
+    }
+    made["Verdict"]["properties"] |= told
+    made["Verdict"]["required"] += list(told)
+    return made
+
+
+def _of_checks() -> dict[str, Any]:
+    checks = schemas_of_models(CheckRequest, CheckResponse)
+    litellms = schemas_of_models(GuardrailRequest, GuardrailResponse)
+    told = checks["CheckResponse"]["properties"]
+    checks["CheckResponse"]["required"] = list(told)
+    # To their classes verdicts are any objects.
+    told[VERDICT_KEY] = {"description": told[VERDICT_KEY]["description"], "$ref": _VERDICT}
+    litellms["GuardrailResponse"]["properties"][VERDICT_KEY] = {
+        "description": "The verdict on each text, with what was done.",
+        "type": "array",
+        "items": {"$ref": _VERDICT},
+    }
+    return checks | litellms
+
+
+def _secure(paths: dict[str, Any], config: GatewayConfig | None) -> None:
+    has_keys = config is not None and bool(config.keys)
+    for_clients = _CLIENT if has_keys else [*_CLIENT, *_ANY]
+    for_operators = _OPERATOR if config is not None and config.operator_key else _ANY
+    for path, item in paths.items():
+        for operation in item.values():
+            wanted = for_operators if path == "/metrics" else for_clients
+            operation.setdefault("security", [dict(one) for one in wanted])
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, dict):
+        return {k: _copied(v) for k, v in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in cast("list[object]", value)]
+    return value

@@ -23,7 +23,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from resay._internal.loops import PerLoop
+from resay._internal.event_loops import PerLoop
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
 if TYPE_CHECKING:

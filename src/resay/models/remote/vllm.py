@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from resay.errors import ConfigurationError, ResayError, ScorerError
 from resay.models.arrays import are_probabilities, doubles, floats, means, stack, units
-from resay.models.remote.batches import Kept, Once, Outcomes, Together, by_size
+from resay.models.remote.batches import (
+    Kept,
+    Once,
+    Outcomes,
+    Part,
+    Together,
+    by_size,
+    cut,
+    flat,
+    regroup,
+    weights,
+    without_halves,
+)
 from resay.models.remote.http import Reply, Server, TooLargeError
-from resay.models.remote.texts import Part, cut, flat, regroup, weights, without_halves
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles, Floats, Pair

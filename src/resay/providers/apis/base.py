@@ -2,15 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from resay.core.query import Query
 from resay.core.verdict import Usage
+from resay.providers.apis.reading import mapping
 from resay.providers.base import Chunk, Completion
 
-__all__ = ["Api", "Body", "Event", "Outcome", "Request"]
+__all__ = [
+    "Api",
+    "Body",
+    "Event",
+    "Names",
+    "OneAnswerApi",
+    "Outcome",
+    "Request",
+    "changes",
+    "object_tools",
+    "tools_of_old",
+]
+
+
+def object_tools(names: Sequence[str], choice: object, forced: Collection[str]) -> tuple[str, ...]:
+    """Return the one tool that is offered and has to be called: a way to ask for an object.
+
+    Args:
+        names: The tools that are offered.
+        choice: What the request says of its choice.
+        forced: What that is where a tool has to be called.
+    """
+    return (names[0],) if len(names) == 1 and names[0] and choice in forced else ()
+
+
+def tools_of_old(body: Body, query: Query, none: object) -> dict[str, Any]:
+    """Return what lets a query go on a conversation in which tools were called.
+
+    Some providers refuse such a conversation without the tools. None of them may be called again.
+
+    Args:
+        body: The request of the main call.
+        query: What is to be asked.
+        none: How the API says that no tool is to be called.
+    """
+    called = any(m.get("role") == "tool" or m.get("tool_calls") for m in query.messages)
+    known = called and body.get("tools") and "tools" not in query.params
+    return {"tools": body["tools"], "tool_choice": none} if known else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the parameters of chat completions are called elsewhere.
+
+    Attributes:
+        paths: Where a parameter stands, by its name in chat completions, if not under that name.
+        unknown: Parameters of chat completions that have no counterpart.
+        turned: What makes of a value what the API takes.
+    """
+
+    paths: Mapping[str, tuple[str, ...]]
+    unknown: frozenset[str]
+    turned: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
+
+    def applied(self, body: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a body with parameters of chat completions; None takes one out."""
+        applied = dict(body)
+        for name, value in params.items():
+            if value is None or name not in self.unknown:
+                turned = value if value is None else self.turned.get(name, _same)(value)
+                applied = _put(applied, self.paths.get(name, (name,)), turned)
+        return applied
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that differ, with their values after; None for those taken out."""
+    gone: dict[str, Any] = dict.fromkeys(name for name in before if name not in after)
+    absent = object()
+    return gone | {k: v for k, v in after.items() if before.get(k, absent) != v}
+
+
+def _put(body: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    name, *inner = path
+    if inner:
+        value = _put(mapping(body.get(name)), tuple(inner), value) or None
+    if value is None:
+        return {k: v for k, v in body.items() if k != name}
+    return {**body, name: value}
+
+
+def _same(value: Any) -> Any:
+    return value
+
 
 Body = Mapping[str, Any]
 """A JSON object as it is sent or received. It is never changed, only copied."""
@@ -239,3 +323,96 @@ class Api(Protocol):
     def placed(self, event: Event, position: int) -> Event:
         """Return an event as the one at a position of its stream, from 0."""
         ...
+
+
+class _Events(Protocol):
+    """The module of an API's events, as far as it is called here."""
+
+    def chunk_of(self, event: Event) -> Chunk: ...
+
+    def opens_answer(self, event: Event) -> bool: ...
+
+    def ends_answer(self, event: Event) -> bool: ...
+
+    def tells_more(self, event: Event) -> bool: ...
+
+    def silent_event(self, event: Event) -> Event | None: ...
+
+    def saying_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
+
+    def noting_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
+
+    def ending_events(self, held: Sequence[Event], outcome: Outcome | None) -> list[Event]: ...
+
+    def closing_events(
+        self, seen: Sequence[Event], shown: str, outcome: Outcome
+    ) -> list[Event]: ...
+
+
+class OneAnswerApi(ABC):
+    """What such APIs have in common; `Api` says what each method is for.
+
+    A subclass names the module of its events and the field of a response that holds the verdict.
+    """
+
+    _events: _Events
+    _key: str
+    takes_n = False
+
+    def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
+        """Return a response with its verdict, and without an answer that is replaced."""
+        (outcome,) = outcomes
+        if outcome.message is None:
+            return {**response, self._key: outcome.data}
+        return self._replaced(response, outcome.message, outcome)
+
+    @abstractmethod
+    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
+        """Return a response that says a message and no word of the answer, with its verdict."""
+
+    def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
+        """Return what an event adds to the answer."""
+        return ((0, self._events.chunk_of(event)),)
+
+    def ends(self, event: Event) -> bool:
+        """Return whether an event ends the answer."""
+        return self._events.ends_answer(event)
+
+    def tells_more(self, event: Event) -> bool:
+        """Return whether an event has words that are no text of the answer."""
+        return self._events.tells_more(event)
+
+    def framed(self, event: Event) -> Event | None:
+        """Return the event that opens a stream, which has no word of the answer, if it is one."""
+        return event if self._events.opens_answer(event) else None
+
+    def silent(self, event: Event) -> Event | None:
+        """Return an event without the text it adds; None where nothing is left of it."""
+        return self._events.silent_event(event)
+
+    def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
+        """Return events that add a text to the answer."""
+        say = self._events.noting_events if whole else self._events.saying_events
+        return say(seen, text)
+
+    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
+        """Return the last events of a stream with their verdict."""
+        return self._events.ending_events(list(held), outcomes.get(0))
+
+    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+        """Return the events that close a stream whose answer, or its end, is replaced."""
+        return self._events.closing_events(seen, shown, outcome)
+
+    def apart(self, event: Event) -> list[tuple[int, Event]]:
+        """Return the event, which is of the only answer."""
+        return [(0, event)]
+
+    def together(self, event: Event, place: int) -> Event:
+        """Return the event, which is of the only answer."""
+        del place
+        return event
+
+    def placed(self, event: Event, position: int) -> Event:
+        """Return the event: only some APIs number theirs."""
+        del position
+        return event

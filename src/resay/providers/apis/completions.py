@@ -2,17 +2,460 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
-from resay.providers.apis.base import Api, Body, Event, Request
-from resay.providers.apis.reading import is_yes, listed, mappings, named, number, text
-from resay.providers.apis.several_answers import Choice, SeveralAnswersApi, answers_wanted
-from resay.providers.base import Chunk, Completion
+from resay.core.verdict import Usage
+from resay.providers.apis.base import Api, Body, Event, Outcome, Request, object_tools, tools_of_old
+from resay.providers.apis.reading import (
+    count,
+    is_yes,
+    listed,
+    mapping,
+    mappings,
+    named,
+    number,
+    text,
+)
+from resay.providers.base import Chunk, Completion, ToolCall
 
-__all__ = ["COMPLETIONS"]
+__all__ = [
+    "CHAT_COMPLETIONS",
+    "COMPLETIONS",
+    "Choice",
+    "SeveralAnswersApi",
+    "answers_wanted",
+]
+Choice = Mapping[str, Any]
+"""One of the answers, or a piece of it."""
+_KEY = "hallucination"
+_DONE = "[DONE]"
+# What of a response, or of an event, is no word of its answers. Some providers put more there than
+# OpenAI: what they searched for, and what they found.
+_KEPT = frozenset(
+    {
+        "created",
+        "id",
+        "model",
+        "object",
+        "prompt_filter_results",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+        "usage",
+    }
+)
+
+
+def answers_wanted(body: Body) -> int:
+    """Return how many answers a request asks for."""
+    return max(count(body.get("n")), 1)
+
+
+class SeveralAnswersApi(ABC):
+    """What such APIs have in common; `Api` says what each method is for.
+
+    A subclass says where a choice has its words, and what the pieces of a stream are called.
+    """
+
+    takes_n = True
+    gives_logprobs = True
+    _object: str
+    _piece_object: str
+
+    @abstractmethod
+    def _completion(self, choice: Choice, response: Body) -> Completion:
+        """Return an answer."""
+
+    @abstractmethod
+    def _saying(self, message: str) -> dict[str, Any]:
+        """Return what a choice has that says a message and nothing else."""
+
+    @abstractmethod
+    def _chunk(self, choice: Choice, event: Event) -> Chunk:
+        """Return what a piece adds to an answer."""
+
+    @abstractmethod
+    def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
+        """Return what a piece has that adds a text, or nothing; `first` where no piece was sent."""
+
+    @abstractmethod
+    def _quiet(self, choice: Choice) -> dict[str, Any]:
+        """Return a piece without the text it adds."""
+
+    @abstractmethod
+    def _framed(self, choice: Choice) -> dict[str, Any]:
+        """Return a piece without any word."""
+
+    @abstractmethod
+    def _tells(self, choice: Choice) -> bool:
+        """Return whether a quiet piece still says anything."""
+
+    @abstractmethod
+    def tells_more(self, event: Event) -> bool:
+        """Return whether an event has words that are no text of the answer."""
+
+    def without_logprobs(self, data: Body) -> Body:
+        """Return a response, or the data of an event, without log-probabilities."""
+        choices = [{**c, "logprobs": None} if "logprobs" in c else c for c in _choices(data)]
+        return {**data, "choices": choices} if choices else data
+
+    def completions(self, response: Body) -> tuple[Completion, ...]:
+        """Return the answers in a response."""
+        items = [self._completion(choice, response) for choice in _choices(response)]
+        if items and len(items) < len(listed(response.get("choices"))):
+            items[0] = replace(items[0], unread=named(None))
+        return tuple(items)
+
+    def usage(self, response: Body) -> Usage:
+        """Return what a response says that it cost."""
+        return _usage(response) or Usage(1, cost_usd=None)
+
+    def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
+        """Return a response with its verdicts, and without the answers that are replaced."""
+        choices = _choices(response)
+        if not choices and outcomes[0].message is None:
+            return {**response, _KEY: outcomes[0].data}
+        if not choices:
+            response = {**self._nothing_seen(), "object": self._object, **response}
+            choices = [mapping(None)]
+        several = len(choices) > 1
+        answered = [
+            self._answered(choice, outcome, several)
+            for choice, outcome in zip(choices, outcomes, strict=True)
+        ]
+        replaced = any(outcome.message is not None for outcome in outcomes)
+        known = _kept(response) if replaced else response
+        if not replaced:
+            answered += [c for c in listed(response.get("choices")) if not isinstance(c, Mapping)]
+        return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
+
+    def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
+        # Of several answers each has its own verdict.
+        own = {_KEY: outcome.data} if several else {}
+        if outcome.message is None:
+            return {**choice, **own}
+        # All of it is new, because words can be anywhere in the old one: in calls, in audio, in
+        # thoughts.
+        return {
+            "index": count(choice.get("index")),
+            **self._saying(outcome.message),
+            "logprobs": None,
+            "finish_reason": _reason(outcome),
+            **own,
+        }
+
+    def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
+        """Return what an event adds to the answers, each by its index."""
+        usage, choices = _usage(event.body), _choices(event.body)
+        pieces = [(count(c.get("index")), self._chunk(c, event)) for c in choices]
+        garbled = isinstance(event.data, str) and event.data != _DONE
+        unread = garbled or len(choices) < len(listed(event.body.get("choices")))
+        if usage is not None or unread or not pieces:
+            raw = None if pieces else event
+            pieces.append((0, Chunk(usage=usage, raw=raw, unread=named(None) if unread else None)))
+        return tuple(pieces)
+
+    def ends(self, event: Event) -> bool:
+        """Return whether an event ends an answer."""
+        return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
+
+    def framed(self, event: Event) -> Event | None:
+        """Return the event that opens a stream without any word of the answer, if it is one."""
+        if any(chunk.unread for _, chunk in self.chunks(event)):
+            return None
+        choices = _choices(event.body)
+        frames = [self._framed(choice) for choice in choices]
+        return _bared(event, frames if self.tells_more(event) else choices)
+
+    def silent(self, event: Event) -> Event | None:
+        """Return an event without the text it adds; None where nothing is left of it."""
+        choices = _choices(event.body)
+        if not any(self._chunk(choice, event).text for choice in choices):
+            return event
+        quiet = [self._quiet(choice) for choice in choices]
+        if not any(self._tells(choice) for choice in quiet) and not event.body.get("usage"):
+            return None
+        return Event({**event.body, "choices": quiet}, event.name)
+
+    def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
+        """Return events that add a text to the first answer."""
+        del whole
+        first = not any(_choices(event.body) for event in seen)
+        return [self._made(seen, self._adding(text, first=first))]
+
+    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
+        """Return the last events of a stream with their verdicts."""
+        return [self._concluded(event, outcomes) for event in held]
+
+    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+        """Return the events that close a stream whose answer, or its end, is replaced."""
+        del shown
+        finish = self._made(seen, self._adding("", first=False), _reason(outcome))
+        # Some say what it cost with the last choice, OpenAI after it.
+        told = [e.body["usage"] for e in seen if e.body.get("usage") and _choices(e.body)]
+        cost = {"usage": told[-1]} if told else {}
+        closing = [Event({**finish.body, **cost, _KEY: outcome.data}, finish.name)]
+        # What a stream says after its last choice is no part of the answer.
+        after = [e for e in seen if e.data == _DONE or _is_usage(e)]
+        return closing + [_bared(event, _choices(event.body)) for event in after]
+
+    def apart(self, event: Event) -> list[tuple[int, Event]]:
+        """Return what an event says of each of several answers, as if that were the only one."""
+        return [
+            (count(c.get("index")), _with_choice(event, {**c, "index": 0}))
+            for c in _choices(event.body)
+        ]
+
+    def together(self, event: Event, place: int) -> Event:
+        """Return an event of an only answer as one of the answer at a place among several."""
+        choices = _choices(event.body)
+        return _with_choice(event, {**choices[0], "index": place}) if choices and place else event
+
+    def placed(self, event: Event, position: int) -> Event:
+        """Return the event: these APIs do not number theirs."""
+        del position
+        return event
+
+    def _made(
+        self, seen: Sequence[Event], adding: dict[str, Any], reason: str | None = None
+    ) -> Event:
+        """Return an event like those of the stream."""
+        like: Body = next((e.body for e in seen if _choices(e.body)), self._nothing_seen())
+        envelope = {k: v for k, v in _kept(like).items() if k != "usage"}
+        choice = {"index": 0, **adding, "logprobs": None, "finish_reason": reason}
+        usage = {"usage": None} if "usage" in like else {}
+        return Event({**envelope, "choices": [choice], **usage})
+
+    def _nothing_seen(self) -> Body:
+        return {"id": "", "object": self._piece_object, "created": int(time.time()), "model": ""}
+
+    def _concluded(self, event: Event, outcomes: Mapping[int, Outcome]) -> Event:
+        choices = _choices(event.body)
+        ended = [
+            outcomes.get(count(c.get("index"))) if c.get("finish_reason") else None for c in choices
+        ]
+        known = [outcome for outcome in ended if outcome is not None]
+        if not known:
+            return event
+        several = len(outcomes) > 1
+        concluded = [
+            choice if outcome is None else self._stopped(choice, outcome, several)
+            for choice, outcome in zip(choices, ended, strict=True)
+        ]
+        return Event({**event.body, "choices": concluded, _KEY: _gravest(known).data}, event.name)
+
+    def _stopped(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
+        own = {_KEY: outcome.data} if several else {}
+        if not outcome.withheld:
+            return {**choice, **own}
+        # Some end an answer together with its last words. Those would follow the message.
+        return {**self._quiet(choice), **own, "finish_reason": _reason(outcome)}
+
+
+def _choices(body: Body) -> list[Choice]:
+    return mappings(body.get("choices"))
+
+
+def _usage(body: Body) -> Usage | None:
+    usage = mapping(body.get("usage"))
+    if not usage:
+        return None
+    read, written = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
+    return Usage(1, read, written, None)
+
+
+def _is_usage(event: Event) -> bool:
+    return bool(event.body.get("usage")) and not listed(event.body.get("choices"))
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return why an answer ends that another text has replaced."""
+    return "content_filter" if outcome.filtered else "stop"
+
+
+def _kept(body: Body) -> dict[str, Any]:
+    return {k: v for k, v in body.items() if k in _KEPT}
+
+
+def _gravest(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return what is said of several answers together: the worst."""
+    return max(outcomes, key=_gravity)
+
+
+def _gravity(outcome: Outcome) -> tuple[bool, bool, bool, bool]:
+    decision = outcome.data.get("decision")
+    flagged, inconclusive = decision == "flagged", decision == "inconclusive"
+    return outcome.withheld, flagged, inconclusive, outcome.complete
+
+
+def _with_choice(event: Event, choice: Choice) -> Event:
+    return Event({**event.body, "choices": [choice]}, event.name)
+
+
+def _bared(event: Event, choices: Sequence[Choice]) -> Event:
+    """Return an event with other choices and no other words; the same where it is that already."""
+    body = {**_kept(event.body), "choices": [*choices]}
+    return event if isinstance(event.data, str) or body == event.body else Event(body, event.name)
+
+
+_NOT_CHAT_PARAMS = frozenset({"messages", "model", "n", "stream"})
+# Of a piece of an answer: who says it, and its text.
+_PLAIN = frozenset({"content", "role"})
+# Nothing of OpenAI's, but gateways know it.
+_KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
+# Parts of a content that are no words of the answer.
+_KNOWN = frozenset({"reasoning", "reference", "refusal", "thinking"})
+_WHOLE = "message"
+_CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
+_HOSTED = "the provider would run its tools once more for every sample"
+
+
+class _ChatCompletions(SeveralAnswersApi):
+    path = "/chat/completions"
+    _object = "chat.completion"
+    _piece_object = "chat.completion.chunk"
+
+    def read(self, body: Body) -> Request:
+        params = {k: v for k, v in body.items() if k not in _NOT_CHAT_PARAMS and v is not None}
+        messages = tuple(message for message in mappings(body.get("messages")) if "role" in message)
+        query = Query(messages, None, params, object_tools=_object_tools(body))
+        streams = is_yes(body.get("stream"))
+        return Request(body, query, answers_wanted(body), streams, _unrepeatable(body))
+
+    def asking_logprobs(self, body: Body, top: int) -> Body:
+        wanted = max(top, number(body.get("top_logprobs")))
+        return {**body, "logprobs": True, **({"top_logprobs": wanted} if wanted else {})}
+
+    def sample(self, request: Request, query: Query, n: int) -> Body:
+        asked = {k: request.body[k] for k in ("model", "messages") if k in request.body}
+        return {**asked, **query.params, **({"n": n} if n > 1 else {})}
+
+    def fresh(self, body: Body, query: Query) -> Body:
+        asked = {"model": body.get("model"), "messages": [dict(m) for m in query.messages]}
+        params = {k: v for k, v in query.params.items() if k not in _KEPT_ELSEWHERE}
+        return {**asked, **tools_of_old(body, query, "none"), **params}
+
+    def tells_more(self, event: Event) -> bool:
+        deltas = [mapping(choice.get("delta")) for choice in mappings(event.body.get("choices"))]
+        return any(v for delta in deltas for k, v in delta.items() if k not in _PLAIN)
+
+    def _completion(self, choice: Choice, response: Body) -> Completion:
+        message = mapping(choice.get("message"))
+        return Completion(
+            _words(message.get("content")),
+            text(choice.get("finish_reason")) or None,
+            read_logprobs(choice.get("logprobs")),
+            response,
+            _calls(message),
+            unread=_unread_message(message) if "message" in choice else named(None),
+        )
+
+    def _saying(self, message: str) -> dict[str, Any]:
+        return {"message": {"role": "assistant", "content": message, "refusal": None}}
+
+    def _chunk(self, choice: Choice, event: Event) -> Chunk:
+        delta = mapping(choice.get("delta"))
+        whole = _words(mapping(choice.get("message")).get("content"))
+        return Chunk(
+            _words(delta.get("content")),
+            text(choice.get("finish_reason")) or None,
+            read_logprobs(choice.get("logprobs")),
+            raw=event,
+            calls=_calls(delta),
+            unread=_unread_message(delta) or (named("text") if choice.get("text") else None),
+            repeats=(_WHOLE, whole) if whole else None,
+        )
+
+    def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
+        content: dict[str, Any] = {"content": said} if said else {}
+        return {"delta": {"role": "assistant", **content} if first else content}
+
+    def _quiet(self, choice: Choice) -> dict[str, Any]:
+        if not _words(mapping(choice.get("delta")).get("content")):
+            return dict(choice)
+        delta = {k: v for k, v in mapping(choice.get("delta")).items() if k != "content"}
+        kept = {**choice, "delta": delta}
+        return {**kept, "logprobs": None} if "logprobs" in choice else kept
+
+    def _framed(self, choice: Choice) -> dict[str, Any]:
+        role = mapping(choice.get("delta")).get("role")
+        index = number(choice.get("index"))
+        return {"index": index, "delta": {"role": role}, "finish_reason": None}
+
+    def _tells(self, choice: Choice) -> bool:
+        return bool(choice.get("finish_reason") or mapping(choice.get("delta")))
+
+
+CHAT_COMPLETIONS: Api = _ChatCompletions()
+"""`POST /chat/completions`."""
+
+
+def _unrepeatable(body: Body) -> str | None:
+    # Function tools are run by the application, and only once it has the answer.
+    kinds = {text(tool.get("type")) or "function" for tool in mappings(body.get("tools"))}
+    if kinds - {"function", "custom"} or body.get("web_search_options"):
+        return _HOSTED
+    return _CONVERSATION if any(body.get(name) for name in _KEPT_ELSEWHERE) else None
+
+
+def _object_tools(body: Body) -> tuple[str, ...]:
+    names = [text(mapping(t.get("function")).get("name")) for t in mappings(body.get("tools"))]
+    choice = body.get("tool_choice")
+    kind = choice if isinstance(choice, str) else mapping(choice).get("type")
+    return object_tools(names, kind, ("required", "function"))
+
+
+def _calls(said: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    calls = [
+        ToolCall(text(_called(c).get("name")), text(_called(c).get("arguments")), _place(c, place))
+        for place, c in enumerate(mappings(said.get("tool_calls")))
+    ]
+    # Its one predecessor, which some servers still know.
+    old = mapping(said.get("function_call"))
+    if old:
+        calls.append(ToolCall(text(old.get("name")), text(old.get("arguments"))))
+    return tuple(calls)
+
+
+def _called(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    custom = mapping(call.get("custom"))
+    if custom:
+        return {"name": custom.get("name"), "arguments": custom.get("input")}
+    return mapping(call.get("function"))
+
+
+def _place(call: Mapping[str, Any], place: int) -> int:
+    return number(call.get("index")) if "index" in call else place
+
+
+def _words(content: object) -> str:
+    """Return the words of a content, which some providers give as a list of parts."""
+    parts = (text(part) or text(mapping(part).get("text")) for part in listed(content))
+    return text(content) or "".join(parts)
+
+
+def _unread_message(said: Mapping[str, Any]) -> str | None:
+    """Return what of a message, or of a piece of one, cannot be read; None where all can."""
+    if said.get("audio"):
+        return named("audio")
+    content = said.get("content")
+    if not content or isinstance(content, str):
+        return None
+    parts: Sequence[object] = listed(content) or [content]
+    return next((named(mapping(part).get("type")) for part in parts if not _is_known(part)), None)
+
+
+def _is_known(part: object) -> bool:
+    if isinstance(part, str) or isinstance(mapping(part).get("text"), str):
+        return True
+    return text(mapping(part).get("type")) in _KNOWN
+
 
 _NOT_PARAMS = frozenset({"logprobs", "model", "n", "prompt", "stream"})
 # Nobody reads of a sample what these ask for, and `best_of` would write several for each.
@@ -24,11 +467,9 @@ _CHATS = frozenset({"logprobs", "max_completion_tokens", "top_logprobs"})
 # What belongs to the main call's own prompt.
 _OF_THE_PROMPT = frozenset({"suffix"})
 _QUIET = ("index", "finish_reason", "stop_reason")
-
 _MOST_ALTERNATIVES = 5
 # Without a limit the API ends an answer after 16 tokens.
 _MAX_TOKENS = 1024
-
 _LABELS: Mapping[str, str] = {
     "assistant": "Assistant",
     "developer": "System",
@@ -37,7 +478,6 @@ _LABELS: Mapping[str, str] = {
     "tool": "Tool",
 }
 _USER = "User"
-
 _NO_TEXT = "the prompt is not given as a text"
 _SEVERAL = "there are several prompts, whose answers are no samples of each other"
 _ECHO = "the answer repeats the prompt (`echo`)"

@@ -2,21 +2,350 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.core.query import Query
+from resay.core.query import Message, Query
 from resay.core.verdict import Usage
 from resay.providers.apis import messages_stream
-from resay.providers.apis.base import Api, Body, Outcome, Request
-from resay.providers.apis.messages_request import fresh_request, read_request, sample_request
+from resay.providers.apis.base import (
+    Api,
+    Body,
+    Names,
+    OneAnswerApi,
+    Outcome,
+    Request,
+    changes,
+    object_tools,
+    tools_of_old,
+)
 from resay.providers.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
-from resay.providers.apis.one_answer import OneAnswerApi
-from resay.providers.apis.reading import as_json, listed, mapping, mappings, number, text
+from resay.providers.apis.reading import as_json, is_yes, listed, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
 
-__all__ = ["MESSAGES"]
+__all__ = [
+    "MESSAGES",
+    "fresh_request",
+    "nested_messages",
+    "own_messages",
+    "read_request",
+    "sample_request",
+]
+_TOLD = ("developer", "system")
+_IMAGE = "data:"
 
+
+def nested_messages(body: Body) -> tuple[Message, ...]:
+    """Return the messages of a request, its system prompt first."""
+    said: list[Message] = []
+    if body.get("system"):
+        said.append({"role": "system", "content": _content(body["system"])})
+    for message in mappings(body.get("messages")):
+        said += _said(message)
+    return tuple(said)
+
+
+def _content(content: Any) -> Any:
+    return [_part(block) for block in mappings(content)] if listed(content) else content
+
+
+def _said(message: Mapping[str, Any]) -> list[Message]:
+    """Return a message as those of a chat, in which the results of tools have their own."""
+    role, content = message.get("role"), message.get("content")
+    if not role:
+        return []
+    if not listed(content):
+        return [{"role": role, "content": content}]
+    blocks = mappings(content)
+    told = [_result(block) for block in blocks if block.get("type") == "tool_result"]
+    calls = [_call_in_chat(block) for block in blocks if block.get("type") == "tool_use"]
+    parts = [_part(block) for block in blocks if block.get("type") not in _NO_PARTS]
+    if calls:
+        return [*told, {"role": role, "content": parts or None, "tool_calls": calls}]
+    return [*told, {"role": role, "content": parts}] if parts or not told else told
+
+
+_NO_PARTS = ("redacted_thinking", "thinking", "tool_result", "tool_use")
+
+
+def _result(block: Mapping[str, Any]) -> Message:
+    told = {"tool_call_id": block.get("tool_use_id"), "content": _content(block.get("content"))}
+    return {"role": "tool", **told}
+
+
+def _call_in_chat(block: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": text(block.get("name")), "arguments": as_json(block.get("input"))}
+    return {"id": block.get("id"), "type": "function", "function": function}
+
+
+def _part(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind, source = block.get("type"), mapping(block.get("source"))
+    if kind == "text":
+        return {"type": "text", "text": text(block.get("text"))}
+    url = _url(source) if kind == "image" else ""
+    return {"type": "image_url", "image_url": {"url": url}} if url else block
+
+
+def _url(source: Mapping[str, Any]) -> str:
+    if source.get("type") == "base64":
+        return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
+    return text(source.get("url"))
+
+
+def own_messages(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return messages in the shape of chat completions as what a request says of them."""
+    told = [message for message in messages if message.get("role") in _TOLD]
+    system = "\n\n".join(filter(None, (_words(message) for message in told)))
+    said: list[dict[str, Any]] = []
+    for message in messages:
+        if message.get("role") not in _TOLD:
+            _add(said, _own_message(message))
+    return {**({"system": system} if system else {}), "messages": said}
+
+
+def _words(message: Message) -> str:
+    content = message.get("content")
+    parts = [text(part.get("text")) for part in mappings(content)]
+    return text(content) or "\n".join(parts)
+
+
+def _add(said: list[dict[str, Any]], message: dict[str, Any]) -> None:
+    """Add a message; what tools have returned stands in one with what the user says to it."""
+    before: dict[str, Any] = said[-1] if said else {}
+    if before.get("role") != message["role"] or not _tells_results(before):
+        said.append(message)
+        return
+    said[-1] = {**before, "content": [*before["content"], *_blocks(message["content"])]}
+
+
+def _tells_results(message: Message) -> bool:
+    return any(block.get("type") == "tool_result" for block in mappings(message.get("content")))
+
+
+def _own_message(message: Message) -> dict[str, Any]:
+    role, content = message.get("role"), message.get("content")
+    if role == "tool":
+        told = {"tool_use_id": message.get("tool_call_id"), "content": _own_content(content)}
+        return {"role": "user", "content": [{"type": "tool_result", **told}]}
+    calls = [_own_call(call) for call in mappings(message.get("tool_calls"))]
+    if calls:
+        return {"role": role, "content": [*_blocks(_own_content(content)), *calls]}
+    return {"role": role, "content": _own_content(content)}
+
+
+def _blocks(content: Any) -> list[Any]:
+    if text(content):
+        return [{"type": "text", "text": content}]
+    return [*listed(content)]
+
+
+def _own_content(content: Any) -> Any:
+    return [_own_block(part) for part in mappings(content)] if listed(content) else content
+
+
+def _own_block(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    if part.get("type") != "image_url":
+        return part
+    return {"type": "image", "source": _source(text(mapping(part.get("image_url")).get("url")))}
+
+
+def _source(url: str) -> dict[str, Any]:
+    kind, _, data = url.removeprefix(_IMAGE).partition(";base64,")
+    if url.startswith(_IMAGE) and data:
+        return {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "url", "url": url}
+
+
+def _own_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = mapping(call.get("function"))
+    given = _read(text(function.get("arguments")))
+    return {"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": given}
+
+
+def _read(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        return {}
+
+
+_JSON = "json_schema"
+# What chat completions call the same, and what makes a request more than a question.
+_SAME = ("container", "max_tokens", "mcp_servers", "temperature", "top_p")
+# Nobody reads of a sample what these ask for.
+_MAIN_CALL_ONLY = frozenset({"diagnostics", "metadata", "stream"})
+# Tools of Anthropic's that the application runs, once it has the answer; their names have versions.
+_CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor_")
+# Where the provider runs tools.
+_RUNNING = frozenset({"container", "mcp_servers"})
+_HOSTED = "the provider would run its tools once more for every sample"
+_CONTAINER = "every sample would work in the container that the provider keeps"
+_THINKS = frozenset({"adaptive", "enabled"})
+_MAX_TOKENS = 1024
+
+
+def read_request(body: Body) -> Request:
+    """Return a request as the guard understands it."""
+    messages = nested_messages(body)
+    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
+    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
+
+
+def sample_request(request: Request, query: Query) -> Body:
+    """Return the request for a sample: the main call's own, as far as nothing was changed.
+
+    A temperature is only sent where the caller or the policy sets one, because many models refuse
+    it, and a model that thinks takes only the caller's own, because any but 1 is refused.
+    """
+    kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
+    changed = changes(request.query.params, query.params)
+    if changed.get("temperature") is not None and _thinks(kept):
+        del changed["temperature"]
+    return _NAMES.applied(kept, changed)
+
+
+def fresh_request(body: Body, query: Query) -> Body:
+    """Return another request of the model of the main call.
+
+    The API wants a limit of every request. It is the main call's where the query has none, as an
+    answer that is written again may be as long as the first.
+    """
+    made = {
+        "model": body.get("model"),
+        "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
+        **tools_of_old(body, query, {"type": "none"}),
+        **own_messages(query.messages),
+    }
+    params = {k: v for k, v in query.params.items() if k not in _RUNNING}
+    return _NAMES.applied(made, params)
+
+
+def _thinks(body: Body) -> bool:
+    return text(mapping(body.get("thinking")).get("type")) in _THINKS
+
+
+def _unrepeatable(body: Body) -> str | None:
+    if body.get("container"):
+        return _CONTAINER
+    if body.get("mcp_servers") or any(_is_hosted(tool) for tool in mappings(body.get("tools"))):
+        return _HOSTED
+    return None
+
+
+def _is_own(tool: Mapping[str, Any]) -> bool:
+    return (text(tool.get("type")) or "custom") == "custom"
+
+
+def _is_hosted(tool: Mapping[str, Any]) -> bool:
+    return not _is_own(tool) and not text(tool.get("type")).startswith(_CLIENT_RUN)
+
+
+def _object_tools(body: Body) -> tuple[str, ...]:
+    tools = mappings(body.get("tools"))
+    names = [text(tool.get("name")) if _is_own(tool) else "" for tool in tools]
+    kind = text(mapping(body.get("tool_choice")).get("type"))
+    return object_tools(names, kind, ("any", "tool"))
+
+
+def _params(body: Body) -> dict[str, Any]:
+    form = mapping(body.get("output_config")).get("format") or body.get("output_format")
+    choice = mapping(body.get("tool_choice"))
+    params = {
+        **{name: body.get(name) for name in _SAME},
+        "stop": body.get("stop_sequences"),
+        "response_format": _nested_format(form),
+        "tools": [_nested_tool(tool) for tool in mappings(body.get("tools"))] or None,
+        "tool_choice": _nested_choice(choice),
+        "parallel_tool_calls": False if choice.get("disable_parallel_tool_use") is True else None,
+    }
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _nested_format(form: object) -> dict[str, Any] | None:
+    if mapping(form).get("type") != _JSON:
+        return None
+    return {"type": _JSON, _JSON: {"name": "answer", "schema": mapping(form).get("schema")}}
+
+
+def _flat_format(form: Any) -> Any:
+    nested = mapping(mapping(form).get(_JSON))
+    return {"type": _JSON, "schema": nested.get("schema")} if nested else None
+
+
+def _nested_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not _is_own(tool):
+        return tool
+    known = {name: tool[name] for name in ("name", "description", "strict") if name in tool}
+    return {"type": "function", "function": {**known, "parameters": tool.get("input_schema")}}
+
+
+def _flat_tools(tools: Any) -> Any:
+    return [_flat_tool(tool) for tool in mappings(tools)]
+
+
+def _flat_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = mapping(tool.get("function"))
+    if not function:
+        return tool
+    known = {k: v for k, v in function.items() if k != "parameters"}
+    return {**known, "input_schema": function.get("parameters") or {"type": "object"}}
+
+
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def _nested_choice(choice: Mapping[str, Any]) -> Any:
+    kind = text(choice.get("type"))
+    if kind == "tool":
+        return {"type": "function", "function": {"name": choice.get("name")}}
+    return _CHOICES.get(kind)
+
+
+def _flat_choice(choice: Any) -> Any:
+    name = mapping(mapping(choice).get("function")).get("name")
+    if name:
+        return {"type": "tool", "name": name}
+    return next(({"type": own} for own, theirs in _CHOICES.items() if theirs == choice), choice)
+
+
+def _listed_stop(stop: Any) -> Any:
+    return [stop] if isinstance(stop, str) else stop
+
+
+_NAMES = Names(
+    paths={
+        "max_completion_tokens": ("max_tokens",),
+        "reasoning_effort": ("output_config", "effort"),
+        "response_format": ("output_config", "format"),
+        "stop": ("stop_sequences",),
+    },
+    unknown=frozenset(
+        {
+            "frequency_penalty",
+            "logit_bias",
+            "logprobs",
+            "n",
+            "parallel_tool_calls",
+            "prediction",
+            "presence_penalty",
+            "seed",
+            "store",
+            "stream",
+            "stream_options",
+            "top_logprobs",
+            "user",
+            "verbosity",
+        }
+    ),
+    turned={
+        "response_format": _flat_format,
+        "stop": _listed_stop,
+        "tool_choice": _flat_choice,
+        "tools": _flat_tools,
+    },
+)
 # What of a message is no word of the answer.
 _KEPT = ("id", "type", "role", "model", "container", "usage")
 

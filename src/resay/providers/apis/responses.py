@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from resay.core.query import Query
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from resay.core.query import Message, Query
 from resay.core.verdict import Usage
-from resay.providers.apis import responses_stream
-from resay.providers.apis.base import Api, Body, Event, Outcome, Request
-from resay.providers.apis.one_answer import OneAnswerApi
-from resay.providers.apis.reading import listed, text
-from resay.providers.apis.responses_output import (
+from resay.providers.apis import responses_answer
+from resay.providers.apis.base import (
+    Api,
+    Body,
+    Event,
+    Names,
+    OneAnswerApi,
+    Outcome,
+    Request,
+    changes,
+    object_tools,
+    tools_of_old,
+)
+from resay.providers.apis.reading import is_yes, listed, mapping, mappings, number, text
+from resay.providers.apis.responses_answer import (
     KEY,
+    event_without_logprobs,
     item_status,
     made_id,
     message_item,
+    placed_event,
     replaced_response,
     response_without_logprobs,
     said_calls,
@@ -23,23 +38,343 @@ from resay.providers.apis.responses_output import (
     unread_in,
     usage_in,
 )
-from resay.providers.apis.responses_request import (
-    asking_logprobs,
-    fresh_request,
-    read_request,
-    sample_request,
-)
-from resay.providers.apis.responses_stream import event_without_logprobs, placed_event
 from resay.providers.base import Completion
 
-__all__ = ["RESPONSES"]
+__all__ = [
+    "RESPONSES",
+    "asking_logprobs",
+    "fresh_request",
+    "nested_messages",
+    "own_items",
+    "read_request",
+    "sample_request",
+]
+# What a call of each kind of tool is called as an item, and what it is given.
+_CALLS = {"custom": ("custom_tool_call", "input"), "function": ("function_call", "arguments")}
 
+
+def nested_messages(body: Body) -> tuple[Message, ...]:
+    """Return the messages of a request, its instructions first."""
+    said: list[Message] = []
+    if text(body.get("instructions")):
+        said.append({"role": "system", "content": body["instructions"]})
+    if text(body.get("input")):
+        said.append({"role": "user", "content": body["input"]})
+    for item in mappings(body.get("input")):
+        message = _message(item)
+        if message is not None:
+            _add(said, message)
+    return tuple(said)
+
+
+def _add(said: list[Message], message: Message) -> None:
+    """Add a message. Calls belong to what the assistant said just before, or called."""
+    if "tool_calls" not in message or not said or said[-1].get("role") != "assistant":
+        said.append(message)
+        return
+    calls = [*said[-1].get("tool_calls", ()), *message["tool_calls"]]
+    said[-1] = {**said[-1], "tool_calls": calls}
+
+
+def _message(item: Mapping[str, Any]) -> Message | None:
+    kind = item.get("type")
+    if kind == "function_call":
+        return _calling(item, "function", {"arguments": text(item.get("arguments"))})
+    if kind == "custom_tool_call":
+        return _calling(item, "custom", {"input": text(item.get("input"))})
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        told = {"tool_call_id": item.get("call_id"), "content": _content(item.get("output"))}
+        return {"role": "tool", **told}
+    if "role" in item and kind in (None, "message"):
+        return {"role": item["role"], "content": _content(item.get("content"))}
+    return None
+
+
+def _calling(item: Mapping[str, Any], kind: str, given: Mapping[str, str]) -> Message:
+    called = {"name": text(item.get("name")), **given}
+    call = {"id": item.get("call_id"), "type": kind, kind: called}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _content(content: Any) -> Any:
+    return [_part(part) for part in mappings(content)] if listed(content) else content
+
+
+def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind = part.get("type")
+    if kind in ("input_text", "output_text"):
+        return {"type": "text", "text": text(part.get("text"))}
+    if kind == "input_image" and part.get("image_url"):
+        detail = {"detail": part["detail"]} if part.get("detail") else {}
+        return {"type": "image_url", "image_url": {"url": part["image_url"], **detail}}
+    return part
+
+
+def own_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return messages in the shape of chat completions as the items of a request."""
+    calls = [call for message in messages for call in mappings(message.get("tool_calls"))]
+    custom = [call.get("id") for call in calls if call.get("type") == "custom"]
+    return [item for message in messages for item in _items(message, custom)]
+
+
+def _items(message: Message, custom: Sequence[Any]) -> list[dict[str, Any]]:
+    role, content = message.get("role"), message.get("content")
+    if listed(content):
+        content = [_own_part(part, role) for part in mappings(content)]
+    if role == "tool":
+        call_id = message.get("tool_call_id")
+        item, _ = _CALLS["custom" if call_id in custom else "function"]
+        return [{"type": f"{item}_output", "call_id": call_id, "output": content or ""}]
+    called = [_own_call(call) for call in mappings(message.get("tool_calls"))]
+    return called if called and not content else [{"role": role, "content": content}, *called]
+
+
+def _own_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    kind = "custom" if call.get("type") == "custom" else "function"
+    item, given = _CALLS[kind]
+    called = mapping(call.get(kind))
+    told = {"name": text(called.get("name")), given: text(called.get(given))}
+    return {"type": item, "call_id": call.get("id"), **told}
+
+
+def _own_part(part: Mapping[str, Any], role: object) -> Mapping[str, Any]:
+    kind = part.get("type")
+    if kind == "text":
+        own = "output_text" if role == "assistant" else "input_text"
+        return {"type": own, "text": text(part.get("text"))}
+    if kind == "image_url":
+        image = mapping(part.get("image_url"))
+        detail = {"detail": image["detail"]} if image.get("detail") else {}
+        return {"type": "input_image", "image_url": image.get("url"), **detail}
+    return part
+
+
+_LOGPROBS = "message.output_text.logprobs"
+# What chat completions call the same. Left out is what only this API knows.
+_SAME = (
+    "background",
+    "conversation",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "prompt_cache_key",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "store",
+    "temperature",
+    "top_logprobs",
+    "top_p",
+    "user",
+)
+# Nobody reads of a sample what these ask for.
+_MAIN_CALL_ONLY = frozenset(
+    {"background", "include", "metadata", "store", "stream", "stream_options", "top_logprobs"}
+)
+# What would change a conversation, or go on when nobody waits for it any more.
+_LASTING = frozenset({"background", "conversation"})
+_SUMMARIES = frozenset({"generate_summary", "summary"})
+# Tools that the application runs, once it has the answer. All others the provider runs itself.
+_CLIENT_RUN = frozenset(
+    {
+        "apply_patch",
+        "computer",
+        "computer_use_preview",
+        "custom",
+        "function",
+        "local_shell",
+        "namespace",
+    }
+)
+_HOSTED = "the provider would run its tools once more for every sample"
+_CONVERSATION = "every sample would be added to the conversation that the provider keeps"
+_BACKGROUND = "the answer is made in the background"
+_FEWEST_TOKENS = 16  # the API refuses less
+
+
+def read_request(body: Body) -> Request:
+    """Return a request as the guard understands it."""
+    messages = nested_messages(body)
+    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
+    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
+
+
+def asking_logprobs(body: Body, top: int) -> dict[str, Any]:
+    """Return a request that asks for log-probabilities too."""
+    others = [wanted for wanted in listed(body.get("include")) if wanted != _LOGPROBS]
+    wanted = max(top, number(body.get("top_logprobs")))
+    alternatives = {"top_logprobs": wanted} if wanted else {}
+    return {**body, "include": [*others, _LOGPROBS], **alternatives}
+
+
+def sample_request(request: Request, query: Query) -> Body:
+    """Return the request for a sample: the main call's own, as far as nothing was changed.
+
+    What identifies the user, what finds cached prompts, and a response to go on from all stay: a
+    sample that is not stored is a branch that nobody else sees.
+    """
+    kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
+    reasoning = mapping(kept.get("reasoning"))
+    if reasoning:
+        kept["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
+    changed = changes(request.query.params, query.params)
+    body = {**_NAMES.applied(kept, {**changed, "store": None}), "store": False}
+    return _with_logprobs(body, query.params)
+
+
+def fresh_request(body: Body, query: Query) -> Body:
+    """Return another request of the model of the main call, of which nothing is kept.
+
+    A response to go on from stays, as in a sample: it is part of the question.
+    """
+    asked = {"model": body.get("model"), "input": own_items(query.messages)}
+    params = {k: v for k, v in query.params.items() if k not in _LASTING}
+    made = _NAMES.applied({**asked, **tools_of_old(body, query, "none")}, params)
+    return _with_logprobs({**made, "store": False}, params)
+
+
+def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
+    wanted = params.get("logprobs")
+    return asking_logprobs(body, number(params.get("top_logprobs"))) if wanted else body
+
+
+def _unrepeatable(body: Body) -> str | None:
+    if body.get("conversation"):
+        return _CONVERSATION
+    if body.get("background"):
+        return _BACKGROUND
+    kinds = {_kind(tool) for tool in mappings(body.get("tools"))}
+    return _HOSTED if kinds - _CLIENT_RUN else None
+
+
+def _kind(tool: Mapping[str, Any]) -> str:
+    return text(tool.get("type")) or "function"
+
+
+def _object_tools(body: Body) -> tuple[str, ...]:
+    tools = mappings(body.get("tools"))
+    names = [text(t.get("name")) if _kind(t) == "function" else "" for t in tools]
+    choice = body.get("tool_choice")
+    chosen = mapping(choice)
+    kind = chosen.get("mode") if chosen.get("type") == "allowed_tools" else chosen.get("type")
+    return object_tools(names, text(choice) or text(kind), ("required", "function"))
+
+
+def _params(body: Body) -> dict[str, Any]:
+    form, reasoning = mapping(body.get("text")), mapping(body.get("reasoning"))
+    asks = _LOGPROBS in listed(body.get("include")) or bool(body.get("top_logprobs"))
+    params = {
+        **{name: body.get(name) for name in _SAME},
+        "max_completion_tokens": body.get("max_output_tokens"),
+        "response_format": _nested_format(form.get("format")),
+        "verbosity": form.get("verbosity"),
+        "reasoning_effort": reasoning.get("effort"),
+        "tools": [_nested_tool(tool) for tool in mappings(body.get("tools"))] or None,
+        "tool_choice": _nested_choice(body.get("tool_choice")),
+        "logprobs": asks or None,
+    }
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _nested_format(given: object) -> Mapping[str, Any] | None:
+    form = mapping(given)
+    if form.get("type") == "json_schema":
+        return {"type": "json_schema", "json_schema": _without_type(form)}
+    return form if form and form.get("type") != "text" else None
+
+
+def _flat_format(given: Any) -> Any:
+    form = mapping(given)
+    if form.get("type") == "json_schema":
+        return {"type": "json_schema", **mapping(form.get("json_schema"))}
+    return given
+
+
+def _nested_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind = _kind(tool)
+    if kind not in ("custom", "function"):
+        return tool
+    return {"type": kind, kind: _without_type(tool)}
+
+
+def _flat_tools(tools: Any) -> Any:
+    return [_flat_tool(tool) for tool in mappings(tools)]
+
+
+def _flat_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind = text(tool.get("type"))
+    return {"type": kind, **mapping(tool.get(kind))} if kind in ("custom", "function") else tool
+
+
+def _nested_choice(choice: Any) -> Any:
+    chosen = mapping(choice)
+    kind = chosen.get("type")
+    if kind in ("custom", "function"):
+        return {"type": kind, kind: {"name": chosen.get("name")}}
+    if kind == "allowed_tools":
+        tools = [_nested_choice(tool) for tool in mappings(chosen.get("tools"))]
+        return {"type": kind, kind: {"mode": chosen.get("mode"), "tools": tools}}
+    return choice
+
+
+def _flat_choice(choice: Any) -> Any:
+    chosen = mapping(choice)
+    kind = text(chosen.get("type"))
+    if kind == "allowed_tools":
+        allowed = mapping(chosen.get(kind))
+        return {
+            "type": kind,
+            **allowed,
+            "tools": [*map(_flat_choice, listed(allowed.get("tools")))],
+        }
+    return _flat_tool(chosen) if chosen else choice
+
+
+def _without_type(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in given.items() if k != "type"}
+
+
+def _enough_tokens(wanted: Any) -> Any:
+    return max(wanted, _FEWEST_TOKENS) if isinstance(wanted, int) else wanted
+
+
+_NAMES = Names(
+    paths={
+        "max_completion_tokens": ("max_output_tokens",),
+        "max_tokens": ("max_output_tokens",),
+        "reasoning_effort": ("reasoning", "effort"),
+        "response_format": ("text", "format"),
+        "verbosity": ("text", "verbosity"),
+    },
+    unknown=frozenset(
+        {
+            "frequency_penalty",
+            "logit_bias",
+            "logprobs",
+            "n",
+            "prediction",
+            "presence_penalty",
+            "seed",
+            "stop",
+            "stream",
+            "stream_options",
+            "top_logprobs",
+        }
+    ),
+    turned={
+        "max_completion_tokens": _enough_tokens,
+        "max_tokens": _enough_tokens,
+        "response_format": _flat_format,
+        "tool_choice": _flat_choice,
+        "tools": _flat_tools,
+    },
+)
 # A response that is still being made, or never was, answers nothing.
 _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 
 class _Responses(OneAnswerApi):
-    _events = responses_stream
+    _events = responses_answer
     _key = KEY
     path = "/responses"
     gives_logprobs = True

@@ -1,6 +1,6 @@
 """Answers that are kept, so that the same question about the same text is paid for once."""
 
-from resay.providers.caching.cache import Cache
+from resay.providers.caching.cache import Cache, Caching, source_of
 from resay.providers.caching.config import (
     CacheConfig,
     MemoryCacheConfig,
@@ -11,10 +11,7 @@ from resay.providers.caching.config import (
     close_caches,
     open_cache,
 )
-from resay.providers.caching.keys import source_of
-from resay.providers.caching.layer import Caching
-from resay.providers.caching.memory import MemoryStore
-from resay.providers.caching.store import Store, StoreError
+from resay.providers.caching.stores import MemoryStore, Store, StoreError
 
 __all__ = [
     "Cache",

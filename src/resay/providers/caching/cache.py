@@ -2,24 +2,191 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import logging
 import math
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+from weakref import ReferenceType, ref
 
 import anyio
 
 from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.providers.base import Completion
-from resay.providers.caching.flights import Flights
-from resay.providers.caching.store import Store, StoreError
+from resay.core.query import Query
+from resay.core.verdict import Usage
+from resay.errors import BudgetExceededError
+from resay.providers.base import Completion, Completions, Layer, Provider
+from resay.providers.caching.stores import Store, StoreError
+from resay.providers.layers import refuses_n
 
-__all__ = ["Cache", "is_whole", "read_record", "record_of"]
+__all__ = [
+    "Cache",
+    "Caching",
+    "Flight",
+    "Flights",
+    "Outcome",
+    "is_whole",
+    "keys_of",
+    "read_record",
+    "record_of",
+    "source_of",
+]
+Outcome = Completion | Exception | None
+"""An answer; the error in place of one; or None, and whoever waits must ask for itself."""
+
+
+class Flight:
+    """One answer that somebody is asking for."""
+
+    def __init__(self) -> None:
+        self._landed = anyio.Event()
+        self._outcome: Outcome = None
+
+    def land(self, outcome: Outcome) -> None:
+        """Tell everybody who waits."""
+        self._outcome = outcome
+        self._landed.set()
+
+    async def wait(self) -> Outcome:
+        """Wait until it lands and return what came of it."""
+        await self._landed.wait()
+        return self._outcome
+
+
+class Flights:
+    """Who is asking for what, in each event loop by itself.
+
+    Not across loops: a loop stands still while a blocking call is made in it, and a request in
+    another loop that waited for one in this would then wait for ever if the blocking call waits for
+    that request. All blocking calls share one loop, so they also share their flights.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[tuple[asyncio.AbstractEventLoop, str], Flight] = {}
+
+    def claim(self, keys: Sequence[str]) -> tuple[list[str], dict[str, Flight]]:
+        """Take what nobody is asking for; whoever does must land all of it, come what may.
+
+        Args:
+            keys: What is wanted.
+
+        Returns:
+            The keys that are now the caller's to ask for, and the flights of the others.
+        """
+        loop = asyncio.get_running_loop()
+        # Only this loop's own thread changes this loop's entries.
+        followed = {k: self._under_way[loop, k] for k in keys if (loop, k) in self._under_way}
+        led = [key for key in keys if key not in followed]
+        self._under_way.update({(loop, key): Flight() for key in led})
+        return led, followed
+
+    def land(self, key: str, outcome: Outcome) -> None:
+        """Tell everybody who waits for what the caller claimed."""
+        self._under_way.pop((asyncio.get_running_loop(), key)).land(outcome)
+
+
+# A new number whenever the key or the record is made in another way.
+_KEY_FORMAT = 1
+_tokens: dict[int, tuple[ReferenceType[object], str]] = {}
+
+
+class _UnknownValueError(Exception):
+    """A value that has no one way to be written down."""
+
+
+def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tuple[str, ...] | None:
+    """Return the keys of several answers to one query.
+
+    Two keys are equal only if the tenant, the model, the messages, the parameters (those that say
+    where the request goes and who pays among them), the version, the source and the index are. The
+    order of a mapping's keys does not matter.
+
+    Args:
+        query: What is asked; its index is that of the first answer.
+        count: How many answers.
+        version: What asks, and in which version.
+        source: Who answers.
+
+    Returns:
+        One key for each answer, 64 hexadecimal digits; None where the query holds a value that JSON
+        does not know, so that nothing can be said about what equals it.
+    """
+    try:
+        parts = [
+            _KEY_FORMAT,
+            version,
+            source,
+            query.tenant,
+            query.model,
+            _plain(query.messages),
+            _plain(query.params),
+        ]
+        question = _digest(parts)
+    # Half a surrogate pair cannot be sent either; what is nested too deeply nobody reads.
+    except (_UnknownValueError, UnicodeEncodeError, RecursionError):
+        return None
+    return tuple(_digest([question, query.index + i]) for i in range(count))
+
+
+# A plain hash, not a keyed one: several processes must find the same key, whoever can read the keys
+# can read the answers beside them, and what must stay secret in them, a provider's key, cannot be
+# guessed. A JSON array says where one part ends and the next begins.
+def _digest(parts: list[Any]) -> str:
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in cast("list[object] | tuple[object, ...]", value)]
+    if isinstance(value, Mapping):
+        return _plain_mapping(cast("Mapping[object, object]", value))
+    raise _UnknownValueError
+
+
+def _plain_mapping(value: Mapping[object, object]) -> dict[str, Any]:
+    # json would write the key 1 as "1", which is another key.
+    if not all(isinstance(key, str) for key in value):
+        raise _UnknownValueError
+    return {str(key): _plain(item) for key, item in value.items()}
+
+
+def source_of(provider: object) -> str:
+    """Return what tells a provider's answers from those of others.
+
+    The same model name means something else to another provider. One that answers the same in
+    every process says so with an attribute `cache_source`, a text. What any other says is known to
+    be the same only for the very same object, so its answers are found again only by whoever holds
+    it, in this process. An object to which there can be no weak reference is never the same.
+
+    Args:
+        provider: Who answers.
+    """
+    named = getattr(provider, "cache_source", None)
+    return f"named:{named}" if isinstance(named, str) else f"object:{_token_of(provider)}"
+
+
+def _token_of(provider: object) -> str:
+    token, number = uuid.uuid4().hex, id(provider)
+    try:
+        # Not by equality, of which a class may have a notion of its own. The number is not given to
+        # another object before the entry is gone.
+        reference = ref(provider, lambda _gone: _tokens.pop(number, None))
+    except TypeError:
+        return token
+    return _tokens.setdefault(number, (reference, token))[1]
+
 
 _FORMAT = 1
-
 # Why models stop when they have said what they had to say, or as much as they were allowed to.
 # Anything else, such as a filter or an error, may be otherwise the next time.
 _WHOLE = frozenset(
@@ -122,9 +289,7 @@ def _maybe_number(value: object) -> float | None:
 
 
 T = TypeVar("T")
-
 _log = logging.getLogger(__name__)
-
 # An answer costs seconds; to look for it longer than this would make things worse.
 _PATIENCE_S = 2.0
 # How long a store that failed is left alone, so that not every request waits for it in vain.
@@ -192,3 +357,124 @@ class Cache:
         # Only our own errors are known to hold neither content nor a password.
         reason = str(error) if isinstance(error, StoreError) else type(error).__name__
         _log.log(level, "%r cannot be used (%s); everything is asked for again", self.store, reason)
+
+
+class Caching(Layer):
+    """Gives what was answered before, and asks only for the rest.
+
+    What is found costs nothing. Equal requests at the same time are sent once: whoever came first
+    pays, the others get the same answer, or the same error. When the first is cancelled, or may not
+    ask because its own budget is used up, another takes over. Failures are never kept, and neither
+    is the provider's own object for an answer.
+
+    It goes around the layers that retry, limit and meter, so that what is found takes none of
+    their time or places.
+
+    Args:
+        inner: Who answers what is not there.
+        cache: What is there.
+        version: What asks and in which version, such as `prompt/1.2.0`. Answers given to another
+            are not found.
+        source: Who answers, as `source_of` says; answers of others are not found.
+    """
+
+    def __init__(self, inner: Provider, cache: Cache, *, version: str, source: str = "") -> None:
+        super().__init__(inner)
+        self._cache = cache
+        self._version = version
+        self._source = source
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Give n answers, those with the indices `query.index` to `query.index + n - 1`.
+
+        Args:
+            query: What to ask. Where it holds values that JSON does not know, it is passed on.
+            n: How many answers to ask for.
+
+        Returns:
+            The first of them, without a gap: all of them, unless the wrapped provider gave fewer
+            or failed for some, whose errors are then attached.
+
+        Raises:
+            ProviderError: The first could not be had.
+        """
+        keys = keys_of(query, n, version=self._version, source=self._source)
+        if keys is None:
+            return await self.inner.complete(query, n=n)
+        return await _Request(self.inner, self._cache, query, keys).run()
+
+
+class _Request:
+    """One request: what it has so far."""
+
+    def __init__(self, inner: Provider, cache: Cache, query: Query, keys: tuple[str, ...]) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._query = query
+        self._keys = keys
+        self._answers: dict[str, Completion] = {}
+        self._failures: list[Exception] = []
+        self._usage = Usage()
+
+    async def run(self) -> Completions:
+        wanted = list(self._keys)
+        while wanted:
+            # What is ours lands before we wait for others, or two requests could wait for each
+            # other.
+            led, followed = self._cache.flights.claim(wanted)
+            await self._lead(led)
+            outcomes = {key: await flight.wait() for key, flight in followed.items()}
+            for key, outcome in outcomes.items():
+                self._take(key, outcome)
+            wanted = [key for key, outcome in outcomes.items() if outcome is None]
+        return self._result()
+
+    async def _lead(self, keys: list[str]) -> None:
+        error: Exception | None = None
+        try:
+            self._answers.update(await self._cache.get(keys) if keys else {})
+            missing = [key for key in keys if key not in self._answers]
+            if missing:
+                error = await self._ask(missing)
+        finally:
+            for key in keys:
+                answer = self._answers.get(key)
+                self._cache.flights.land(key, replace(answer, raw=None) if answer else error)
+
+    async def _ask(self, keys: list[str]) -> Exception | None:
+        """Ask for answers; return the error that is true of all who want one of them."""
+        first = self._query.index + self._keys.index(keys[0])
+        try:
+            arrived = await self._inner.complete(replace(self._query, index=first), n=len(keys))
+        except Exception as error:
+            self._failures.append(error)
+            return error if _is_shared(error, len(keys)) else None
+        fresh = dict(zip(keys, arrived.items, strict=False))
+        self._answers.update(fresh)
+        self._failures.extend(arrived.failures)
+        self._usage += arrived.usage
+        await self._cache.put(fresh)
+        return None
+
+    def _take(self, key: str, outcome: Outcome) -> None:
+        if isinstance(outcome, Completion):
+            self._answers[key] = outcome
+        elif outcome is not None and outcome not in self._failures:
+            self._failures.append(outcome)
+
+    def _result(self) -> Completions:
+        items: list[Completion] = []
+        # Up to the first gap: whoever tops up the rest goes on from there, and must not be given
+        # twice what lies behind it.
+        for key in self._keys:
+            if key not in self._answers:
+                break
+            items.append(self._answers[key])
+        if not items and self._failures:
+            raise self._failures[0]
+        return Completions(tuple(items), self._usage, tuple(self._failures))
+
+
+def _is_shared(error: Exception, n: int) -> bool:
+    # Others have their own budget, and may want a single answer, for which no `n` can be refused.
+    return not isinstance(error, BudgetExceededError) and not (n > 1 and refuses_n(error))

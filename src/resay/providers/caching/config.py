@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, field_validator
 
-from resay._internal.optional import require_optional
+from resay._internal.importing import require_optional
 from resay._internal.strict import Strict
 from resay.providers.caching.cache import Cache
-from resay.providers.caching.memory import MemoryStore
-from resay.providers.caching.store import Store
+from resay.providers.caching.stores import MemoryStore, Store
 
 __all__ = [
     "CacheConfig",
@@ -151,7 +150,7 @@ def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> 
 
         return SqliteStore(config.path, ttl_s=config.ttl_s, max_mb=config.max_mb)
     _require("redis", config.store)
-    from resay.providers.caching.redis import RedisStore
+    from resay.providers.caching.stores import RedisStore
 
     return RedisStore(config.url, ttl_s=config.ttl_s, prefix=config.prefix)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from resay._internal.optional import load_optional
-from resay.providers.caching.store import StoreError
+from resay._internal.importing import load_optional
+from resay.providers.caching.stores import StoreError
 
 if TYPE_CHECKING:
     from aiosqlite import Connection

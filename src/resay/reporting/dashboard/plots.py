@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from resay.reporting.dashboard.asking import Span
-from resay.reporting.dashboard.figures import Figures, checked, flag_rate
+from resay.reporting.dashboard.query import Figures, Span, checked, flag_rate
 from resay.reporting.dashboard.texts import (
     UNKNOWN,
     clock,
@@ -21,7 +20,7 @@ from resay.reporting.dashboard.texts import (
 )
 from resay.reporting.journal import Slice
 from resay.reporting.render.html import Html, joined, tag
-from resay.reporting.render.html.figures import scrolling
+from resay.reporting.render.html.markup import scrolling
 
 __all__ = [
     "Axis",

@@ -12,17 +12,21 @@ from starlette.responses import Response
 
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
-from resay.reporting.dashboard.asking import BadQueryError, Wanted, wanted_of
-from resay.reporting.dashboard.assets import Assets
-from resay.reporting.dashboard.figures import FiguresDesk
-from resay.reporting.dashboard.layout import Place, notice_page, page
-from resay.reporting.dashboard.listing import DONE, Listing, list_part, row_name
-from resay.reporting.dashboard.overview import figures_parts, home_page
+from resay.reporting.dashboard.layout import Assets, Place, notice_page, page
+from resay.reporting.dashboard.pages import (
+    DONE,
+    Listing,
+    figures_parts,
+    home_page,
+    list_part,
+    row_name,
+)
+from resay.reporting.dashboard.query import BadQueryError, FiguresDesk, Wanted, wanted_of
 from resay.reporting.dashboard.texts import duration, stamp, time_tag
 from resay.reporting.journal import Content, Entry, Journal, JournalError
 from resay.reporting.render.html import Html, Reported, tag, verdict_section
-from resay.reporting.render.html.answer import kept
-from resay.reporting.render.html.figures import badge, definition, score_text
+from resay.reporting.render.html.markup import badge, definition, score_text
+from resay.reporting.render.html.section import kept
 from resay.reporting.render.texts import cost
 
 __all__ = ["Dashboard", "verdict_page"]

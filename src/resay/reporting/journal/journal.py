@@ -2,20 +2,367 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from itertools import islice
+from math import ceil
+from typing import Literal
 
-from resay._internal.loops import PerLoop
+import anyio
+
+from resay._internal.event_loops import PerLoop
 from resay.core.verdict import Decision
-from resay.reporting.journal.config import Content, JournalConfig
-from resay.reporting.journal.entry import Entry
-from resay.reporting.journal.rows import entry_of, named, row_of
-from resay.reporting.journal.session import Row, Session, Store
-from resay.reporting.journal.statements import GET, PRUNE_OLD, PRUNE_SURPLUS, recent
-from resay.reporting.journal.summary import By, Slice, check_span, query, slice_of
-from resay.reporting.journal.writer import Losses, Writer
+from resay.errors import ConfigurationError
+from resay.reporting.journal.database import (
+    GET,
+    PRUNE_OLD,
+    PRUNE_SURPLUS,
+    JournalError,
+    RefusedError,
+    Row,
+    Session,
+    Store,
+    entry_of,
+    named,
+    recent,
+    row_of,
+    size_of,
+)
+from resay.reporting.journal.entry import Content, Entry, JournalConfig
 
-__all__ = ["Journal", "open_journal"]
+__all__ = [
+    "By",
+    "Journal",
+    "Losses",
+    "Slice",
+    "Writer",
+    "check_span",
+    "open_journal",
+    "query",
+    "slice_of",
+]
+By = Literal["model", "policy", "tenant", "api"]
+_MOST_SLICES = 10_000
+_DECISIONS: tuple[Decision, ...] = ("consistent", "flagged", "inconclusive", "skipped")
+_COLUMNS: Mapping[By | None, str] = {
+    "model": "model",
+    "policy": "policy",
+    "tenant": "tenant",
+    "api": "api",
+    None: "''",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
+
+    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
+    is one that was measured.
+
+    Attributes:
+        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
+        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
+        entries: How many entries there are, at least 1.
+        decisions: How many of them came to each decision.
+        blocked: How many answers were withheld.
+        regenerated: How many were given as they were written again.
+        latency_p50_s: Half of the users waited no longer.
+        latency_p95_s: 95 of 100 users waited no longer.
+        check_p50_s: Half of the checks took no longer.
+        check_p95_s: 95 of 100 checks took no longer.
+        cost_usd: Dollars for all calls whose price is known, main calls and checks.
+        check_cost_usd: Those for the checks.
+        unpriced: Of how many entries the price is not known, or not all of it.
+    """
+
+    start: float
+    name: str | None
+    entries: int
+    decisions: Mapping[Decision, int]
+    blocked: int
+    regenerated: int
+    latency_p50_s: float
+    latency_p95_s: float
+    check_p50_s: float
+    check_p95_s: float
+    cost_usd: float
+    check_cost_usd: float
+    unpriced: int
+
+
+def check_span(since: float, until: float, step_s: float) -> None:
+    """See that a span can be drawn.
+
+    Raises:
+        ConfigurationError: It is empty, or has too many steps.
+    """
+    if not (since < until and step_s > 0 and ceil((until - since) / step_s) <= _MOST_SLICES):
+        raise ConfigurationError(
+            f"from {since!r} to {until!r} in steps of {step_s!r} s makes no 1 to {_MOST_SLICES}"
+            " slices; give seconds since the epoch, and a longer step for a long time"
+        )
+
+
+def query(whole: Callable[[str], str], by: By | None) -> str:
+    """Return the query for slices; its values are since, step, since and until.
+
+    Args:
+        whole: Gives the expression for the whole part of a number.
+        by: What tells the slices of one stretch apart.
+
+    Raises:
+        ConfigurationError: Slices cannot be told apart by that.
+    """
+    if by not in _COLUMNS:
+        raise ConfigurationError(
+            f"the journal cannot be summed up by {by!r}; choose one of"
+            f" {', '.join(name for name in _COLUMNS if name)}"
+        )
+    decisions = ", ".join(_count(f"decision = '{decision}'") for decision in _DECISIONS)
+    blocked, regenerated = _count("action = 'block'"), _count("action = 'regenerate'")
+    slot = whole("(time - ?) / ?")
+    return (
+        f"WITH chosen AS (SELECT {slot} AS slot, {_COLUMNS[by]} AS name, decision, action,"  # noqa: S608 - our own words
+        " latency_s, check_s, main_cost_usd, check_cost_usd"
+        " FROM resay_journal_entries WHERE time >= ? AND time < ?),"
+        f" ranked AS (SELECT *, {_rank('latency_s')} AS latency_rank,"
+        f" {_rank('check_s')} AS check_rank,"
+        " count(*) OVER (PARTITION BY slot, name) AS entries FROM chosen)"
+        f" SELECT slot, name, count(*), {decisions},"
+        f" {blocked}, {regenerated},"
+        f" {_percentile('latency', 50)}, {_percentile('latency', 95)},"
+        f" {_percentile('check', 50)}, {_percentile('check', 95)},"
+        " sum(coalesce(main_cost_usd, 0.0) + coalesce(check_cost_usd, 0.0)),"
+        " sum(coalesce(check_cost_usd, 0.0)),"
+        f" {_count('main_cost_usd IS NULL OR check_cost_usd IS NULL')}"
+        " FROM ranked GROUP BY slot, name ORDER BY slot, name"
+    )
+
+
+def slice_of(row: Row, *, since: float, step_s: float, by: By | None) -> Slice:
+    """Return what a row of the query says."""
+    slot, name, entries, *rest = row
+    counts = dict(zip(_DECISIONS, rest, strict=False))
+    return Slice(since + slot * step_s, name if by else None, entries, counts, *rest[len(counts) :])
+
+
+def _count(condition: str) -> str:
+    return f"sum(CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+def _rank(column: str) -> str:
+    return f"row_number() OVER (PARTITION BY slot, name ORDER BY {column})"
+
+
+def _percentile(name: str, percent: int) -> str:
+    return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
+
+
+_log = logging.getLogger(__name__)
+_BATCH = 200
+_MOST_BYTES = 64_000_000
+# How long an answer waits for its entry at most.
+_PATIENCE_S = 0.05
+_PAUSES_S = (0.1, 0.5, 2.0, 5.0)
+_LAST_CHANCE_S = 5.0
+
+
+class Losses:
+    """Counts what was lost, in all event loops."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """How many entries were lost."""
+        return self._count
+
+    def add(self, count: int, reason: str) -> None:
+        """Count some more, and say so in the log."""
+        with self._lock:
+            self._count += count
+            total = self._count
+        # Each time the number doubles: in trouble there is one for every answer.
+        if total.bit_length() > (total - count).bit_length():
+            _log.warning("the journal lost %d entries so far; last because %s", total, reason)
+
+
+class Writer:
+    """Writes the rows of one event loop in batches, in the background.
+
+    A row leaves the queue once it is written. One that was written although nobody heard of it,
+    because the wait was broken off, is written again, which changes nothing.
+
+    Args:
+        write: Writes rows, all or none; rows that are there already are left as they are.
+        losses: Where losses are counted.
+        most: How many rows may wait.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Sequence[Row]], Awaitable[object]],
+        losses: Losses,
+        *,
+        most: int,
+    ) -> None:
+        self._write = write
+        self._losses = losses
+        self._most = most
+        self._rows: deque[Row] = deque()
+        self._bytes = 0
+        self._taken = 0
+        self._done = 0
+        self._failures = 0
+        self._trouble: JournalError | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    async def put(self, row: Row) -> bool:
+        """Take a row, or lose it when there is no room for it within a moment.
+
+        Returns:
+            Whether it was taken.
+        """
+        size = size_of(row)
+        try:
+            # While nothing can be written, to wait would only hold up every answer.
+            if not self._fits(size) and self._trouble is None:
+                with anyio.move_on_after(_PATIENCE_S):
+                    await self._until(lambda: self._fits(size))
+        finally:
+            # When the wait is cancelled, too: there may be room by now.
+            taken = self._fits(size)
+            if taken:
+                self._rows.append(row)
+                self._bytes += size
+                self._taken += 1
+                self._start()
+            else:
+                self._losses.add(1, "too many wait to be written")
+        return taken
+
+    async def flush(self) -> None:
+        """Wait until what was taken is written.
+
+        Raises:
+            JournalError: Trying to write it failed. It will be tried again.
+        """
+        taken, failures = self._taken, self._failures
+        self._start()
+        self._hurry.set()
+        await self._until(lambda: self._done >= taken or self._failures > failures)
+        if self._done < taken:
+            raise JournalError(str(self._trouble))
+
+    async def aclose(self) -> None:
+        """Write what is left, or count it as lost where that cannot be done soon."""
+        reason = "the journal was closed before they were written"
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait([self._task])
+            with anyio.move_on_after(_LAST_CHANCE_S):
+                while self._rows:
+                    await self._write_some()
+        except JournalError as error:
+            reason = str(error)
+        finally:
+            self._lose_the_rest(reason)
+
+    def _lose_the_rest(self, reason: str) -> None:
+        if self._rows:
+            self._losses.add(len(self._rows), reason)
+            self._drop(len(self._rows))
+
+    def _fits(self, size: int) -> bool:
+        # However large it is, one alone is taken.
+        room = not self._rows or self._bytes + size <= _MOST_BYTES
+        return room and len(self._rows) < self._most
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            await self._changed.wait()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _start(self) -> None:
+        # It ends when there is nothing to do, so that no loop ends before it.
+        if self._rows and (self._task is None or self._task.done()):
+            # In a context of its own: it outlives the request that happens to start it.
+            self._task = Context().run(asyncio.create_task, self._run())
+
+    async def _run(self) -> None:
+        pauses = iter(_PAUSES_S)
+        while self._rows:
+            self._hurry.clear()
+            try:
+                await self._write_some()
+            except JournalError as error:
+                self._fail(error)
+                with anyio.move_on_after(next(pauses, _PAUSES_S[-1])):
+                    await self._hurry.wait()
+            else:
+                pauses = iter(_PAUSES_S)
+                self._recover()
+
+    def _fail(self, error: JournalError) -> None:
+        if self._trouble is None:
+            _log.warning("entries wait, because %s", error)
+        self._trouble = error
+        self._failures += 1
+        self._announce()
+
+    def _recover(self) -> None:
+        if self._trouble is not None:
+            _log.warning("the journal is written again")
+        self._trouble = None
+
+    async def _write_some(self) -> None:
+        batch = list(islice(self._rows, _BATCH))
+        try:
+            await self._attempt(batch)
+        except RefusedError:
+            # One bad row must not take others with it.
+            await self._write_singly(batch)
+        else:
+            self._drop(len(batch))
+
+    async def _attempt(self, rows: Sequence[Row]) -> None:
+        try:
+            await self._write(rows)
+        except JournalError:
+            raise
+        except Exception as error:
+            # Whatever it is, rows wait and losses are counted; nobody may wait for ever.
+            raise JournalError(f"writing failed with {type(error).__name__}") from error
+
+    async def _write_singly(self, batch: Sequence[Row]) -> None:
+        for row in batch:
+            try:
+                await self._attempt([row])
+            except RefusedError as error:
+                self._losses.add(1, str(error))
+            self._drop(1)
+
+    def _drop(self, count: int) -> None:
+        for _ in range(count):
+            self._bytes -= size_of(self._rows.popleft())
+        self._done += count
+        self._announce()
+
 
 _DAY_S = 86_400.0
 _TIDY_S = 3600.0

@@ -9,16 +9,18 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from resay._internal.optional import load_optional
+from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
-from resay.reporting.journal.session import JournalError, RefusedError, Row
-from resay.reporting.journal.statements import (
+from resay.reporting.journal.database import (
     FORGET_VERSION,
     LATEST,
     MIGRATIONS,
     READ_VERSION,
     SET_VERSION,
     VERSIONS_TABLE,
+    JournalError,
+    RefusedError,
+    Row,
     insert,
     newer,
 )

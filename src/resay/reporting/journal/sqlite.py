@@ -11,14 +11,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from resay.reporting.journal.session import JournalError, RefusedError, Row
-from resay.reporting.journal.statements import (
+from resay.reporting.journal.database import (
     FORGET_VERSION,
     LATEST,
     MIGRATIONS,
     READ_VERSION,
     SET_VERSION,
     VERSIONS_TABLE,
+    JournalError,
+    RefusedError,
+    Row,
     insert,
     newer,
 )

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import anyio
 
-from resay._internal.tasks import compute
+from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.scorers.base import Need

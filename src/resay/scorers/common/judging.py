@@ -3,14 +3,27 @@
 A judge's answer is read by a grammar, into as many slots as there were things to answer. Where a
 slot stays empty the judge is asked once more, with the format restated; what is empty then is
 undetermined, and reported.
+
+Reads what judges write: a yes or a no, one answer per number, one score per name.
+
+Grammars are anchored: an answer counts where it stands first, as a whole word, after decoration
+and a label are taken off. A word somewhere in a sentence counts for nothing.
+
+The question whether a context supports a sentence, which two papers ask in the same words.
+
+SelfCheckGPT, section 5.5, and NU-RU at SemEval-2024 task 6, Table 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,17 +36,242 @@ from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
 __all__ = [
+    "RESTATED",
     "JudgeConfig",
     "JudgedConfig",
     "Reading",
     "ask",
+    "ask_support",
     "ask_together",
+    "first_choice",
     "judge_for",
+    "read_named_scores",
+    "read_numbered_answers",
+    "read_support",
+    "read_yes_no",
     "scores_of",
+    "strip_decoration",
     "turn_of_judge",
 ]
-
 T = TypeVar("T")
+# Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
+_LABEL = re.compile(
+    r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment)"
+    r"\s*(?:is)?\s*[:：-]?\s*",
+    re.IGNORECASE,
+)
+_DECORATION = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
+# Letters with the marks that belong to them, of any script.
+_WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
+_YES = """yes oui ja sí sì sim evet tak ano áno da да так kyllä jah igen ναι כן نعم بله हाँ हां có
+ya vâng 是 是的 对 對 对的 有 支持 はい 예 네 ใช่"""
+_NO = """no non nein nee nej nei não hayır nie ne нет ні ei nem nu όχι לא لا خیر नहीं không tidak
+否 不 不是 不对 不對 没有 沒有 不支持 いいえ 아니요 아니오 아니 ไม่ใช่ ไม่"""
+# Short words that mean the opposite, or something else, in another language ("ne", "nu", "da")
+# count only where they are the whole answer.
+_AMBIGUOUS = frozenset(["ano", "da", "ei", "ne", "nem", "nie", "non", "nu", "tak", "ya"])
+
+
+def _words(text: str) -> list[str]:
+    return [_folded(word) for word in text.split()]
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+_YES_OR_NO: Mapping[str, bool] = {
+    **dict.fromkeys(_words(_YES), True),
+    **dict.fromkeys(_words(_NO), False),
+}
+
+
+def strip_decoration(text: str) -> str:
+    """Return an answer without markdown, quotes, brackets and a label such as "Answer:"."""
+    return _LABEL.sub("", text.strip(_DECORATION)).lstrip(_DECORATION)
+
+
+def first_choice(text: str, choices: Mapping[str, T]) -> T | None:
+    """Read which of several words an answer begins with.
+
+    Args:
+        text: What the judge wrote.
+        choices: What each word means, in lower case. A word may have hyphens.
+
+    Returns:
+        The meaning of the first word, or None when it is none of the choices.
+    """
+    word = _WORD.match(strip_decoration(text))
+    return choices.get(_folded(word.group())) if word else None
+
+
+def read_yes_no(text: str) -> bool | None:
+    """Read a yes or a no, in English or the language the judge fell into.
+
+    Only the first word counts, and it must be the whole word: "Not sure" is no "no", and "Yes"
+    anywhere later counts for nothing. Short words that mean something else in another language
+    count only where nothing follows them.
+
+    Args:
+        text: What the judge wrote.
+
+    Returns:
+        True for yes, False for no, None for anything else.
+    """
+    answer = strip_decoration(unicodedata.normalize("NFC", text))
+    alone = _folded(answer.strip(" .!。！"))
+    if alone in _YES_OR_NO:
+        return _YES_OR_NO[alone]
+    word = _WORD.match(answer)
+    if word is None or _folded(word.group()) in _AMBIGUOUS:
+        return None
+    return _YES_OR_NO.get(_folded(word.group()))
+
+
+_NUMBERED = re.compile(r"^[\W_]*(?:sentence\s+)?(\d{1,6})[\W_]+(\S.*)$", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,6}")
+_FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
+
+
+def read_numbered_answers(text: str, count: int) -> list[bool | None]:
+    """Read one yes or no for each of several numbered sentences.
+
+    Takes lines such as `1: Yes`, `2. **No**`, `- Sentence 3 - yes, because …`, and a JSON object
+    such as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different
+    ways is undetermined.
+
+    Args:
+        text: What the judge wrote.
+        count: How many sentences it was given, numbered from 1.
+
+    Returns:
+        One entry per sentence: True for yes, False for no, None for undetermined.
+    """
+    pairs = ((number, read_yes_no(answer)) for number, answer in _numbered(text))
+    found = _agreed((number, value) for number, value in pairs if value is not None)
+    return [found.get(i + 1) for i in range(count)]
+
+
+def _numbered(text: str) -> list[tuple[int, str]]:
+    data = _json_object(text)
+    if data is not None:
+        return [(int(k), str(v)) for k, v in data.items() if _NUMBER.fullmatch(k)]
+    matches = (_NUMBERED.match(line) for line in _FENCE.sub("", text).splitlines())
+    return [(int(m.group(1)), m.group(2)) for m in matches if m]
+
+
+_POINTS = re.compile(
+    r"(?P<score>-?\d+(?:[.,]\d{1,2})?)(?![.,]?\d)(?:\s*%)?"
+    r"(?:\s*(?:/|out of|of)\s*(?P<whole>\d{1,4}))?(?:\s*(?:points?|pts)\b)?"
+    r"(?=[\s*_`\"'.,;|)\]]|$)",
+    re.IGNORECASE,
+)
+# Between a name and its points: closing marks, a separator, opening marks. A dash that touches the
+# number is its sign.
+_SCORED = re.compile(
+    r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\])*_`\"']*\s*(?:[:：=–—|]\s*|-\s+)?[\[(*_`\"']*"
+    + _POINTS.pattern,
+    re.IGNORECASE,
+)
+_OUT_OF_RANGE = -1.0
+_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+_REASON_FOLLOWS = frozenset(["as", "because", "since"])
+
+
+def read_named_scores(text: str, names: Sequence[str]) -> list[float | None]:
+    """Read one score from 0 to 100 for each of several names.
+
+    Takes `[Tom] 50`, `**Tom**: 50`, `Tom - 50/100`, `| Tom | 50 |`, several on a line, and a JSON
+    object such as `{"Tom": 50}`. A name that is missing, has a score out of range or two different
+    ones is undetermined; a score of another whole than 100 is out of range. A number that other
+    words follow, as in `[Tom] 50 people came`, is no score.
+
+    Args:
+        text: What the judge wrote.
+        names: Whom it was to score.
+
+    Returns:
+        One score per name, in [0, 100], or None.
+    """
+    known = {name.casefold(): name for name in names}
+    data = _json_object(text)
+    scored = _scored_in(text, known) if data is None else _scored_json(data)
+    found = _agreed(
+        (known[name.casefold()], score) for name, score in scored if name.casefold() in known
+    )
+    scores = [found.get(name) for name in names]
+    return [s if s is not None and 0.0 <= s <= 100.0 else None for s in scores]
+
+
+def _scored_in(text: str, known: Collection[str]) -> Iterator[tuple[str, float]]:
+    for match in _SCORED.finditer(text):
+        follows = _NEXT_WORD.match(text, match.end())
+        word = follows[1].casefold() if follows else None
+        if word is None or word in known or word in _REASON_FOLLOWS:
+            yield match["name"], _points(match)
+
+
+def _scored_json(data: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    for name, value in data.items():
+        points = _json_points(value)
+        if points is not None:
+            yield name.strip(_DECORATION), points
+
+
+def _json_points(value: object) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Nothing else is sure to fit into a float.
+        return float(value) if 0 <= value <= 100 else _OUT_OF_RANGE
+    match = _POINTS.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _points(match) if match else None
+
+
+def _points(match: re.Match[str]) -> float:
+    # A share of another whole is no score out of 100, and must not pass for one.
+    if int(match["whole"] or 100) != 100:
+        return _OUT_OF_RANGE
+    return float(match["score"].replace(",", "."))
+
+
+def _json_object(text: str) -> dict[str, object] | None:
+    data: object = None
+    with suppress(ValueError, RecursionError):
+        data = json.loads(_FENCE.sub("", text))
+    return cast("dict[str, object]", data) if isinstance(data, dict) else None
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
+    """Return what was said of each key, without the keys of which different things were said."""
+    said: dict[K, set[V]] = {}
+    for key, value in pairs:
+        said.setdefault(key, set()).add(value)
+    return {key: next(iter(values)) for key, values in said.items() if len(values) == 1}
+
+
+_QUESTION = (
+    "Context: {context}\n\n"
+    "Sentence: {sentence}\n\n"
+    "Is the sentence supported by the context above?\n\n"
+    "Answer Yes or No:"
+)
+RESTATED = "Answer with one word, Yes or No. Is the sentence supported by the context?"
+"""What is said when the answer cannot be read."""
+
+
+def ask_support(context: str, sentence: str) -> str:
+    """Return the question, worded as published."""
+    return _QUESTION.format(context=context, sentence=sentence)
+
+
+def read_support(answer: Completion) -> list[bool | None]:
+    """Read the answer into its one slot."""
+    return [read_yes_no(answer.text)]
+
+
 Reader = Callable[[Completion], Sequence[T | None]]
 """Reads an answer into slots, always the same number of them; None where it cannot be read."""
 

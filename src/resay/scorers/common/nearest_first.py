@@ -35,7 +35,7 @@ from statistics import NormalDist, fmean
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
-from resay._internal.tasks import stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
 from resay.core.tokens import tokenize
 from resay.scorers.stopping import Stopping
 

@@ -9,13 +9,12 @@ from typing import Annotated, Generic, TypeVar
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from resay._internal.tagged_union import OneOf
+from resay._internal.strict import OneOf
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.evidence import Evidence
-from resay.scorers.lookup import registry
-from resay.scorers.step import Step
+from resay.scorers.step import Step, registry
 
 __all__ = ["CompositeConfig", "Part", "PartScores", "Parts", "joined", "only_passages"]
 

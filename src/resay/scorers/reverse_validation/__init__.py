@@ -44,10 +44,9 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need
-from resay.scorers.common.answers import strip_decoration
-from resay.scorers.common.judging import JudgedConfig, ask, judge_for
+from resay.scorers.common.judging import JudgedConfig, ask, judge_for, strip_decoration
 from resay.scorers.evidence import Evidence, Judge
-from resay.scorers.reverse_validation.aliases import stated_aliases
+from resay.scorers.reverse_validation.match import stated_aliases
 
 __all__ = ["Entity", "ReverseValidation", "Variant", "render_construct", "render_search", "without"]
 

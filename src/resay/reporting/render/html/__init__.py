@@ -6,8 +6,7 @@ that goes into an element is taken for words.
 
 from resay.reporting.render.html.markup import Html, joined, tag
 from resay.reporting.render.html.page import page, policy_of, stylesheet
-from resay.reporting.render.html.reported import Reported
-from resay.reporting.render.html.section import verdict_section
+from resay.reporting.render.html.section import Reported, verdict_section
 
 __all__ = [
     "Html",

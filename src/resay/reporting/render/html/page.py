@@ -9,10 +9,8 @@ from importlib import resources
 
 from resay._internal._version import __version__
 from resay.core.verdict import Verdict
-from resay.reporting.render.html.figures import badge, chip, scrolling
-from resay.reporting.render.html.markup import Html, tag
-from resay.reporting.render.html.reported import Reported
-from resay.reporting.render.html.section import verdict_section
+from resay.reporting.render.html.markup import Html, badge, chip, scrolling, tag
+from resay.reporting.render.html.section import Reported, verdict_section
 
 __all__ = ["page", "policy_of", "stylesheet"]
 

@@ -2,19 +2,443 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast, get_args
 
-from resay.core.verdict import Verdict
-from resay.reporting.render.html.answer import answer, kept, legend
-from resay.reporting.render.html.figures import badge, definition, meter, score_text, seconds
-from resay.reporting.render.html.markup import Html, tag
-from resay.reporting.render.html.mended import headline, regeneration_parts
-from resay.reporting.render.html.reported import Reported
-from resay.reporting.render.html.sentences import flagged_cards, sentence_table, unscored_table
-from resay.reporting.render.html.steps import step_table
+from resay.core.verdict import (
+    Attempt,
+    Document,
+    Edit,
+    Regeneration,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Usage,
+    Verdict,
+)
+from resay.engine.actions import Action
+from resay.errors import ConfigurationError
+from resay.reporting.render.html.markup import (
+    LEVELS,
+    Html,
+    badge,
+    chip,
+    definition,
+    hidden,
+    joined,
+    level,
+    link,
+    meter,
+    score_text,
+    scrolling,
+    seconds,
+    tag,
+)
 from resay.reporting.render.texts import cost
 
-__all__ = ["verdict_section"]
+__all__ = [
+    "Reported",
+    "answer",
+    "citation_marks",
+    "flagged_cards",
+    "headline",
+    "kept",
+    "legend",
+    "regeneration_parts",
+    "sentence_table",
+    "step_table",
+    "summary_of",
+    "unscored_table",
+    "verdict_section",
+]
+
+
+def kept(verdict: Verdict) -> bool:
+    """Return whether the words of the answer were kept."""
+    return any(part.text for part in (*verdict.sentences, *verdict.unscored))
+
+
+def answer(verdict: Verdict, text: str | None, key: str) -> Html:
+    """Return the answer; each sentence is a link to what is known of it.
+
+    Args:
+        verdict: What was found; its words were kept.
+        text: The text the sentences are of. Where they do not stand in it at their offsets, they
+            and what was not scored are shown without what lies between them.
+        key: What the ids of the verdict's elements begin with.
+    """
+    whole = text if text is not None and _stands_in(verdict, text) else None
+    return tag("div", *_parts(verdict, whole, key), class_="answer", dir="auto")
+
+
+def summary_of(sentence: SentenceVerdict) -> str:
+    """Return in a few words what is known of a sentence."""
+    if sentence.score is None:
+        return "no score"
+    return f"score {methods_of(sentence)}{', flagged' if sentence.flagged else ''}"
+
+
+def methods_of(sentence: SentenceVerdict) -> str:
+    """Return what each method said of a sentence, and whose score counts."""
+    if len(sentence.scores) < 2:
+        return score_text(sentence.score) + (f" by {sentence.by}" if sentence.by else "")
+    said = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
+    return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
+
+
+def legend(*, unscored: bool = False) -> Html:
+    """Return what the colours and marks mean.
+
+    Args:
+        unscored: Whether there is something that was not scored.
+    """
+    steps = [
+        tag("span", f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}", class_=f"chip l{i}")
+        for i in range(LEVELS)
+    ]
+    colours = [hidden("Colours: "), *(part for step in steps for part in (step, " "))]
+    return tag(
+        "p",
+        *colours,
+        tag("span", "?", class_="chip none"),
+        " no score, ",
+        tag("b", "!"),
+        " and a wavy line: flagged. 1 = surely hallucinated.",
+        tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
+        class_="legend",
+    )
+
+
+def citation_marks(verdict: Verdict, names: tuple[str, ...], key: str) -> Html | None:
+    """Return marks such as [1] that lead to the documents, or None where none is known."""
+    sources = verdict.regeneration.sources if verdict.regeneration else ()
+    numbers = {source.id: number for number, source in enumerate(sources, 1)}
+    marks = [
+        tag("a", f"[{numbers[name]}]", href=f"#{key}-d{numbers[name]}", class_="cite")
+        for name in names
+        if name in numbers
+    ]
+    return joined(marks) if marks else None
+
+
+def _stands_in(verdict: Verdict, text: str) -> bool:
+    position = 0
+    for sentence in verdict.sentences:
+        if sentence.start < position or text[sentence.start : sentence.end] != sentence.text:
+            return False
+        position = sentence.end
+    return True
+
+
+def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
+    position = 0
+    known = (*enumerate(verdict.sentences), *((-1, part) for part in verdict.unscored_blocks))
+    for i, part in sorted(known, key=lambda known: known[1].start):
+        if whole is not None:
+            yield _between(whole[position : part.start])
+        elif position:
+            # Two of them, or a list's marker: what was there is not known, only that it was.
+            apart = part.start - position > 1 or verdict.structured
+            yield "\n" if apart else " "
+        yield _told(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
+        position = part.end
+    if whole is not None:
+        yield _between(whole[position:])
+
+
+def _told(stretch: Unscored) -> Html:
+    return tag("span", stretch.text, class_="unscored", title=f"{stretch.called}, not scored")
+
+
+def _between(text: str) -> str:
+    return tag("span", text, class_="unscored") if re.search(r"\w{2}", text) else text
+
+
+def _linked(verdict: Verdict, i: int, key: str) -> Html:
+    sentence = verdict.sentences[i]
+    marked = " flagged" if sentence.flagged else ""
+    shown = tag(
+        "a",
+        tag("span", sentence.text, class_="said"),
+        chip(sentence.score, flagged=sentence.flagged),
+        tag("span", summary_of(sentence), class_="tip", role="tooltip", id=f"{key}-t{i + 1}"),
+        href=f"#{key}-s{i + 1}",
+        class_=f"sentence {level(sentence.score)}{marked}",
+        aria_describedby=f"{key}-t{i + 1}",
+    )
+    return joined([shown, citation_marks(verdict, sentence.citations, key)])
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A verdict with what was written beside it.
+
+    Attributes:
+        verdict: The verdict.
+        id: What tells it from others, where it was logged with an id.
+        text: What was shown, where that is known.
+        action: What was done, where that is known.
+        usage: What everything cost, main call and check together, where that is known.
+    """
+
+    verdict: Verdict
+    id: str | None = None
+    text: str | None = field(default=None, repr=False)
+    action: Action | None = None
+    usage: Usage | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Reported:
+        """Read what `Verdict.to_dict` or `Answer.to_dict` wrote.
+
+        Args:
+            data: A verdict, with `id` or `action` beside its keys if you like, or an object with
+                one under `verdict`.
+
+        Raises:
+            ConfigurationError: There is no verdict in it.
+        """
+        inner = data.get("verdict")
+        held = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else data
+        identity, text, action = data.get("id"), data.get("text"), data.get("action")
+        return cls(
+            Verdict.from_dict(held),
+            id=str(identity) if isinstance(identity, (str, int)) else None,
+            text=text if isinstance(text, str) and held is not data else None,
+            action=action if action in get_args(Action) else None,
+            # A verdict's own is what the check cost.
+            usage=None if held is data else _usage(data.get("usage")),
+        )
+
+
+def _usage(data: object) -> Usage | None:
+    from pydantic import TypeAdapter, ValidationError
+
+    if data is None:
+        return None
+    try:
+        return TypeAdapter(Usage).validate_python(data)
+    except ValidationError:
+        pass
+    # Outside of the handler, as in `Verdict.from_dict`.
+    raise ConfigurationError("`usage` is not what Answer.to_dict writes; leave it out")
+
+
+_NOT_KEPT = "words not kept"
+
+
+def headline(regeneration: Regeneration) -> str:
+    """Return what became of the first answer."""
+    if regeneration.adopted is None:
+        return "Not mended"
+    return "Repaired" if regeneration.mode == "repair" else "Rewritten"
+
+
+def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:
+    """Return what was tried, what was changed, and by which documents.
+
+    Args:
+        verdict: What was found of the answer.
+        key: What the ids of the verdict's elements begin with.
+        heading: The element of its headings: `h4`.
+    """
+    told = verdict.regeneration
+    if told is None:
+        return Html()
+    attempts = [
+        _attempt(i, attempt, i == told.adopted, heading) for i, attempt in enumerate(told.attempts)
+    ]
+    return joined(
+        [
+            tag("p", "The first answer: ", chip(told.score), " ", told.reason),
+            *_listed("Edits", [_edit(verdict, edit, key) for edit in told.edits], heading, "edits"),
+            *_listed("Attempts", attempts, None, "attempts"),
+            *_listed("Sources", _sources(told.sources, key), heading, "sources"),
+            _quote("The first answer", told.draft) if told.draft else None,
+        ]
+    )
+
+
+def _listed(title: str, items: Sequence[Html], heading: str | None, kind: str) -> list[Html]:
+    if not items:
+        return []
+    head = [tag(heading, title)] if heading else []
+    return [*head, tag("ol", *items, class_=kind)]
+
+
+def _edit(verdict: Verdict, edit: Edit, key: str) -> Html:
+    place = f"characters {edit.start}–{edit.end} of the first answer"
+    known = citation_marks(verdict, edit.sources, key)
+    sources = joined(["; from ", known or ", ".join(edit.sources)]) if edit.sources else None
+    if edit.before or edit.after:
+        before = tag("del", edit.before, dir="auto")
+        after = tag("ins", edit.after, dir="auto") if edit.after else tag("em", "removed")
+        pair = tag("dl", definition("Before", before), definition("After", after), class_="pair")
+    else:
+        pair = tag("p", tag("em", _NOT_KEPT))
+    return tag("li", pair, tag("p", place, sources, class_="by"), class_="card")
+
+
+def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str) -> Html:
+    title = f"Attempt {index + 1}{', adopted' if adopted else ''}"
+    change = [chip(attempt.score_before), hidden(" before, then"), " → ", chip(attempt.score_after)]
+    found = [" ", badge(attempt.decision)] if attempt.decision else []
+    rows = [
+        definition("Why", attempt.why),
+        definition("Searched for", _bullets(attempt.queries) or tag("em", _NOT_KEPT)),
+        definition("Found", _bullets(attempt.documents) or "nothing"),
+        definition("Score", *change, *found),
+        definition("Note", attempt.note) if attempt.note else None,
+        definition("Cost", f"{cost(attempt.usage)}, {seconds(attempt.elapsed_s)}"),
+    ]
+    return tag("li", tag(heading, title), tag("dl", *rows, class_="rows"))
+
+
+def _bullets(texts: Sequence[str]) -> Html | None:
+    return tag("ul", *(tag("li", text, dir="auto") for text in texts)) if texts else None
+
+
+def _sources(sources: Sequence[Document], key: str) -> list[Html]:
+    return [_source(source, f"{key}-d{number}") for number, source in enumerate(sources, 1)]
+
+
+def _source(source: Document, name: str) -> Html:
+    named = link(source.title, source.metadata.get("url"))
+    other = None if source.title == source.id else tag("code", source.id)
+    text = _quote("Its text", source.text) if source.text else tag("p", tag("em", _NOT_KEPT))
+    return tag("li", named, " ", other, text, id=name)
+
+
+def _quote(title: str, text: str) -> Html:
+    words = tag("div", text, class_="quote", dir="auto")
+    return tag("details", tag("summary", title), words)
+
+
+def flagged_cards(verdict: Verdict, key: str) -> Html:
+    """Return the flagged sentences, each beside what a sample or a reference says instead.
+
+    Args:
+        verdict: What was found; its words were kept.
+        key: What the ids of the verdict's elements begin with.
+    """
+    cards = [
+        _card(sentence, f"{key}-s{i}")
+        for i, sentence in enumerate(verdict.sentences, 1)
+        if sentence.flagged
+    ]
+    return tag("ol", *cards, class_="cards")
+
+
+def sentence_table(verdict: Verdict, key: str) -> Html:
+    """Return one row per sentence: place, score, method, explanation.
+
+    Args:
+        verdict: What was found.
+        key: What the ids of the verdict's elements begin with.
+    """
+    shown = kept(verdict)
+    columns = ["Characters", "Score", "Method", *(["Sentence", "Why"] if shown else []), "Sources"]
+    rows = [_sentence_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
+    table = tag("table", tag("thead", _heads(columns)), tag("tbody", *rows))
+    return scrolling(table, "All sentences")
+
+
+def unscored_table(verdict: Verdict) -> Html:
+    """Return one row for each stretch that was not scored: place, kind, text.
+
+    Args:
+        verdict: What was found.
+    """
+    shown = kept(verdict)
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"{stretch.start}–{stretch.end}", scope="row", class_="number"),
+            tag("td", stretch.called),
+            tag("td", stretch.text, dir="auto") if shown else None,
+        )
+        for stretch in verdict.unscored
+    ]
+    heads = _heads(["Characters", "What", *(["Text"] if shown else [])])
+    return scrolling(tag("table", tag("thead", heads), tag("tbody", *rows)), "Not scored")
+
+
+def _heads(columns: Sequence[str]) -> Html:
+    return tag("tr", *(tag("th", name, scope="col") for name in columns))
+
+
+def _card(sentence: SentenceVerdict, name: str) -> Html:
+    said = sentence.contradicted_by
+    sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
+    if said is not None:
+        other = tag("span", said.text, dir="auto")
+        sides.append(definition(f"{said.source.capitalize()} {said.index + 1} says", other))
+    why = tag("p", sentence.why, class_="why", dir="auto") if sentence.why else None
+    by = tag("span", f"by {_methods(sentence)}", class_="by") if sentence.by else None
+    head = tag("p", chip(sentence.score, flagged=True), " ", meter(sentence.score), " ", by)
+    return tag("li", head, tag("dl", *sides, class_="pair"), why, id=name, class_="card")
+
+
+def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
+    sentence = verdict.sentences[i]
+    # A flagged sentence whose words are there has a card of that name.
+    name = None if shown and sentence.flagged else f"{key}-s{i + 1}"
+    of_words = (
+        [tag("td", sentence.text, dir="auto"), tag("td", sentence.why, dir="auto")] if shown else []
+    )
+    return tag(
+        "tr",
+        tag("th", f"{sentence.start}–{sentence.end}", scope="row", class_="number"),
+        tag("td", chip(sentence.score, flagged=sentence.flagged)),
+        tag("td", _methods(sentence)),
+        *of_words,
+        tag("td", citation_marks(verdict, sentence.citations, key) or _names(sentence.citations)),
+        id=name,
+    )
+
+
+def _methods(sentence: SentenceVerdict) -> str:
+    if len(sentence.scores) < 2:
+        return sentence.by or "none"
+    return ", ".join(f"{name} {score_text(said)}" for name, said in sentence.scores.items())
+
+
+def _names(citations: Sequence[str]) -> str:
+    return ", ".join(citations)
+
+
+_COLUMNS = ("Step", "Sentences", "Score", "Cost", "Time", "Failed calls", "Unreadable", "Notes")
+
+
+def step_table(steps: Sequence[StepRecord]) -> Html:
+    """Return one row per step.
+
+    Args:
+        steps: The steps, in order.
+    """
+    heads = tag("tr", *(tag("th", name, scope="col") for name in _COLUMNS))
+    table = tag("table", tag("thead", heads), tag("tbody", *map(_step_row, steps)))
+    return scrolling(table, "What each step did")
+
+
+def _step_row(step: StepRecord) -> Html:
+    failures = ", ".join(f"{kind} x{count}" for kind, count in step.failures.items())
+    skipped = f"skipped: {step.skipped}" if step.skipped else None
+    notes = [note for note in (skipped, step.note, step.why) if note]
+    return tag(
+        "tr",
+        tag("th", step.method, scope="row"),
+        tag("td", str(step.sentences), class_="number"),
+        tag("td", chip(step.score)),
+        tag("td", cost(step.usage)),
+        tag("td", seconds(step.elapsed_s), class_="number"),
+        tag("td", failures or "none"),
+        tag("td", str(step.undetermined), class_="number"),
+        tag("td", *(tag("p", note, dir="auto") for note in notes), class_="long"),
+    )
+
 
 _DONE = {
     "allow": "allowed: given as it is",

@@ -1,0 +1,347 @@
+"""Event loops: objects of each, tasks that end with their work, and async code for sync callers."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import math
+import os
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from concurrent.futures import Future
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from anyio.from_thread import BlockingPortal
+
+from resay._internal.telling import Carrier
+
+__all__ = [
+    "PerLoop",
+    "carried",
+    "carrying",
+    "compute",
+    "enter_sync",
+    "in_task_group",
+    "run_sync",
+    "stop_if_abandoned",
+    "wait_for",
+]
+T = TypeVar("T")
+
+
+class PerLoop(Generic[T]):
+    """Makes an object in each event loop that asks, and closes it when that loop shuts down.
+
+    A loop of a compiled class, such as uvloop's, must be run by `asyncio.run`, or shut its
+    asynchronous generators down as that does.
+
+    Args:
+        make: Makes an object; called in the loop.
+        close: Closes one; called in the loop.
+    """
+
+    def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
+        self._make = make
+        self._close = close
+        self._lock = threading.Lock()
+        self._held: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T, None]]] = {}
+
+    async def get(self) -> T:
+        """Return the object of the running event loop."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            held = self._held.get(loop)
+        if held is not None:
+            return held[0]
+        # A loop that shuts down, by `asyncio.run` for instance, closes the asynchronous generators
+        # that were started in it.
+        lifetime = self._live(loop)
+        made = await anext(lifetime)
+        self._close_with(loop)
+        with self._lock:
+            gone = [other for other in self._held if other.is_closed()]
+            for other in gone:
+                del self._held[other]
+            self._held[loop] = made, lifetime
+        return made
+
+    async def aclose(self) -> None:
+        """Close the object of the running event loop, if there is one."""
+        with self._lock:
+            held = self._held.get(asyncio.get_running_loop())
+        if held is not None:
+            await held[1].aclose()
+
+    def _close_with(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close the object before its loop is closed, for callers who only do that."""
+        close = loop.close
+
+        def closing() -> None:
+            with self._lock:
+                held = self._held.get(loop)
+            # Whatever is wrong with the object, the loop must close.
+            if held is not None and not loop.is_closed() and not _running():
+                with suppress(Exception):
+                    loop.run_until_complete(held[1].aclose())
+            close()
+
+        # Compiled loops have no room for it.
+        with suppress(AttributeError):
+            loop.close = closing  # pyright: ignore[reportAttributeAccessIssue] - on purpose
+
+    async def _live(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[T, None]:
+        made = self._make()
+        try:
+            yield made
+        finally:
+            with self._lock:
+                self._held.pop(loop, None)
+            await self._close(made)
+
+
+def _running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+_FEW_CHARS = 20_000
+_abandoned: ContextVar[threading.Event | None] = ContextVar("_abandoned", default=None)
+
+
+async def in_task_group(work: Callable[[TaskGroup], Awaitable[T]]) -> T:
+    """Run work beside background tasks that end with it.
+
+    An error of the work is raised as it is, where a task group alone would wrap it.
+
+    Args:
+        work: What is to be done; it is given the task group.
+
+    Returns:
+        What the work returns, once no task is left.
+    """
+    result: list[T] = []
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        try:
+            result.append(await work(tasks))
+        except Exception as error:
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return result[0]
+
+
+class _AbandonedError(BaseException):
+    """Ends work that nobody waits for; no handler of errors is to catch it."""
+
+
+async def compute(work: Callable[[], T], *, chars: float = math.inf) -> T:
+    """Run work on text: off the event loop, unless there is so little that it takes no time.
+
+    Handing work to a thread and its result back takes the interpreter's lock twice, for which a
+    busy loop lets it wait up to 5 ms each time; little text is done before.
+
+    Cancelling takes effect at once. The work itself goes on until it calls `stop_if_abandoned`.
+
+    Args:
+        work: What is to be done. What it changes must be its own.
+        chars: How much text that is, in characters, for work that takes 0.1 ms for 1,000 of them;
+            by default more than can be done on the event loop.
+
+    Returns:
+        What the work returns.
+    """
+    if chars <= _FEW_CHARS:
+        return work()
+    abandoned = threading.Event()
+
+    def run() -> T:
+        _abandoned.set(abandoned)
+        return work()
+
+    try:
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+    finally:
+        abandoned.set()
+
+
+def stop_if_abandoned() -> None:
+    """End the thread's work where nobody waits for it: its deadline passed, or it was cancelled.
+
+    Work that `compute` runs calls this at least once for every few thousand characters.
+    """
+    abandoned = _abandoned.get()
+    if abandoned is not None and abandoned.is_set():
+        raise _AbandonedError
+
+
+class _BackgroundLoop:
+    """One event loop in one thread for the life of the process.
+
+    Clients keep their connections, which belong to a loop, from call to call.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._portal: BlockingPortal | None = None
+
+    def portal(self) -> BlockingPortal:
+        with self._lock:
+            # A fork copies this object but not the thread.
+            if self._portal is None or self._pid != os.getpid():
+                self._portal = _start()
+                self._pid = os.getpid()
+            return self._portal
+
+
+# anyio's `start_blocking_portal` would do, but for its way to stop: in a forked child, where the
+# thread is missing, it waits for that thread for ever as soon as the copy is collected.
+def _start() -> BlockingPortal:
+    started: Future[BlockingPortal] = Future()
+    stopped = threading.Event()
+    thread = threading.Thread(
+        target=anyio.run, args=(_serve, started, stopped), name="resay", daemon=True
+    )
+    thread.start()
+    portal = started.result()
+    atexit.register(_stop, portal, stopped, os.getpid())
+    return portal
+
+
+async def _serve(started: Future[BlockingPortal], stopped: threading.Event) -> None:
+    async with BlockingPortal() as portal:
+        started.set_result(portal)
+        await portal.sleep_until_stopped()
+    await _cancel_others()
+    stopped.set()
+    # The process ends now. Closing the loop would start a thread, which Python no longer allows.
+    await anyio.sleep_forever()
+
+
+async def _cancel_others() -> None:
+    # Libraries leave tasks of their own behind, litellm its logger.
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _stop(portal: BlockingPortal, stopped: threading.Event, pid: int) -> None:
+    if pid == os.getpid():
+        portal.call(portal.stop, True)
+        stopped.wait()
+
+
+_loop = _BackgroundLoop()
+
+
+def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+    """Run an async function on the background loop and wait for it.
+
+    Works whether or not the calling thread runs an event loop of its own, which stands still in the
+    meantime. Context variables of the caller are visible inside. When the wait is interrupted, by
+    Ctrl-C for instance, the function is cancelled.
+
+    Args:
+        function: The async function.
+        *args: Its positional arguments.
+        **kwargs: Its keyword arguments.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        BaseException: What the function raises.
+    """
+    with carried():
+        context = contextvars.copy_context()
+
+        async def call() -> T:
+            for variable, value in context.items():
+                variable.set(value)
+            return await function(*args, **kwargs)
+
+        future: Future[T] = _loop.portal().start_task_soon(call)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+def wait_for(waited: Awaitable[T]) -> T:
+    """Wait for something on the background loop."""
+
+    async def wait() -> T:
+        return await waited
+
+    return run_sync(wait)
+
+
+@contextmanager
+def carried() -> Generator[None, None, None]:
+    """Do what `resay._internal.telling.acarried` does, for callers that are not async."""
+    carrier = Carrier()
+    try:
+        with carrier.around():
+            yield
+    finally:
+        carrier.deliver(wait_for, last=True)
+
+
+def carrying(pieces: Iterator[T]) -> Generator[T, None, None]:
+    """Do what `resay._internal.telling.acarrying` does, for callers that are not async."""
+    carrier = Carrier()
+    try:
+        while True:
+            try:
+                with carrier.around():
+                    piece = next(pieces)
+            except StopIteration:
+                return
+            finally:
+                carrier.deliver(wait_for)
+            yield piece
+    finally:
+        carrier.deliver(wait_for, last=True)
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
+def enter_sync(manager: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
+    """Make an async context manager one that lives on the background loop.
+
+    Args:
+        manager: It is entered and left in one and the same task, which sees the context variables
+            of the caller.
+
+    Returns:
+        A context manager for `with`.
+    """
+    context = contextvars.copy_context()
+
+    @asynccontextmanager
+    async def inside() -> AsyncGenerator[T]:
+        for variable, value in context.items():
+            variable.set(value)
+        async with manager as value:
+            yield value
+
+    return _loop.portal().wrap_async_context_manager(inside())

@@ -1,0 +1,198 @@
+"""Which hosts and origins a request may name.
+
+A page in somebody's browser can send requests to the gateways that this browser reaches, and one
+whose name leads to such a gateway (DNS rebinding) can read the answers too. Neither has a client's
+key. Where clients need none, it could spend the operator's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from resay.gateway.calls import Call, has_body
+from resay.gateway.config import GatewayConfig, GatewayLimits
+from resay.gateway.refusing import RefusedError
+
+__all__ = [
+    "Admission",
+    "HostRules",
+    "OverloadedError",
+    "is_loopback",
+    "without_port",
+]
+_SHOWN = 64
+_OTHER_SITES = frozenset({"cross-site", "same-site"})
+# Bodies that a browser sends to any site without asking that site first (Fetch standard,
+# "CORS-safelisted request-header"). No client sends JSON as the first two; curl and others do as
+# the last two, where they are not told otherwise.
+_TEXT, _UPLOAD = "text/plain", "multipart/form-data"
+_UNTOLD = frozenset({"", "application/x-www-form-urlencoded"})
+# What no page can have its browser leave out, or send otherwise.
+_OF_BROWSERS = frozenset({b"origin", b"referer", b"sec-fetch-mode", b"sec-fetch-site"})
+_BROWSER = "mozilla/"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can be meant."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def without_port(host: str) -> str:
+    """Return the name or address in a `Host` header, in lower case."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+class HostRules:
+    """Refuses what browsers send on behalf of other sites.
+
+    Args:
+        config: What the gateway was told.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._needs_no_key = not config.keys
+        self._hosts = frozenset(host.lower() for host in config.hosts)
+        self._origins = frozenset(origin.lower() for origin in config.origins)
+
+    def check(self, call: Call) -> None:
+        """See whether a request may be answered.
+
+        Raises:
+            RefusedError: It names a host that the gateway does not go by, or may come from a page
+                of another site.
+        """
+        hosts = [value for name, value in call.headers if name == b"host"]
+        host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
+        if (self._needs_no_key or self._hosts) and not self._goes_by(without_port(host)):
+            message = f"the gateway does not go by the host {host[:_SHOWN]!r}; add it to `hosts`"
+            raise RefusedError(403, "unknown_host", f"{message} in the gateway file")
+        if self._needs_no_key:
+            self._check_origin(call, host)
+            _check_type(call)
+
+    def _goes_by(self, host: str) -> bool:
+        # A page elsewhere has a name, which it makes lead here. It cannot have an address.
+        return host == "localhost" or host in self._hosts or _is_address(host)
+
+    def _check_origin(self, call: Call, host: str) -> None:
+        found = [value for name, value in call.headers if name == b"origin"]
+        origins = {value.decode("latin-1").lower() for value in found}
+        own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https")}
+        refused = sorted(origins - own - self._origins)
+        if refused:
+            shown = refused[0][:_SHOWN]
+            message = f"pages of {shown!r} may not use the gateway; add that to `origins`"
+            raise RefusedError(403, "unknown_origin", f"{message} in the gateway file")
+        if not origins and (call.header(b"sec-fetch-site") or "").lower() in _OTHER_SITES:
+            message = "pages of other sites may not use the gateway"
+            raise RefusedError(403, "unknown_origin", message)
+
+
+def _check_type(call: Call) -> None:
+    if call.method != "POST" or not has_body(call):
+        return
+    kind = (call.header(b"content-type") or "").partition(";")[0].strip().lower()
+    guarded = call.api is not None or call.own is not None
+    unasked = kind == _TEXT or (guarded and kind == _UPLOAD)
+    if unasked or (kind in _UNTOLD and _is_browser(call)):
+        message = f"the request's content-type is {kind[:_SHOWN]!r}; send `application/json`"
+        raise RefusedError(415, "unsupported_content_type", message)
+
+
+def _is_browser(call: Call) -> bool:
+    agent = (call.header(b"user-agent") or "").lower()
+    return agent.startswith(_BROWSER) or any(name in _OF_BROWSERS for name, _ in call.headers)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class OverloadedError(Exception):
+    """There is no room.
+
+    Attributes:
+        retry_after_s: When there may be, in whole seconds.
+    """
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__("too much is asked at the same time")
+        self.retry_after_s = retry_after_s
+
+
+class Admission:
+    """Lets in so many requests, and so many wait.
+
+    Args:
+        limits: How many, and how long.
+    """
+
+    def __init__(self, limits: GatewayLimits) -> None:
+        self._limits = limits
+        self._room = anyio.Semaphore(limits.concurrency)
+        self._waiting = 0
+
+    @property
+    def inside(self) -> int:
+        """How many are let in right now."""
+        return self._limits.concurrency - self._room.value
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting
+
+    def check(self) -> None:
+        """See whether there is room for one that would come now.
+
+        Raises:
+            OverloadedError: Too many wait already.
+        """
+        if not self._room.value and self._waiting >= self._limits.queue:
+            raise self._overloaded()
+
+    @asynccontextmanager
+    async def place(self) -> AsyncGenerator[None]:
+        """Have a place for as long as this is entered.
+
+        Raises:
+            OverloadedError: Too many wait already, or there was no room for too long.
+        """
+        await self._enter()
+        try:
+            yield
+        finally:
+            self._room.release()
+
+    async def _enter(self) -> None:
+        try:
+            return self._room.acquire_nowait()
+        except anyio.WouldBlock:
+            pass
+        self.check()
+        self._waiting += 1
+        try:
+            with anyio.move_on_after(self._limits.queue_s):
+                return await self._room.acquire()
+        finally:
+            self._waiting -= 1
+        raise self._overloaded()
+
+    def _overloaded(self) -> OverloadedError:
+        return OverloadedError(max(1, math.ceil(self._limits.queue_s / 2)))

@@ -1,0 +1,557 @@
+"""What a response of OpenAI's Responses API says, and what takes its place."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.verdict import Usage
+from resay.providers.apis.base import Body, Event, Outcome
+from resay.providers.apis.reading import listed, mapping, mappings, named, number, text
+from resay.providers.base import Chunk, ToolCall
+
+__all__ = [
+    "KEY",
+    "call_of",
+    "chunk_of",
+    "closing_events",
+    "ending_events",
+    "ends_answer",
+    "event_without_logprobs",
+    "incomplete_details",
+    "is_text",
+    "item_status",
+    "item_without_logprobs",
+    "made_id",
+    "made_up",
+    "message_item",
+    "noting_events",
+    "opens_answer",
+    "placed_event",
+    "replaced_response",
+    "response_without_logprobs",
+    "said_calls",
+    "said_logprobs",
+    "said_text",
+    "saying_events",
+    "silent_event",
+    "stopped_by",
+    "tells_more",
+    "text_part",
+    "unread_in",
+    "unread_parts",
+    "usage_in",
+]
+KEY = "hallucination"
+# What of a response is no word of the answer: its names, its cost, and what repeats the request.
+_KEPT = (
+    "id",
+    "object",
+    "created_at",
+    "model",
+    "usage",
+    "completed_at",
+    "background",
+    "billing",
+    "conversation",
+    "frequency_penalty",
+    "instructions",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "previous_response_id",
+    "prompt",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "reasoning",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
+)
+# What of an output, and of a message in it, is no text of the answer.
+_ITEMS = frozenset({"additional_tools", "compaction", "program", "reasoning"})
+_PARTS = frozenset({"reasoning_text", "refusal", "summary_text"})
+_GIVEN = {"function_call": "arguments", "custom_tool_call": "input"}
+
+
+def is_text(part: Mapping[str, Any]) -> bool:
+    """Return whether a part of a message is text; a refusal is none."""
+    return part.get("type") == "output_text"
+
+
+def _texts(response: Body) -> Iterator[Mapping[str, Any]]:
+    for item in mappings(response.get("output")):
+        if item.get("type") == "message":
+            yield from (part for part in mappings(item.get("content")) if is_text(part))
+
+
+def said_text(response: Body) -> str:
+    """Return the text of a response, as the SDK's `output_text` does."""
+    return "".join(text(part.get("text")) for part in _texts(response))
+
+
+def unread_in(items: Sequence[object]) -> str | None:
+    """Return what of the items of a response cannot be read; None where all can."""
+    return next((found for item in items if (found := _unread(mapping(item))) is not None), None)
+
+
+def _unread(item: Mapping[str, Any]) -> str | None:
+    kind = text(item.get("type"))
+    if kind == "message":
+        parts: object = item.get("content")
+        # At its beginning there is nothing in it.
+        return unread_parts(listed(parts) or [parts]) if parts else None
+    known = kind in _ITEMS or kind.startswith("mcp_") or kind.endswith(("_call", "_output"))
+    return None if known else named(item.get("type"))
+
+
+def unread_parts(parts: Sequence[object]) -> str | None:
+    """Return what of the parts of a message cannot be read; None where all can."""
+    return next((named(mapping(p).get("type")) for p in parts if not _is_known(mapping(p))), None)
+
+
+def _is_known(part: Mapping[str, Any]) -> bool:
+    if is_text(part):
+        return isinstance(part.get("text"), str)
+    return text(part.get("type")) in _PARTS
+
+
+def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
+    """Return the tokens of the text; none where they would not make up all of it."""
+    tokens: list[TokenLogprob] = []
+    for part in _texts(response):
+        own = read_logprobs({"content": part.get("logprobs")})
+        if text(part.get("text")) and not own:
+            return ()
+        tokens += own
+    return tuple(tokens)
+
+
+def said_calls(response: Body) -> tuple[ToolCall, ...]:
+    """Return the calls of tools that the application is to run."""
+    items = mappings(response.get("output"))
+    calls = (call_of(item, place) for place, item in enumerate(items))
+    return tuple(call for call in calls if call is not None)
+
+
+def call_of(item: Mapping[str, Any], place: int) -> ToolCall | None:
+    """Return an item as a call; None where it is none."""
+    given = _GIVEN.get(text(item.get("type")))
+    if given is None:
+        return None
+    return ToolCall(text(item.get("name")), text(item.get(given)), place)
+
+
+def stopped_by(response: Body) -> str | None:
+    """Return why a response ended: its status, or why it is incomplete."""
+    reason = text(mapping(response.get("incomplete_details")).get("reason"))
+    return reason or text(response.get("status")) or None
+
+
+def usage_in(response: Body) -> Usage | None:
+    """Return what a response says that it cost; None where it says nothing."""
+    usage = mapping(response.get("usage"))
+    if not usage:
+        return None
+    return Usage(1, number(usage.get("input_tokens")), number(usage.get("output_tokens")), None)
+
+
+def text_part(said: str) -> dict[str, Any]:
+    """Return a part of a message that says a text."""
+    return {"type": "output_text", "text": said, "annotations": [], "logprobs": []}
+
+
+def message_item(item_id: str, status: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a message as an item."""
+    who = {"type": "message", "role": "assistant"}
+    return {"id": item_id, **who, "status": status, "content": parts}
+
+
+def made_id(response: Body, place: int) -> str:
+    """Return the id of a message that is none of the provider's.
+
+    An application may send it back with the rest of the conversation. OpenAI refuses one of its own
+    without the thoughts that came before it, and any that is there twice.
+
+    Args:
+        response: The response it stands in.
+        place: Its place among the items.
+    """
+    known = f"{response.get('id')} {place}".encode("utf-8", "surrogatepass")
+    return f"msg_resay_{hashlib.sha256(known).hexdigest()[:32]}"
+
+
+def made_up() -> dict[str, Any]:
+    """Return the beginning of a response of which nothing is known."""
+    return {"id": "resp_0", "object": "response", "created_at": int(time.time()), "model": ""}
+
+
+def replaced_response(
+    response: Body, items: Sequence[Mapping[str, Any]], outcome: Outcome
+) -> dict[str, Any]:
+    """Return a response that gives other items and no word of its own.
+
+    Args:
+        response: The response, or what is known of it.
+        items: What it gives.
+        outcome: The verdict, and whether the items are an answer.
+    """
+    kept = {name: response[name] for name in _KEPT if name in response}
+    return {
+        **made_up(),
+        **kept,
+        "status": item_status(outcome),
+        "error": None,
+        "incomplete_details": incomplete_details(outcome),
+        "output": [*items],
+        KEY: outcome.data,
+    }
+
+
+def item_status(outcome: Outcome) -> str:
+    """Return how a message ends that has replaced another, and so its response."""
+    return "incomplete" if outcome.filtered else "completed"
+
+
+def incomplete_details(outcome: Outcome) -> dict[str, Any] | None:
+    """Return why a response is incomplete whose answer another text has replaced."""
+    return {"reason": "content_filter"} if outcome.filtered else None
+
+
+def response_without_logprobs(response: Body) -> dict[str, Any]:
+    """Return a response without log-probabilities, as one that was not asked for any."""
+    stripped = dict(response)
+    if listed(response.get("output")):
+        stripped["output"] = [_stripped(item) for item in listed(response["output"])]
+    if response.get("top_logprobs"):
+        stripped["top_logprobs"] = 0
+    return stripped
+
+
+def item_without_logprobs(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item, or a part, without log-probabilities."""
+    stripped = dict(item)
+    if item.get("logprobs"):
+        stripped["logprobs"] = list[Any]()
+    if listed(item.get("content")):
+        stripped["content"] = [_stripped(part) for part in listed(item["content"])]
+    return stripped
+
+
+def _stripped(item: Any) -> Any:
+    return item_without_logprobs(mapping(item)) if mapping(item) else item
+
+
+_TEXT = "response.output_text.delta"
+_PART = "response.content_part.added"
+_ITEM = "response.output_item.added"
+_ITEM_DONE = "response.output_item.done"
+_PART_DONE = "response.content_part.done"
+_TEXT_DONE = "response.output_text.done"
+# What has pieces that are no text of the answer, beside calls.
+_PIECES = (
+    "response.custom_tool",
+    "response.mcp_",
+    "response.output_text.",
+    "response.reasoning_",
+    "response.refusal.",
+)
+_ANSWERED = ("response.completed", "response.incomplete")
+_LAST = frozenset({*_ANSWERED, "response.failed", "error"})
+_OPENING = frozenset({"response.created", "response.in_progress", "response.queued"})
+_WORDLESS = _OPENING | {_TEXT}
+_ARGUMENTS = frozenset(
+    {"response.custom_tool_call_input.delta", "response.function_call_arguments.delta"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a text stands: in which item, and in which part of that."""
+
+    item_id: str
+    output_index: int
+    content_index: int = 0
+
+    @property
+    def data(self) -> dict[str, Any]:
+        part = {"item_id": self.item_id, "content_index": self.content_index}
+        return {**part, "output_index": self.output_index}
+
+
+def chunk_of(event: Event) -> Chunk:
+    """Return what an event adds to the answer."""
+    body, response = event.body, mapping(event.body.get("response"))
+    if _kind(event) not in _LAST:
+        return Chunk(
+            _text_in(event),
+            logprobs=_logprobs_in(event),
+            raw=event,
+            calls=_calls_in(event),
+            unread=_unread_in(event),
+            repeats=_repeats_in(event),
+        )
+    return Chunk(
+        finish_reason=stopped_by(response) or text(body.get("type")),
+        usage=usage_in(response),
+        raw=event,
+        unread=unread_in(listed(response.get("output"))),
+        repeats=(_kind(event), said_text(response)),
+    )
+
+
+def opens_answer(event: Event) -> bool:
+    """Return whether an event opens a stream, and has no word of the answer."""
+    return _kind(event) in _OPENING and not mapping(event.body.get("response")).get("output")
+
+
+def ends_answer(event: Event) -> bool:
+    """Return whether an event ends the answer."""
+    return _kind(event) in _LAST
+
+
+def tells_more(event: Event) -> bool:
+    """Return whether an event has words that are no text of the answer."""
+    item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
+    if item.get("type") == "reasoning":
+        # Most models keep their thoughts to themselves.
+        return bool(item.get("summary") or item.get("content"))
+    if item or part:
+        return item.get("type") != "message" and not is_text(part)
+    return _kind(event) not in _WORDLESS
+
+
+def silent_event(event: Event) -> Event | None:
+    """Return an event without the text it adds.
+
+    Those that end a part or an item repeat its text, but add none: they come when all of it was
+    given.
+    """
+    if not _text_in(event):
+        return event
+    if _kind(event) == _TEXT:
+        return None
+    part = {**mapping(event.body.get("part")), **text_part("")}
+    return Event({**event.body, "part": part}, event.name)
+
+
+def event_without_logprobs(data: Body) -> Body:
+    """Return the data of an event without log-probabilities."""
+    stripped = item_without_logprobs(data)
+    for name in ("item", "part"):
+        if mapping(data.get(name)):
+            stripped[name] = item_without_logprobs(mapping(data[name]))
+    if mapping(data.get("response")):
+        stripped["response"] = response_without_logprobs(mapping(data["response"]))
+    return stripped
+
+
+def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a text where the reader was given what is before the first.
+
+    All of it becomes the text of one part: the one of the first text, or a new one where there is
+    none.
+    """
+    place = _text_place(seen)
+    if place is not None:
+        return [_delta(place, said)]
+    place = _next_place(seen)
+    return [*_opening(seen), *_opened(place), _delta(place, said)]
+
+
+def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
+    """Return events that add a message to what the reader was given whole."""
+    place = _next_place(seen)
+    return [
+        *_opening(seen),
+        *_opened(place),
+        _delta(place, said),
+        *_closed(place, said, "completed"),
+    ]
+
+
+def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]:
+    """Return the last events with the verdict in their response."""
+    return [event if outcome is None else _concluded(event, outcome) for event in held]
+
+
+def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    """Return the events that close a stream whose answer, or its end, is replaced."""
+    place, status = _text_place(seen) or _next_place(seen), item_status(outcome)
+    item = message_item(place.item_id, status, [text_part(shown)] if shown else [])
+    last = replaced_response(_response_in(seen), [*_items_before(seen, place), item], outcome)
+    # Where nothing was shown, nothing was given at all.
+    before = _closed(place, shown, status) if shown else [_begun(last)]
+    return [*before, _made(f"response.{status}", response=last)]
+
+
+def _response_in(seen: Sequence[Event]) -> Body:
+    """Return what is known of the response."""
+    known = [mapping(event.body.get("response")) for event in seen]
+    return next((response for response in reversed(known) if response), made_up())
+
+
+def _items_before(seen: Sequence[Event], place: _Place) -> list[Mapping[str, Any]]:
+    """Return the items that were given before the text: thoughts without words."""
+    ended = [e for e in seen if _kind(e) == _ITEM_DONE and not tells_more(e)]
+    given = [e for e in ended if number(e.body.get("output_index")) < place.output_index]
+    return [mapping(event.body.get("item")) for event in given]
+
+
+def placed_event(event: Event, position: int) -> Event:
+    """Return an event with its number in its stream."""
+    if isinstance(event.data, str) or not _kind(event):
+        return event
+    # Not all who speak this API number their events.
+    if event.data.get("sequence_number", position) == position:
+        return event
+    return Event({**event.data, "sequence_number": position}, event.name)
+
+
+def _kind(event: Event) -> str:
+    return text(event.body.get("type"))
+
+
+def _text_in(event: Event) -> str:
+    kind, part = _kind(event), mapping(event.body.get("part"))
+    if kind == _TEXT:
+        return text(event.body.get("delta"))
+    # Empty at OpenAI's; where it is not, what follows is added to it.
+    return text(part.get("text")) if kind == _PART and is_text(part) else ""
+
+
+def _repeats_in(event: Event) -> tuple[str, str] | None:
+    """Return the text that an event repeats at the end of a part, or of an item."""
+    kind, body = _kind(event), event.body
+    if kind == _TEXT_DONE:
+        return kind, text(body.get("text"))
+    if kind == _PART_DONE:
+        part = mapping(body.get("part"))
+        return kind, text(part.get("text")) if is_text(part) else ""
+    return (kind, said_text({"output": [body.get("item")]})) if kind == _ITEM_DONE else None
+
+
+def _unread_in(event: Event) -> str | None:
+    if isinstance(event.data, str):
+        return None if event.data == "[DONE]" else named(None)
+    kind, body = _kind(event), event.body
+    if kind in (_ITEM, _ITEM_DONE):
+        return unread_in([body.get("item")])
+    if kind in (_PART, _PART_DONE):
+        return unread_parts([body.get("part")])
+    known = "delta" not in body or "_call" in kind or kind.startswith(_PIECES)
+    garbled = kind == _TEXT and not isinstance(body.get("delta"), str)
+    return named(kind) if garbled or not known else None
+
+
+def _logprobs_in(event: Event) -> Any:
+    body = event.body if _kind(event) == _TEXT else mapping(event.body.get("part"))
+    return read_logprobs({"content": body.get("logprobs")}) if _text_in(event) else ()
+
+
+def _calls_in(event: Event) -> tuple[ToolCall, ...]:
+    place = number(event.body.get("output_index"))
+    if _kind(event) in _ARGUMENTS:
+        return (ToolCall("", text(event.body.get("delta")), place),)
+    call = call_of(mapping(event.body.get("item")), place) if _kind(event) == _ITEM else None
+    return () if call is None else (call,)
+
+
+def _text_place(seen: Sequence[Event]) -> _Place | None:
+    """Return where the first text stands, or would have, had it come; None if nowhere."""
+    texts = [event for event in seen if _text_in(event)]
+    parts = [e for e in seen if _kind(e) == _PART and is_text(mapping(e.body.get("part")))]
+    found = texts[:1] or parts[-1:]
+    return _place(found[0].body) if found else None
+
+
+def _place(body: Body) -> _Place:
+    item_id, index = text(body.get("item_id")), number(body.get("output_index"))
+    return _Place(item_id, index, number(body.get("content_index")))
+
+
+def _next_place(seen: Sequence[Event]) -> _Place:
+    """Return where a new message stands, after everything else."""
+    used = [number(e.body.get("output_index")) for e in seen if "output_index" in e.body]
+    index = max(used, default=-1) + 1
+    return _Place(made_id(_response_in(seen), index), index)
+
+
+def _opening(seen: Sequence[Event]) -> list[Event]:
+    """Return how a stream begins, unless it has."""
+    if any(_kind(event) == "response.created" for event in seen):
+        return []
+    return [_begun(made_up())]
+
+
+def _begun(response: Body) -> Event:
+    known = {k: v for k, v in response.items() if k != KEY}
+    begun = {"status": "in_progress", "incomplete_details": None, "output": list[Any]()}
+    return _made("response.created", response={**known, **begun})
+
+
+def _opened(place: _Place) -> list[Event]:
+    item = message_item(place.item_id, "in_progress", [])
+    return [
+        _made(_ITEM, output_index=place.output_index, item=item),
+        _made(_PART, **place.data, part=text_part("")),
+    ]
+
+
+def _delta(place: _Place, said: str) -> Event:
+    return _made(_TEXT, **place.data, delta=said, logprobs=[])
+
+
+def _closed(place: _Place, said: str, status: str) -> list[Event]:
+    item = message_item(place.item_id, status, [text_part(said)])
+    return [
+        _made(_TEXT_DONE, **place.data, text=said, logprobs=[]),
+        _made(_PART_DONE, **place.data, part=text_part(said)),
+        _made(_ITEM_DONE, output_index=place.output_index, item=item),
+    ]
+
+
+def _made(kind: str, **data: Any) -> Event:
+    # It is numbered when it has its place.
+    return Event({"type": kind, **data, "sequence_number": 0}, kind)
+
+
+def _concluded(event: Event, outcome: Outcome) -> Event:
+    kind, response = _kind(event), mapping(event.body.get("response"))
+    if kind not in _LAST or not response:
+        return event
+    if not outcome.withheld or kind not in _ANSWERED:
+        told = {**response, KEY: outcome.data}
+        return Event({**event.body, "response": told}, event.name)
+    ended = f"response.{item_status(outcome)}"
+    name = ended if event.name == kind else event.name
+    return Event({**event.body, "type": ended, "response": _stopped(response, outcome)}, name)
+
+
+def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
+    """Return a response that was given away and is withheld at its end."""
+    output = [*listed(response.get("output"))]
+    said = outcome.message or ""
+    notice = message_item(made_id(response, len(output)), "completed", [text_part(said)])
+    return {
+        **response,
+        "status": item_status(outcome),
+        "incomplete_details": incomplete_details(outcome),
+        "output": [*output, *([notice] if said else [])],
+        KEY: outcome.data,
+    }

@@ -1,0 +1,419 @@
+"""The list of verdicts, its filters and its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from resay.reporting.dashboard.layout import Place, page
+from resay.reporting.dashboard.plots import checks_share, cost_of, plots
+from resay.reporting.dashboard.query import (
+    BYS,
+    DECISIONS,
+    SPANS,
+    Figures,
+    Wanted,
+    checked,
+    flag_rate,
+)
+from resay.reporting.dashboard.texts import (
+    counted,
+    day,
+    dollars,
+    duration,
+    moment,
+    percent,
+    share,
+    stamp,
+    time_tag,
+)
+from resay.reporting.journal import By, Entry, Slice
+from resay.reporting.render.html import Html, joined, tag
+from resay.reporting.render.html.markup import badge, chip, scrolling
+
+__all__ = [
+    "DONE",
+    "Listing",
+    "figures_parts",
+    "filter_form",
+    "home_page",
+    "list_part",
+    "row_name",
+]
+DONE = {
+    "allow": "allowed",
+    "annotate": "annotated",
+    "block": "blocked",
+    "regenerate": "regenerated",
+}
+"""What was done, by action."""
+_COLUMNS = (
+    ("Time", ""),
+    ("Decision", ""),
+    ("Score", ""),
+    ("Flagged", "number"),
+    ("Action", ""),
+    ("Model", ""),
+    ("Policy", ""),
+    ("Tenant", ""),
+    ("Latency", "number"),
+    ("Cost", "number"),
+)
+_START = """\
+from resay.reporting.journal import Entry, open_journal
+
+journal = open_journal()
+await journal.append(Entry.of(answer.verdict, model=…, policy=…, action=answer.action))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of the list.
+
+    Attributes:
+        entries: What is on it, newest first.
+        more: Whether there are older ones.
+        limit: How many a page holds.
+    """
+
+    entries: tuple[Entry, ...]
+    more: bool
+    limit: int
+
+
+def row_name(entry_id: str) -> str:
+    """Return the id of a verdict's row on the page."""
+    return f"row-{entry_id}"
+
+
+def list_part(place: Place, wanted: Wanted, listing: Listing) -> Html:
+    """Return the list with the links to other pages of it.
+
+    Args:
+        place: Where the pages are.
+        wanted: What the reader asks for.
+        listing: What there is.
+    """
+    if listing.entries:
+        body = _table(place, wanted, listing)
+    elif wanted.before:
+        body = tag("p", "There are no older verdicts.", class_="empty")
+    elif wanted.filtered:
+        body = tag("p", "No verdict is like that.", class_="empty")
+    else:
+        body = _first_steps()
+    return tag("div", body, _paging(place, wanted, listing), id="list")
+
+
+def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
+    """Return the form that chooses verdicts; it works as a link does.
+
+    Args:
+        place: Where the pages are.
+        wanted: What the reader asks for.
+        seen: Entries whose names are proposed.
+    """
+    kept = [
+        tag("input", type="hidden", name_=name, value=value)
+        for name, value, usual in (
+            ("span", wanted.span.name, Wanted().span.name),
+            ("by", wanted.by, Wanted().by),
+        )
+        if value != usual
+    ]
+    options = [tag("option", "any", value="")] + [
+        tag("option", one, value=one, selected=one == wanted.decision) for one in DECISIONS
+    ]
+    decision = tag("select", *options, name_="decision", id="decision")
+    clear = tag("a", "Show all", href=place.home(wanted.unfiltered)) if wanted.filtered else None
+    return tag(
+        "form",
+        *kept,
+        _field("decision", "Decision", decision),
+        _names("model", "Model", wanted.model, (entry.model for entry in seen)),
+        _names("policy", "Policy", wanted.policy, (entry.policy for entry in seen)),
+        _names("tenant", "Tenant", wanted.tenant, (entry.tenant for entry in seen)),
+        tag("p", tag("button", "Filter", type="submit"), clear, class_="send"),
+        action=place.home(),
+        method="get",
+        class_="filters",
+        role="search",
+        aria_label="Verdicts",
+    )
+
+
+def _field(name: str, label: str, *parts: Html | None) -> Html:
+    return tag("p", tag("label", label, for_=name), *parts)
+
+
+def _names(name: str, label: str, value: str | None, seen: Iterable[str | None]) -> Html:
+    known = sorted({one for one in seen if one})
+    choices = tag("datalist", *(tag("option", value=one) for one in known), id=f"{name}-names")
+    given = {"maxlength": 256, "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
+    entry = tag(
+        "input", type="text", name_=name, id=name, value=value, list_=f"{name}-names", **given
+    )
+    return _field(name, label, entry, choices)
+
+
+def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
+    heads = [
+        tag("th", name, scope="col", class_=kind or None, role="columnheader")
+        for name, kind in _COLUMNS
+    ]
+    rows = [_row(place, wanted, entry) for entry in listing.entries]
+    # Small windows show the rows as cards; the roles keep the table for those who listen to it.
+    return tag(
+        "table",
+        tag("caption", "Verdicts, newest first", class_="sr"),
+        tag("thead", tag("tr", *heads, role="row"), role="rowgroup"),
+        tag("tbody", *rows, role="rowgroup", data_limit=listing.limit),
+        class_="log",
+        role="table",
+    )
+
+
+def _row(place: Place, wanted: Wanted, entry: Entry) -> Html:
+    link = tag("a", _when(entry), href=place.verdict(entry.id, wanted))
+    cost = (entry.usage + entry.check_usage).cost_usd
+    cells: tuple[str | None, ...] = (
+        badge(entry.decision),
+        chip(entry.score),
+        f"{entry.flagged:,} of {entry.sentences:,}",
+        tag("span", DONE[entry.action], class_=f"action {entry.action}"),
+        tag("bdi", entry.model),
+        tag("bdi", entry.policy),
+        tag("bdi", entry.tenant) if entry.tenant else tag("span", "none", class_="nothing"),
+        duration(entry.latency_s),
+        dollars(cost),
+    )
+    shown = [
+        tag("td", cell, class_=kind or None, role="cell", data_label=name)
+        for cell, (name, kind) in zip(cells, _COLUMNS[1:], strict=True)
+    ]
+    first = tag("th", link, scope="row", role="rowheader", class_="when")
+    flagged = "flagged-row" if entry.decision == "flagged" else None
+    return tag("tr", first, *shown, id=row_name(entry.id), role="row", class_=flagged)
+
+
+def _when(entry: Entry) -> Html:
+    when = moment(entry.time)
+    return time_tag(entry.time, f"{day(when)}, {when:%H:%M:%S}" if when else None)
+
+
+def _paging(place: Place, wanted: Wanted, listing: Listing) -> Html | None:
+    links: list[Html] = []
+    if wanted.before:
+        links.append(tag("a", "← Newest", href=place.home(wanted, before=None)))
+    if listing.more:
+        older = place.home(wanted, before=listing.entries[-1].id)
+        links.append(tag("a", "Older →", href=f"{older}#verdicts", rel="next"))
+    if not links:
+        return None
+    return tag("nav", joined(links), aria_label="Pages of verdicts", class_="paging")
+
+
+def _first_steps() -> Html:
+    return tag(
+        "div",
+        tag("h3", "Nothing was checked yet"),
+        tag(
+            "p",
+            "As soon as an answer is checked its verdict appears here, by itself. Send one through"
+            " the gateway: change the base URL of a client to the gateway's own.",
+        ),
+        tag("p", "Or write to the journal from your own application:"),
+        tag("pre", tag("code", _START), class_="quote"),
+        class_="empty",
+    )
+
+
+_LIST_EVERY_MS = 3000
+_FIGURES_EVERY_MS = 30_000
+_TITLES: Mapping[By, str] = {"model": "Model", "policy": "Policy", "tenant": "Tenant", "api": "API"}
+_NOUNS: Mapping[By, str] = {"model": "model", "policy": "policy", "tenant": "tenant", "api": "API"}
+_HEADS = (
+    *("Answers", "Flagged", "Inconclusive", "Blocked", "Regenerated"),
+    *("Latency, median", "Latency, p95", "Check, median", "Check, p95", "Cost", "For checks"),
+)
+
+
+def home_page(place: Place, wanted: Wanted, listing: Listing, figures: Figures, lost: int) -> str:
+    """Return the first page.
+
+    Args:
+        place: Where the pages are.
+        wanted: What the reader asks for.
+        listing: The verdicts to list.
+        figures: The figures of the span.
+        lost: How many entries the journal could not write.
+    """
+    return page(
+        place,
+        "Verdicts",
+        figures_parts(place, wanted, figures, lost),
+        _verdicts(place, wanted, listing),
+        heading=tag("h1", "Verdicts"),
+        skip=("verdicts", "the list"),
+        scripted=True,
+    )
+
+
+def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> Html:
+    """Return what the figures say, in one part of the page."""
+    head = tag("div", tag("h2", "Figures", id="figures-title"), _spans(place, wanted), class_="bar")
+    span = f"{stamp(figures.since)} to {stamp(figures.until)}"
+    parts: list[Html | None]
+    if figures.whole is None:
+        said = f"No answer was checked in this time. {_longer(wanted)}".rstrip()
+        parts = [tag("p", said, class_="empty")]
+    else:
+        parts = [_tiles(figures.whole), plots(figures), _parts(place, wanted, figures)]
+    return tag(
+        "section",
+        head,
+        tag("p", span, class_="range"),
+        _lost(lost),
+        *parts,
+        id="figures",
+        class_="panel",
+        aria_labelledby="figures-title",
+    )
+
+
+def _verdicts(place: Place, wanted: Wanted, listing: Listing) -> Html:
+    live = _live(place, wanted) if wanted.before is None else _elsewhere(place, wanted)
+    return tag(
+        "section",
+        tag("div", tag("h2", "Newest" if wanted.before is None else "Older"), live, class_="bar"),
+        filter_form(place, wanted, listing.entries),
+        list_part(place, wanted, listing),
+        id="verdicts",
+        class_="panel",
+        aria_label="List of verdicts",
+        tabindex=-1,
+    )
+
+
+def _live(place: Place, wanted: Wanted) -> Html:
+    refresh = tag("a", "Refresh", href=place.home(wanted), id="refresh")
+    button = tag("button", "Pause", type="button", id="pause")
+    state = tag("span", id="state", class_="state")
+    return tag(
+        "div",
+        refresh,
+        tag("p", state, " ", button, hidden=True, id="controls"),
+        tag("p", role="status", id="news", class_="sr"),
+        id="live",
+        class_="live",
+        data_list=place.part("live", wanted),
+        data_list_ms=_LIST_EVERY_MS,
+        data_figures=place.part("figures", wanted),
+        data_figures_ms=_FIGURES_EVERY_MS,
+    )
+
+
+def _elsewhere(place: Place, wanted: Wanted) -> Html:
+    newest = tag("a", "Go to the newest", href=place.home(wanted, before=None))
+    return tag("p", "This part of the list does not change. ", newest, class_="live")
+
+
+def _spans(place: Place, wanted: Wanted) -> Html:
+    links = [
+        (span.title, place.home(wanted, span=span), span is wanted.span) for span in SPANS.values()
+    ]
+    return _choice("Span of the figures", links)
+
+
+def _choice(name: str, links: Iterable[tuple[str, str, bool]]) -> Html:
+    shown = [
+        tag("a", text, href=href, aria_current="true" if current else None)
+        for text, href, current in links
+    ]
+    return tag("nav", *shown, aria_label=name, class_="choice")
+
+
+def _lost(lost: int) -> Html | None:
+    if not lost:
+        return None
+    said = f"{counted(lost, 'entry', 'entries')} could not be written, and will never be here."
+    return tag("p", said, " The log of the process says why.", class_="notice")
+
+
+def _longer(wanted: Wanted) -> str:
+    longest = list(SPANS.values())[-1]
+    return "" if wanted.span is longest else "Choose a longer one to look further back."
+
+
+def _tiles(whole: Slice) -> Html:
+    looked_at = checked(whole)
+    skipped = whole.decisions["skipped"]
+    tiles = [
+        _tile("Answers", f"{whole.entries:,}", f"{looked_at:,} checked, {skipped:,} skipped"),
+        _rate("Flagged", whole.decisions["flagged"], looked_at, "checked"),
+        _rate("Inconclusive", whole.decisions["inconclusive"], looked_at, "checked"),
+        _rate("Blocked", whole.blocked, whole.entries, "answers"),
+        _rate("Regenerated", whole.regenerated, whole.entries, "answers"),
+        _times("Latency", whole.latency_p50_s, whole.latency_p95_s),
+        _times("Check time", whole.check_p50_s, whole.check_p95_s),
+        _tile("Cost", cost_of(whole), _cost_note(whole)),
+    ]
+    return tag("dl", *tiles, class_="tiles")
+
+
+def _tile(name: str, value: str, note: str) -> Html:
+    return tag("div", tag("dt", name), tag("dd", tag("b", value), tag("span", note)))
+
+
+def _rate(name: str, count: int, of: int, noun: str) -> Html:
+    return _tile(name, percent(share(count, of)), f"{count:,} of {of:,} {noun}")
+
+
+def _times(name: str, half: float, most: float) -> Html:
+    return _tile(name, duration(half), f"median; p95 {duration(most)}")
+
+
+def _cost_note(whole: Slice) -> str:
+    if not whole.unpriced and not whole.cost_usd:
+        return "nothing was charged"
+    missing = f"; no price for {whole.unpriced:,} of {whole.entries:,}" if whole.unpriced else ""
+    return f"checks: {checks_share(whole)}{missing}"
+
+
+def _parts(place: Place, wanted: Wanted, figures: Figures) -> Html:
+    links = [(_TITLES[by], place.home(wanted, by=by), by == figures.by) for by in BYS]
+    title = _TITLES[figures.by]
+    head = tag("div", tag("h3", f"For each {_NOUNS[figures.by]}"), _choice("For each", links))
+    columns = [tag("th", title, scope="col")]
+    columns += [tag("th", name, scope="col", class_="number") for name in _HEADS]
+    rows = [_part(place, wanted, figures.by, part) for part in figures.parts]
+    table = tag("table", tag("thead", tag("tr", *columns)), tag("tbody", *rows))
+    more = f"{counted(figures.left_out, 'more is', 'more are')} left out: those with fewer answers."
+    return tag(
+        "section",
+        head,
+        scrolling(table, f"Figures for each {_NOUNS[figures.by]}"),
+        tag("p", more, class_="note") if figures.left_out else None,
+        class_="parts",
+    )
+
+
+def _part(place: Place, wanted: Wanted, by: By, part: Slice) -> Html:
+    name = tag("bdi", part.name) if part.name else tag("span", "none", class_="nothing")
+    if by != "api" and part.name:
+        name = tag("a", name, href=place.home(wanted.unfiltered, **{by: part.name}) + "#verdicts")
+    cells = (
+        f"{part.entries:,}",
+        percent(flag_rate(part)),
+        percent(share(part.decisions["inconclusive"], checked(part))),
+        percent(share(part.blocked, part.entries)),
+        percent(share(part.regenerated, part.entries)),
+        duration(part.latency_p50_s),
+        duration(part.latency_p95_s),
+        duration(part.check_p50_s),
+        duration(part.check_p95_s),
+        cost_of(part),
+        checks_share(part),
+    )
+    shown = [tag("td", cell, class_="number") for cell in cells]
+    return tag("tr", tag("th", name, scope="row"), *shown)
