@@ -26,7 +26,7 @@ from simulation import (
     Refused,
     ServerError,
     SimulatedInference,
-    inference_wire,
+    inference,
 )
 from support.remote_models import OTHER, SAME, classifier, expected, tei, vllm
 
@@ -151,8 +151,8 @@ async def test_answers_in_another_form_are_refused(
     with SimulatedInference() as server:
         model = TeiClassifier(tei(server))
         await model.prepare()
-        answer = inference_wire.Answer(json.loads(body))
-        monkeypatch.setitem(inference_wire._TEI, "/predict", lambda *_: answer)
+        answer = inference.Answer(json.loads(body))
+        monkeypatch.setitem(inference._TEI, "/predict", lambda *_: answer)
         with pytest.raises(ScorerError, match="in a form that cannot be read") as raised:
             await model.classify([SAME])
     assert "secret" not in "".join(traceback.format_exception(raised.value))
@@ -160,12 +160,12 @@ async def test_answers_in_another_form_are_refused(
 
 async def test_the_servers_own_words_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> Any:
-        raise inference_wire.RefusedError(422, "cannot tokenize 'secret'")
+        raise inference.RefusedError(422, "cannot tokenize 'secret'")
 
     with SimulatedInference() as server:
         model = TeiClassifier(tei(server))
         await model.prepare()
-        monkeypatch.setitem(inference_wire._TEI, "/predict", refuse)
+        monkeypatch.setitem(inference._TEI, "/predict", refuse)
         with pytest.raises(ScorerError, match="HTTP 422; see the server's log") as raised:
             await model.classify([SAME])
     assert "secret" not in "".join(traceback.format_exception(raised.value))
