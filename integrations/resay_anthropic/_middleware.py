@@ -1,4 +1,4 @@
-"""The middleware that guards a client."""
+"""The middleware that guards a client, and guarding an existing client."""
 
 from __future__ import annotations
 

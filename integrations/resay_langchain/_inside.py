@@ -1,4 +1,4 @@
-"""Looking inside a runnable: which language model writes its response, and copies for samples."""
+"""Looking inside a runnable: which model writes its response, copies for samples, what it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy wants done with answers, and the guard that does it."""
+"""The guard that does what a policy says, with LangChain's retrievers and vector stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request of a guarded chat model, run."""
+"""One request of a guarded chat model: what is given, what is asked, and who answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The child runs of a guarded call, as callbacks and tracing see them."""
+"""The runs inside a guarded call, as callbacks and tracing see them."""
 
 from __future__ import annotations
 

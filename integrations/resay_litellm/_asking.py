@@ -1,4 +1,4 @@
-"""How the deployment that answered is asked again, and the models that a policy names."""
+"""The user's part of a request, the deployment that answered it, and how that is asked again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking an LLM under a guard: who answers what, and what the guard is told of the request."""
+"""Asking an LLM under a guard: who answers what, and LLMs that litellm can stand in for."""
 
 from __future__ import annotations
 

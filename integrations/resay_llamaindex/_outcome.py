@@ -1,4 +1,4 @@
-"""What comes out of a guard: responses with their verdicts, and the event that carries them."""
+"""Runs requests under a guard: responses with their verdicts, and the event that carries them."""
 
 from __future__ import annotations
 

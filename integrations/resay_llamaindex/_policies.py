@@ -1,4 +1,4 @@
-"""The guard that does what a policy says, and where it searches."""
+"""The guard that does what a policy says, with LlamaIndex's retrievers and indices."""
 
 from __future__ import annotations
 

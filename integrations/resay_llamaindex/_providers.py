@@ -1,4 +1,4 @@
-"""LLMs behind Resay's seam for providers."""
+"""LLMs behind Resay's seam for providers: copies for samples and judges, and what they cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarding a query engine."""
+"""Guarding a query engine, and looking inside engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an LLM can be asked for: a chat, a completion, or an object."""
+"""Requests and responses of an LLM: chats, completions, objects, and messages in OpenAI's shape."""
 
 from __future__ import annotations
 

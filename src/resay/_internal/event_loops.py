@@ -1,4 +1,4 @@
-"""Event loops: objects of each, tasks that end with their work, and async code for sync callers."""
+"""Event loops: one object per loop, background tasks that end with their work, and sync callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users write down: nothing unknown, nothing converted, and unions that may grow."""
+"""Bases of what users write: strict models, and unions that can grow."""
 
 from __future__ import annotations
 

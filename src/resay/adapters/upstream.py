@@ -1,4 +1,4 @@
-"""A client of an API behind Resay's seam for providers."""
+"""Whoever a framework's own client asks: as a provider, and as a request in litellm's notation."""
 
 from __future__ import annotations
 

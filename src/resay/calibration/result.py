@@ -1,6 +1,4 @@
-"""What a calibration found.
-
-How well thresholds do on labelled responses, with bootstrap intervals.
+"""The result of a calibration: figures with bootstrap intervals, and the policy they lead to.
 
 The bootstrap draws whole responses, with replacement, because sentences of one response are not
 independent (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13: percentile

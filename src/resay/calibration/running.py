@@ -1,4 +1,4 @@
-"""Runs the policy's chain, or single methods, over labelled responses."""
+"""Runs the policy's chain, or single methods, over labelled responses, and keeps the outcomes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a calibration found, as rows of a table: on a terminal and as a page.
-
-What a calibration found, as a picture: reliability diagrams and histograms, in one SVG.
+"""Shows a calibration: rows of a table for terminal and page, and its diagrams as one SVG.
 
 Reliability diagram: Niculescu-Mizil and Caruana, "Predicting Good Probabilities with Supervised
 Learning", ICML 2005, section 2; the observed share in each bin of the score, with the 95 % interval

@@ -1,6 +1,4 @@
-"""What a user wants of the thresholds.
-
-What a calibration can promise of a rate, and from how many labels on.
+"""Targets of a calibration: what a user asks of the thresholds, and what can be promised.
 
 The rate is the mean of a loss in [0, 1] over responses like those labelled. The loss can only fall
 as the threshold moves in one direction (fewer false alarms as it rises, fewer misses as it falls),

@@ -1,4 +1,4 @@
-"""Words and marks, for methods that count them."""
+"""Words and marks for methods that count them, and the search for texts that share most of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a verdict of what a chain found."""
+"""Makes a verdict of the chain's scores, and finds what contradicts a flagged sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs requests: who is asked when, and what becomes of the answer."""
+"""Runs requests: who is asked when, what becomes of the answer, and what telemetry reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guarded answer while it is being written."""
+"""Streamed answers: scores sentences while they are written, and releases those that pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hosts and origins a request may name.
+"""Who may come in: hosts and origins that a request may name, and how many are guarded at once.
 
 A page in somebody's browser can send requests to the gateways that this browser reaches, and one
 whose name leads to such a gateway (DNS rebinding) can read the answers too. Neither has a client's

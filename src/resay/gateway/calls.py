@@ -1,4 +1,4 @@
-"""One request as the gateway sees it, before its body is read."""
+"""Requests as they come in, their bodies, and answers as they go out."""
 
 from __future__ import annotations
 

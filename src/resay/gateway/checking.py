@@ -1,14 +1,9 @@
-"""`POST /v1/check`: checking an answer that somebody brings along.
+"""`POST /v1/check`, and what all answers share that the gateway gives itself.
 
-What the answers share that the gateway gives itself.
-
-Marks on the samples that the gateway draws, by which it knows them when they come back.
-
-Where its upstream is a LiteLLM proxy that has the gateway check all answers, it is asked to check
-its own samples too: without a mark each would be checked by samples of its own, without end.
-
-LiteLLM takes the name of a call from the header `x-litellm-call-id` and tells it to its guardrails
-with what is asked and with what is answered. Other upstreams pass over the header.
+Samples that the gateway draws are marked, so that it knows them when they come back. Where its
+upstream is a LiteLLM proxy that has the gateway check all answers, each sample would otherwise be
+checked by samples of its own, without end. LiteLLM takes the name of a call from the header
+`x-litellm-call-id` and passes it to its guardrails; other upstreams ignore the header.
 """
 
 from __future__ import annotations

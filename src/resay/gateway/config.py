@@ -1,4 +1,4 @@
-"""What a gateway is told: a YAML file, read as strictly as policies are."""
+"""The gateway file, and the models it names: YAML, read as strictly as policies are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarding one request."""
+"""Guarding one request, whoever answers it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with each request that comes in."""
+"""Handles each request that comes in, and reports it to the journal, the metrics and the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of what models and servers give; the remote back ends know numpy only through it."""
+"""Arrays of what models and servers give; remote back ends know numpy only through this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's own files say about it."""
+"""What a model's own files say about it: its kind, its labels, its pooling."""
 
 from __future__ import annotations
 

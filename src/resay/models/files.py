@@ -1,4 +1,4 @@
-"""Finds a model's files, in a folder or on the Hugging Face hub."""
+"""Finds a model's files, plain or exported to ONNX, in a folder or on the Hugging Face hub."""
 
 from __future__ import annotations
 

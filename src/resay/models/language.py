@@ -1,6 +1,4 @@
-"""A language model in this process that gives the probability of each token of a text.
-
-A language model behind a server that gives the probability of each token of a text.
+"""Language models that give the probability of each token of a text, in this process or a server.
 
 Two forms of OpenAI's `POST /v1/completions` are understood: `echo` with `logprobs`, which lists
 the tokens of the prompt as if they had been written, and vLLM's `prompt_logprobs`, which lists for

@@ -1,4 +1,4 @@
-"""A policy as plain data: where each value stands, and what is wrong with it."""
+"""A policy as plain data: where each value stands, and validation errors in plain words."""
 
 from __future__ import annotations
 

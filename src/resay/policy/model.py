@@ -1,4 +1,4 @@
-"""What a policy can say, typed."""
+"""The policy, typed: its sections, their defaults, and its JSON Schema."""
 
 from __future__ import annotations
 

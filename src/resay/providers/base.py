@@ -1,4 +1,4 @@
-"""The seam to everything that can answer a query."""
+"""The seam to whatever answers queries, and the routes of a check to its providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small layers around a provider: retries, a limit on concurrency, a meter, a time limit, spans."""
+"""Layers around a provider: retries, concurrency, meter, time limit, spans, fan-out, logprobs."""
 
 from __future__ import annotations
 

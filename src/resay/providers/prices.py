@@ -1,4 +1,4 @@
-"""What models cost: as the policy says, or else litellm's price list."""
+"""What models cost, by the policy or litellm's price list, and the layer that prices answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a folder that can be searched, and the chunks in them."""
+"""The searchable files of a folder, and the chunks they are divided into."""
 
 from __future__ import annotations
 

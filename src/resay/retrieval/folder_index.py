@@ -1,6 +1,4 @@
-"""Bringing the index of a folder up to date.
-
-How text and searches become the words of a full-text index.
+"""The full-text index of a folder: its tables, its words, and bringing it up to date.
 
 The index divides text at whatever is no letter, mark or digit, which finds no words in scripts that
 are written without spaces. Stretches of those are therefore also indexed as overlapping pieces of a

@@ -21,17 +21,8 @@ Good at: names, dates and numbers in the middle and at the end of long responses
 that are wrong in their subject or their verb, and errors that drew others after them, which the
 exam repeats (`direct_question` and `snowballing` are the paper's cure).
 
-The three questions of the fill-in-the-blank exam (`fibe`), and how each is asked once more.
-
-"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
-Large Language Models", appendices E.3.1 (create), E.3.2 (answer) and E.3.3 (score). What is asked
-and the form of the answers are the published ones, in words and with examples of our own.
-
-Fill-in-the-blank exams: blanks a sentence with variables, and reads what a judge writes.
-
-"A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
-Large Language Models", section 3.1 and appendices E.3.1 and E.3.2. A judge lists the subject and
-the blanks of every sentence; which characters they are, and what a student sees in their place, is
+What the judge is asked, and the form of its answers, are the published ones, in words and with
+examples of our own. Which characters the blanks are, and what a student sees in their place, is
 decided here and always the same way.
 """
 

@@ -1,15 +1,13 @@
 """Which responses are checked at all: the `when` of a policy and of its steps.
 
-Whether there is anything to check in a response: cheap, and wrong only on the safe side.
+Whether there is anything to check is decided cheaply, and wrongly only on the safe side: a sentence
+nobody checks is worse than a check for nothing. A response is left out only when each of its
+clauses is one of the phrases below, is code, or is a question put to the user; a digit anywhere, a
+word too many, or a language not listed here, and it is checked.
 
-A sentence nobody checks is worse than a check for nothing. So a response is left out only when each
-of its clauses is one of the phrases in `resay.scorers.gate.phrases`, is code, or is a question put
-to the user; a digit anywhere, a word too many, or a language not listed there, and it is checked.
-
-What is said without claiming anything, by language, as patterns for whole clauses.
-
-A clause is in small letters, between commas or other punctuation, with contractions written out.
-`{rest}` stands for a few words that say what it is about, such as a name.
+Phrases are patterns for whole clauses by language: in small letters, between commas or other
+punctuation, with contractions written out. `{rest}` stands for a few words that say what a clause
+is about, such as a name.
 """
 
 from __future__ import annotations

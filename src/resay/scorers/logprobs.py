@@ -1,19 +1,11 @@
-"""The response's own token probabilities (`logprobs`).
+"""The response's own token probabilities (`logprobs`): SelfCheckGPT's four statistics.
 
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
 Generative Large Language Models", EMNLP 2023, section 3.1, section 7.2 and appendix A.1.
 
 What a model knows it writes with probable tokens; where it makes something up, many tokens would do
-as well. `resay.scorers.logprobs` has the equations, and how their values become scores.
-
-Cost: no calls; the tokens come with the response. Good at: names and numbers that the model
-guesses. Bad at: errors the model is sure of, and open wording, which is as improbable as a guess:
-it sees no difference between not knowing what to say and not knowing how to say it.
-
-What the methods that look at token probabilities share: SelfCheckGPT's four statistics.
-
-With p_ij the probability of the j-th token of sentence i, and H_ij how open the choice of it was, a
-sentence of J tokens has (section 3.1)
+as well. With p_ij the probability of the j-th token of sentence i, and H_ij how open the choice of
+it was, a sentence of J tokens has (section 3.1)
 
     Avg(-log p)   -1/J sum_j log p_ij        Avg(H)   1/J sum_j H_ij
     Max(-log p)    max_j (-log p_ij)         Max(H)    max_j H_ij
@@ -36,12 +28,14 @@ tokens. The score keeps their order:
 The passage score is that of the average, or the mean of the sentences' scores. A probability is
 taken to be e^-100 at least.
 
-Finds the tokens a text was made of in that text, and the sentence each belongs to.
-
 What providers list as the tokens of a response is not quite the response: white space around it is
 stripped, reasoning comes before it, special tokens end it, and a character may be cut into several
 tokens, of which some providers show only a replacement character. The text is compared byte by
 byte, from its end; what does not fit to the last byte does not fit at all.
+
+Cost: no calls; the tokens come with the response. Good at: names and numbers that the model
+guesses. Bad at: errors the model is sure of, and open wording, which is as improbable as a guess:
+it sees no difference between not knowing what to say and not knowing how to say it.
 """
 
 from __future__ import annotations

@@ -32,22 +32,6 @@ Cost: no calls. Per sentence, up to 2 x `questions` texts of up to 128 tokens to
 and per text, R and the N samples, up to 4 readings to choose and 1 to judge. Good at: saying what
 exactly the samples say otherwise. Bad at: speed, of all methods without calls the slowest;
 sentences without a fact to ask for; languages other than English.
-
-What texts answer to multiple-choice questions.
-
-Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 5.2, equations 3 and 4, and appendix
-B, equation 15. See `resay.scorers.mqag`.
-
-Multiple-choice questions about a passage's sentences.
-
-Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, appendix B, equation 14: a first model writes
-a question and its answer from the sentence, a second one other options from question, answer and
-passage. See `resay.scorers.mqag`.
-
-How far answers from other texts disagree with the answer from the response.
-
-Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 5.2 and appendix B.1, equations 5 and
-16 to 21. See `resay.scorers.mqag`.
 """
 
 from __future__ import annotations

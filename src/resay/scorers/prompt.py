@@ -15,12 +15,12 @@ first that share most of its words, until its decision is settled; what the judg
 others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper.
 
 With `task` set it is another published method, which judges the whole passage with a context made
-for the task; see `resay.scorers.prompt`.
+for the task; see below.
 
 Good at: paraphrase, and sentences whose words are all common. Bad at: cost, and judges that say
 yes to everything.
 
-SelfCheckGPT with task prompts (`prompt` with `task: definition`, `paraphrase` or `translation`).
+Task prompts (`task: definition`, `paraphrase` or `translation`):
 
 Markchom, Jung and Liang, "NU-RU at SemEval-2024 Task 6: Hallucination and Related Observable
 Overgeneration Mistake Detection Using Hypothesis-Target Similarity and SelfCheckGPT", SemEval 2024,

@@ -1,6 +1,4 @@
-"""A scorer with its place in a policy.
-
-Finds scorers by the name used in a policy.
+"""Scorers by their names in a policy, and a scorer with its place in one.
 
 A third party adds a method with an entry point in the group `resay.scorers`: its name is the
 method's, its value the scorer class, which has a `Config` as `Scorer` describes.

@@ -1,6 +1,4 @@
-"""Structured answers: objects in place of prose, looked at field by field.
-
-Agreement on the fields of structured answers.
+"""Structured answers: objects in place of prose, compared field by field with the samples' objects.
 
 What self-consistency is for prose (Manakul, Liusie and Gales 2023, section 5), taken to objects: a
 field is supported by a sample whose object has the same value at the same place. A field's score is

@@ -1,4 +1,4 @@
-"""What is told of a check that has ended."""
+"""The outcome of a check: span attributes, and one log record."""
 
 from __future__ import annotations
 

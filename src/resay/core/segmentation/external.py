@@ -1,4 +1,4 @@
-"""The sentence splitter sentencex, for those who prefer its rules."""
+"""The sentence splitter sentencex, and the alignment of sentences that were split elsewhere."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""Rules for where sentences end inside one block of prose.
+"""Rules for where sentences end inside one block of prose, and the words they know by name.
 
 A terminator is a candidate; what stands around it decides. Nothing here looks further than a fixed
-number of characters to either side, so the work is linear in the text.
-
-The words the sentence rules know by name: abbreviations, sentence openers, month names.
-
-All are lower-case and without the final stop. They are words, not rules: what a list means is said
-where it is defined, what follows from it is decided in `resay.core.segmentation.sentences`.
+number of characters to either side, so the work is linear in the text. The word lists are in lower
+case and without the final stop.
 """
 
 from __future__ import annotations

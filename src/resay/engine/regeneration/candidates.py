@@ -1,4 +1,4 @@
-"""An answer that may be given, with what is known of it."""
+"""Candidate answers: drafts with some sentences replaced or removed, and what is known of each."""
 
 from __future__ import annotations
 

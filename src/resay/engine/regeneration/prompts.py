@@ -1,4 +1,4 @@
-"""Documents in a prompt, as data that cannot be taken for anything else.
+"""Prompts for writing from documents, with the documents fenced as data.
 
 Whoever writes a document may write instructions into it. Here it is put between marks that hold a
 code its author cannot know, what chat templates take for the change of a speaker is broken up, and

@@ -1,12 +1,11 @@
-"""Checks an answer against documents in place of samples.
+"""Checks an answer against documents in place of samples, and cites the documents that support it.
 
 Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 7.3 and Table 3: the methods that
 compare with samples compare with external knowledge.
 
-Which documents support a sentence.
-
-The model names them, and what it names must at least speak of the same; where it names none, those
-are taken that have most of the sentence's words, and all of its numbers.
+The model names the documents that support a sentence, and a named document must at least speak of
+the same matter. Where it names none, those are cited that have most of the sentence's words and all
+of its numbers.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""Text without Markdown and marks of citation, on one line, as it is searched for.
-
-What a question is about, told by its form: quoted words, names, or what is left of it.
-
-What only says what to do ("Write a short paragraph about", "in 100 words") is left out as far as
-that can be seen from its words, in seven European languages, Russian, and, by the particles around
-the object, Chinese, Japanese and Korean. In other languages the question stands for itself.
-
-Searches for exactly what is in doubt.
+"""Searches for exactly what is in doubt, and puts together the documents that are found.
 
 A flagged sentence alone is a bad search: "He was born in Leeds" fits everyone born there. Each is
-put behind what the question is about, unless it names that itself: "Ada Lovelace: She was born in
+put behind the question's topic, unless it names that itself: "Ada Lovelace: She was born in
 London". That reads as a heading with its text does, which suits an index of words and one of
 meanings alike.
+
+The topic is found by form: quoted words, names, or what is left of the question. What only says
+what to do ("Write a short paragraph about", "in 100 words") is left out as far as that can be seen
+from its words, in seven European languages, Russian, and, by the particles around the object,
+Chinese, Japanese and Korean. In other languages the question stands for itself.
 """
 
 from __future__ import annotations

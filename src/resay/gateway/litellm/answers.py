@@ -1,4 +1,4 @@
-"""What litellm answers, as the APIs' own servers would say it."""
+"""litellm's answers and streams, as the APIs' own servers would send them."""
 
 from __future__ import annotations
 

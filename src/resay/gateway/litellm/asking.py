@@ -1,4 +1,4 @@
-"""litellm, as it was loaded, and what it is asked with."""
+"""litellm as it was loaded, what it is asked with, and its errors without its words."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Asking models through litellm, in the place of an upstream that speaks a client's API.
 
-What of a client's request reaches litellm: what says how to answer, and nothing else.
-
-litellm takes addresses, keys, headers and whole other models among its parameters, and fetches what
-messages refer to.
+Of a client's request only what says how to answer reaches litellm, which takes addresses, keys,
+headers and whole other models among its parameters, and fetches what messages refer to.
 """
 
 from __future__ import annotations

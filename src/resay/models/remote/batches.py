@@ -1,4 +1,4 @@
-"""Puts what concurrent callers ask of a server into common requests."""
+"""Joins the texts of concurrent callers into common requests, and cuts what is too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every API of language models looks like to the guard."""
+"""The seam to the APIs of language models, and what several of them share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's completions of plain text, the oldest of its APIs, which most servers still speak."""
+"""OpenAI's chat completions and completions of plain text, which may give several choices."""
 
 from __future__ import annotations
 

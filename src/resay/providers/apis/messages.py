@@ -1,4 +1,4 @@
-"""Anthropic's Messages API."""
+"""Anthropic's Messages API: requests as chat completions, and whole answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API."""
+"""OpenAI's Responses API: requests as chat completions."""
 
 from __future__ import annotations
 

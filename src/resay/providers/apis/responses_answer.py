@@ -1,4 +1,4 @@
-"""What a response of OpenAI's Responses API says, and what takes its place."""
+"""Answers of OpenAI's Responses API, whole and as events, and what takes their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Answers by key, wherever they are kept. What cannot be had is a miss, never an error."""
+"""The cache: keys, answers by key, requests under way, and the layer that asks only for the rest.
+
+What cannot be had is a miss, never an error.
+"""
 
 from __future__ import annotations
 

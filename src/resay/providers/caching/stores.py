@@ -1,4 +1,4 @@
-"""The seam to wherever answers are kept."""
+"""Where answers are kept: the seam, and the stores in memory and in Redis."""
 
 from __future__ import annotations
 

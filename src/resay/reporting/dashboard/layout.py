@@ -1,4 +1,4 @@
-"""What all pages have in common."""
+"""What all pages have in common: the frame, the style sheet, the script and the icon."""
 
 from __future__ import annotations
 

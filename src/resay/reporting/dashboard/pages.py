@@ -1,4 +1,4 @@
-"""The list of verdicts, its filters and its pages."""
+"""The pages: figures and charts, and the list of verdicts with its filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of the dashboard asks for, as it stands in the address."""
+"""What a reader asks for in the address, and the figures that answer it."""
 
 from __future__ import annotations
 

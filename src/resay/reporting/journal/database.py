@@ -1,4 +1,4 @@
-"""The seam to the databases."""
+"""The seam to the databases: sessions, entries as rows, and the SQL statements."""
 
 from __future__ import annotations
 

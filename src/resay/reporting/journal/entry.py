@@ -1,4 +1,4 @@
-"""One line of the journal."""
+"""One line of the journal, and the settings that say what goes into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: entries go in, and come out as lists and as figures."""
+"""The journal: entries wait to be written, and come out as lists and as figures."""
 
 from __future__ import annotations
 

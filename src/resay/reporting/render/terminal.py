@@ -1,4 +1,4 @@
-"""A verdict on the terminal: sentences coloured by score, and what a sample says instead.
+"""A verdict on the terminal: sentences coloured by score, contradictions, and the repair.
 
 Without a terminal, or with `NO_COLOR` set, the same text comes without colours.
 """

@@ -1,17 +1,12 @@
-"""What scorers that ask a judge share: who it is, and how it is asked until it can be read.
+"""What scorers that ask a judge share: who it is, how it is asked, and how its answers are read.
 
-A judge's answer is read by a grammar, into as many slots as there were things to answer. Where a
-slot stays empty the judge is asked once more, with the format restated; what is empty then is
-undetermined, and reported.
+A judge's answer is read by a grammar, into as many slots as there were things to answer. Grammars
+are anchored: an answer counts where it comes first, as a whole word, after decoration and a label
+are taken off; a word somewhere in a sentence counts for nothing. Where a slot stays empty the judge
+is asked once more, with the format restated; what is empty then is undetermined, and reported.
 
-Reads what judges write: a yes or a no, one answer per number, one score per name.
-
-Grammars are anchored: an answer counts where it stands first, as a whole word, after decoration
-and a label are taken off. A word somewhere in a sentence counts for nothing.
-
-The question whether a context supports a sentence, which two papers ask in the same words.
-
-SelfCheckGPT, section 5.5, and NU-RU at SemEval-2024 task 6, Table 1.
+The question whether a context supports a sentence is worded as in SelfCheckGPT, section 5.5, and
+NU-RU at SemEval-2024 task 6, Table 1.
 """
 
 from __future__ import annotations

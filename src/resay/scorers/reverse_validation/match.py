@@ -3,13 +3,8 @@
 The matching stage of Reverse Validation (Yang, Sun and Wan, "A New Benchmark and Reverse Validation
 Method for Passage-level Hallucination Detection", 2023, section 4.1, stage 3). The paper compares
 strings; section 7.1 names that as its main source of false alarms. Here a name may also be spelled,
-shortened, turned round or titled otherwise, while numbers and everything that makes a neighbour out
-of a name must agree.
-
-The ways to write a name, and where a text has one of them.
-
-A name may be spelled, shortened, turned round or titled otherwise. Its numbers stay, and so does
-every word that tells it from its neighbours.
+shortened, turned round or titled otherwise, while its numbers and every word that tells it from its
+neighbours must agree.
 """
 
 from __future__ import annotations

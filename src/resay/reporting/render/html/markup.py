@@ -1,4 +1,4 @@
-"""Elements whose text cannot become markup."""
+"""Elements whose text cannot become markup, and scores, decisions and costs as such elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One verdict, as a part of a page."""
+"""One verdict as a part of a page: the answer, its sentences, the steps, and the repair."""
 
 from __future__ import annotations
 
