@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -102,10 +102,9 @@ BenchT = TypeVar("BenchT", bound=Callable[..., _Job])
 
 def bench_command(prepare: BenchT) -> BenchT:
     """Make a bench a command of the same name, with its own options and those of all benches."""
-    hints = get_type_hints(prepare, include_extras=True)
     own = [
-        (name, hints[name], parameter.default)
-        for name, parameter in inspect.signature(prepare).parameters.items()
+        (name, parameter.annotation, parameter.default)
+        for name, parameter in inspect.signature(prepare, eval_str=True).parameters.items()
         if name not in ("folder", "rows")
     ]
     options = [
