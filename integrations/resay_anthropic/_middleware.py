@@ -38,15 +38,6 @@ from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Request
 from resay_anthropic._responses import answered, astreaming, body_of, raw_of, streaming
 
-__all__ = [
-    "Call",
-    "Calls",
-    "HallucinationMiddleware",
-    "beside",
-    "body_to_check",
-    "guard_client",
-    "returns_within_s",
-]
 T = TypeVar("T")
 _CLOSING_S = 5.0
 

@@ -12,8 +12,6 @@ from resay.adapters.http import body_in, with_aevents, with_body, with_events
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.providers.apis import Body, Event, Request
 
-__all__ = ["answered", "astreaming", "body_of", "raw_of", "streaming", "verdict_of"]
-
 R = TypeVar("R")
 
 # Where a response of httpx keeps the verdict for those whose objects lose it on the way.

@@ -26,8 +26,6 @@ from resay.policy import Policy
 from resay_langchain._outcome import completion_of
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 
-__all__ = ["HallucinationCallback", "VerdictCollector"]
-
 _log = logging.getLogger(__name__)
 
 # What LangChain calls a provider, what litellm calls it, and where both look for its key.

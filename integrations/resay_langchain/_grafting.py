@@ -27,8 +27,6 @@ from resay.errors import ConfigurationError
 from resay_langchain._inside import Wrapper
 from resay_langchain._request import Reads
 
-__all__ = ["Make", "grafted"]
-
 AnyRunnable = Runnable[Any, Any]
 Make = Callable[[BaseChatModel, Reads | None], AnyRunnable]
 """Makes what stands in a model's place, knowing what the model's answer is read as."""

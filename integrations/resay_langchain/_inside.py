@@ -37,22 +37,6 @@ from resay_langchain._litellm import UnmappedError, connection_of
 if TYPE_CHECKING:
     from langchain_core.utils.pydantic import TypeBaseModel
 
-__all__ = [
-    "Judges",
-    "Model",
-    "Speaker",
-    "Wrapper",
-    "check_opaque",
-    "check_runnable",
-    "for_judging",
-    "for_sampling",
-    "sampling_kwargs",
-    "speaker_of",
-    "surely_text",
-    "unstreamed",
-    "without_logprobs",
-]
-
 
 class Wrapper(RunnableSerializable[Any, Any]):
     """Has the types, schemas and attributes of the runnable inside.

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.runtime import Runtime
 
-__all__ = ["ExitBehavior", "HallucinationGuardMiddleware", "HallucinationState", "exiting"]
-
 ExitBehavior = Literal["error", "end", "replace"]
 
 

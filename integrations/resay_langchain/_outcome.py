@@ -17,17 +17,6 @@ from resay.errors import ConfigurationError
 from resay.providers.apis.reading import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
-__all__ = [
-    "chunk_of",
-    "completion_of",
-    "in_place_of",
-    "outcome_of",
-    "text_of",
-    "usage_of",
-    "verdict_of",
-    "without_text",
-]
-
 # What says where an answer came from. All else may hold its words, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
 

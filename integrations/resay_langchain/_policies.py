@@ -19,12 +19,6 @@ from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function
 from resay.retrieval.base import id_of
 
-__all__ = [
-    "as_retriever",
-    "guarding",
-    "withholding",
-]
-
 
 def as_retriever(source: object) -> Retriever:
     """Make what LangChain retrieves with find the documents that answers are mended by.

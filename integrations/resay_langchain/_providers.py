@@ -36,20 +36,6 @@ from resay.providers.caching import source_of
 from resay_langchain._inside import Judges
 from resay_langchain._outcome import chunk_of, completion_of, usage_of
 
-__all__ = [
-    "JudgeProvider",
-    "MakeConfig",
-    "ModelProvider",
-    "Run",
-    "RunnableProvider",
-    "Stream",
-    "TokenCounter",
-    "in_loop",
-    "in_thread",
-    "stream_in_loop",
-    "stream_in_thread",
-]
-
 MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
 """Makes the configuration of one child run, with a handler added to its callbacks."""
 

@@ -50,15 +50,6 @@ from resay_langchain._providers import (
 )
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_in
 
-__all__ = [
-    "Asking",
-    "Pieces",
-    "Reads",
-    "Request",
-    "asked_for",
-    "question_in",
-    "with_standard",
-]
 Reads = Literal["text", "json", "tools"]
 """What an answer is: words, or an object in its text or in the arguments of its calls."""
 

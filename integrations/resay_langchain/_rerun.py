@@ -39,8 +39,6 @@ from resay_langchain._providers import (
 from resay_langchain._request import question_in
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, watch_among
 
-__all__ = ["Rerun"]
-
 
 class Rerun(Wrapper):
     """A runnable whose samples are further runs of all of it, on the same input.

@@ -40,8 +40,6 @@ from resay_langchain._request import Asking, Reads, Request, asked_for, with_sta
 from resay_langchain._rerun import Rerun
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
-__all__ = ["GuardedChatModel", "GuardedRunnable", "guard"]
-
 # How what a call already knows reaches the methods that LangChain calls in between.
 _CALL = "resay_call"
 

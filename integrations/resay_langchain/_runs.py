@@ -30,19 +30,6 @@ from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.providers.base import Completion, Completions, Layer, Provider
 
-__all__ = [
-    "JUDGE",
-    "RETRIEVAL",
-    "SAMPLE",
-    "VERDICT_EVENT",
-    "Manager",
-    "RunManager",
-    "Runs",
-    "Traced",
-    "Watch",
-    "documents_in",
-    "watch_among",
-]
 VERDICT_EVENT = "resay_verdict"
 """The name of the custom event that carries the verdict on every answer."""
 SAMPLE = "resay:sample"

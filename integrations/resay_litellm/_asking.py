@@ -16,12 +16,6 @@ from resay.providers.apis import Body
 from resay.providers.base import Completions
 from resay_litellm._formats import CHAT, HIDDEN, Format, field
 
-__all__ = [
-    "Target",
-    "proxy_router",
-    "upstream_of",
-    "user_params",
-]
 # What LiteLLM notes beside a request, and what would answer a sample from elsewhere.
 _BOOKKEEPING = frozenset(
     {

@@ -14,8 +14,6 @@ from resay.policy import Block, Regenerate
 from resay_litellm._asking import Target, upstream_of, user_params
 from resay_litellm._formats import CHAT, field
 
-__all__ = ["HallucinationCallback"]
-
 
 class HallucinationCallback(CustomLogger):
     """Puts a verdict on every response of `litellm.acompletion`.

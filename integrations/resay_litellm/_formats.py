@@ -16,17 +16,6 @@ from resay.adapters import VERDICT_KEY
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body, Event, EventReader, encoded
 from resay.providers.apis import RESPONSES as API
 
-__all__ = [
-    "CHAT",
-    "FORMATS",
-    "HIDDEN",
-    "RESPONSES",
-    "Format",
-    "Piece",
-    "field",
-    "hidden_of",
-    "pieces_in",
-]
 HIDDEN = "_hidden_params"
 """Where LiteLLM notes beside a response what the proxy's headers are made of."""
 

@@ -32,8 +32,6 @@ from resay.providers.apis import Body, Event, Request
 from resay_litellm._asking import Target, upstream_of, user_params
 from resay_litellm._formats import FORMATS, Format, field
 
-__all__ = ["ResayGuardrail"]
-
 
 class ResayGuardrail(CustomGuardrail):
     """Checks what models answer through LiteLLM's proxy.

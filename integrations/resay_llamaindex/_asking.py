@@ -45,12 +45,6 @@ from resay_llamaindex._requests import (
     with_kwargs,
 )
 
-__all__ = [
-    "Asking",
-    "check_mapped",
-    "is_openai",
-    "mapped_query",
-]
 _OPENAI = "llama_index.llms.openai.base.OpenAI"
 _OPENAI_LIKE = "llama_index.llms.openai_like.base.OpenAILike"
 _AZURE = "llama_index.llms.azure_openai.base.AzureOpenAI"

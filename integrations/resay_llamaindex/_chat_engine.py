@@ -22,8 +22,6 @@ from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._policies import guarding
 from resay_llamaindex._query_engine import GuardedQueryEngine, retriever_of
 
-__all__ = ["GuardedChatEngine"]
-
 # What LlamaIndex's own engines call whoever writes their answers.
 _LLM = "_llm"
 _ENGINE = "_query_engine"

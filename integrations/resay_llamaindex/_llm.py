@@ -52,8 +52,6 @@ from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 if TYPE_CHECKING:
     from llama_index.core.tools.types import BaseTool
 
-__all__ = ["Answering", "GuardedLLM", "GuardedStructuredLLM", "Listener"]
-
 
 class _Telling(Protocol):
     def telling(self, listener: Callable[[dict[str, Any]], None]) -> LLM: ...

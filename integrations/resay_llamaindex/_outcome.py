@@ -22,19 +22,6 @@ from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 
-__all__ = [
-    "HallucinationVerdictEvent",
-    "LLMResponse",
-    "Recorder",
-    "Showing",
-    "announce",
-    "in_place_of",
-    "last_raw",
-    "outcome",
-    "verdict_of",
-    "with_verdict",
-    "without_verdicts",
-]
 LLMResponse = ChatResponse | CompletionResponse
 R = TypeVar("R", ChatResponse, CompletionResponse)
 _dispatcher = get_dispatcher(__name__)

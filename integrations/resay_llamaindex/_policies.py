@@ -19,10 +19,6 @@ from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function
 from resay_llamaindex._providers import TAG
 
-__all__ = [
-    "as_retriever",
-    "guarding",
-]
 _ASYNC_HOOK = "_aretrieve"
 """What a retriever overrides that is asynchronous."""
 

@@ -37,27 +37,6 @@ from resay_llamaindex._requests import (
     with_kwargs,
 )
 
-__all__ = [
-    "TAG",
-    "Asks",
-    "InLoop",
-    "InThreads",
-    "JudgeProvider",
-    "Judges",
-    "LLMProvider",
-    "RefusingProvider",
-    "Role",
-    "Spent",
-    "Streams",
-    "Way",
-    "counted",
-    "for_judging",
-    "for_sampling",
-    "playing",
-    "sampling_kwargs",
-    "streaming",
-    "too_cold",
-]
 _spent: ContextVar[list[Usage] | None] = ContextVar("resay_llamaindex_spent", default=None)
 
 

@@ -59,21 +59,6 @@ from resay_llamaindex._providers import (
     playing,
 )
 
-__all__ = [
-    "EngineProvider",
-    "Found",
-    "GuardedQueryEngine",
-    "Querying",
-    "Synthesis",
-    "can_retrieve",
-    "copy_for_samples",
-    "gives_objects",
-    "llm_of",
-    "references_in",
-    "retriever_of",
-    "streams",
-    "synthesizer_of",
-]
 # What LlamaIndex's own engines call the parts that they are composed of.
 _SYNTHESIZER = "_response_synthesizer"
 _ENGINE = "_query_engine"

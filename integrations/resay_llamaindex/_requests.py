@@ -27,24 +27,6 @@ from resay.core.query import Message
 from resay.core.verdict import Usage
 from resay.providers.base import Completion, ToolCall
 
-__all__ = [
-    "Chat",
-    "Completing",
-    "Predicting",
-    "Request",
-    "as_json",
-    "asked_messages",
-    "calls_in",
-    "chat_messages",
-    "completion_of",
-    "finish_reason_in",
-    "logprobs_in",
-    "openai_messages",
-    "readable_messages",
-    "usage_in",
-    "with_kwargs",
-]
-
 
 def completion_of(response: object) -> Completion:
     """Return a response as the core looks at it.

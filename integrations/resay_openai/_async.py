@@ -33,8 +33,6 @@ from resay_openai._requests import (
     without_verdicts,
 )
 
-__all__ = ["Async"]
-
 Receive = Callable[[Body], Awaitable[Received]]
 
 

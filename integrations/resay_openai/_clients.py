@@ -14,14 +14,6 @@ from resay_openai._async import Async
 from resay_openai._requests import Guarded, guarded_as
 from resay_openai._sync import Sync
 
-__all__ = [
-    "GuardedAsyncAzureOpenAI",
-    "GuardedAsyncOpenAI",
-    "GuardedAzureOpenAI",
-    "GuardedOpenAI",
-    "guard_client",
-]
-
 C = TypeVar("C", bound="OpenAI | AsyncOpenAI")
 
 

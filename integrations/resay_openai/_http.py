@@ -42,8 +42,6 @@ from resay.providers.apis import (
     Request,
 )
 
-__all__ = ["guard_http_client"]
-
 H = TypeVar("H")
 
 # The path of chat completions ends like that of completions too; the first counts.

@@ -32,27 +32,6 @@ from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event, Request
 from resay.providers.apis.reading import listed, mapping
 
-__all__ = [
-    "Guarded",
-    "Received",
-    "Relays",
-    "accumulates",
-    "arguments",
-    "as_sent",
-    "beside",
-    "body_of",
-    "create_of",
-    "for_accumulating",
-    "guarded_as",
-    "is_beside",
-    "is_receiving",
-    "receiving",
-    "relays_of",
-    "source_of",
-    "with_final_verdicts",
-    "with_sent",
-    "without_verdicts",
-]
 # Whether the SDK is to hand over responses as they came, before it makes anything of them.
 _receiving: ContextVar[bool] = ContextVar("resay_openai_receiving", default=False)
 

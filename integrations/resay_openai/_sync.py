@@ -28,8 +28,6 @@ from resay_openai._requests import (
     without_verdicts,
 )
 
-__all__ = ["Sync"]
-
 Receive = Callable[[Body], Received]
 
 

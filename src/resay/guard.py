@@ -26,14 +26,6 @@ from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Need
 
-__all__ = [
-    "Demands",
-    "Guard",
-    "Listeners",
-    "Sources",
-    "mode_of",
-]
-
 
 class Demands:
     """Checks what is given against what a chain needs. All its methods raise ConfigurationError.

@@ -27,24 +27,6 @@ from pydantic_core import PydanticUndefined
 
 from resay.adapters import UnmappedError
 
-__all__ = [
-    "NOTES",
-    "NOT_SENT",
-    "Fields",
-    "Model",
-    "anthropic_choice",
-    "anthropic_tools",
-    "check_fields",
-    "check_openai_tools",
-    "headers_of",
-    "name_of",
-    "openai_messages",
-    "require_plain_turns",
-    "require_single_turns",
-    "require_tools",
-    "secret",
-    "sent_of",
-]
 Model = BaseLanguageModel[Any]
 # Of langchain_core's chat models. `rate_limiter` is not among them: whoever set one does not want
 # the provider asked past it.

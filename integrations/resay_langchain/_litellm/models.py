@@ -32,15 +32,6 @@ from resay_langchain._litellm.messages import (
     sent_of,
 )
 
-__all__ = [
-    "anthropic_request",
-    "bedrock_request",
-    "check_settings",
-    "gemini_request",
-    "ollama_request",
-    "openai_request",
-    "passed_request",
-]
 # Without effect unless they are set. litellm's `headers` go with requests that bring none.
 _CHANGING = (
     "add_function_to_prompt",

@@ -27,17 +27,6 @@ from anyio.from_thread import BlockingPortal
 
 from resay._internal.telling import Carrier
 
-__all__ = [
-    "PerLoop",
-    "carried",
-    "carrying",
-    "compute",
-    "enter_sync",
-    "in_task_group",
-    "run_sync",
-    "stop_if_abandoned",
-    "wait_for",
-]
 T = TypeVar("T")
 
 

@@ -13,14 +13,6 @@ from typing import Any
 
 from resay.errors import ConfigurationError, MissingDependencyError
 
-__all__ = [
-    "import_named",
-    "is_async",
-    "load_optional",
-    "name_of",
-    "require_optional",
-]
-
 
 def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any:
     """Import a module of an optional dependency.

@@ -6,8 +6,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["inside_guard", "marked"]
-
 # One mark for all adapters: a guarded client may serve a model of a framework that is guarded too.
 _inside_guard: ContextVar[bool] = ContextVar("resay_inside_guard", default=False)
 

@@ -22,8 +22,6 @@ from pydantic_core import (
     to_json,
 )
 
-__all__ = ["MISSING_TAG", "UNKNOWN_TAG", "OneOf", "Strict"]
-
 
 class Strict(BaseModel):
     """A part of a policy. Errors about it never show what was written."""

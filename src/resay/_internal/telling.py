@@ -16,17 +16,6 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = [
-    "Carrier",
-    "Listener",
-    "acarried",
-    "acarrying",
-    "atell",
-    "collecting",
-    "last",
-    "tell",
-]
-
 Listener = Callable[[Any], object]
 """Is told of each verdict. What an async function returns is awaited."""
 

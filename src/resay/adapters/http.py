@@ -11,17 +11,6 @@ from typing import Any, cast
 
 from resay.providers.apis import Body, Event, EventReader, encoded
 
-__all__ = [
-    "aevents_in",
-    "body_in",
-    "events_in",
-    "is_event_stream",
-    "package_of",
-    "with_aevents",
-    "with_body",
-    "with_events",
-]
-
 # What is said of a body that was encoded and measured before it was changed.
 _OF_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 

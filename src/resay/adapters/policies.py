@@ -14,8 +14,6 @@ from resay.guard import Guard
 from resay.policy import Policy, Regenerate
 from resay.retrieval import Retriever, as_retriever
 
-__all__ = ["PolicyLike", "asking_writer", "check_client_policy", "guard_of"]
-
 PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
 
 

@@ -48,12 +48,6 @@ from resay.providers.apis import Api, Body, Event, Outcome, Request
 from resay.providers.base import Completion, Provider, Sources
 from resay.scorers.logprobs import alternatives_wanted
 
-__all__ = [
-    "Incoming",
-    "Relay",
-    "aparts_of",
-    "parts_of",
-]
 Around = AbstractContextManager[None]
 _Item = Part | Answer | BaseException
 

@@ -13,18 +13,6 @@ from resay.engine.stream import Part
 from resay.providers.apis import Api, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
-__all__ = [
-    "FirstOfStream",
-    "OneOfSeveral",
-    "PassedOn",
-    "Shaping",
-    "is_unread",
-    "left_alone",
-    "outcome_of",
-    "unchecked",
-    "usage_of",
-]
-
 
 def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
     """Return what becomes of an answer, as the APIs take it.

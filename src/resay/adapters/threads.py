@@ -13,8 +13,6 @@ import anyio.to_thread
 
 from resay._internal.event_loops import run_sync
 
-__all__ = ["cancelled_once", "given_in_sync", "in_thread", "read_in_threads"]
-
 T = TypeVar("T")
 
 _END = object()

@@ -23,25 +23,6 @@ from resay.providers.litellm import LiteLLMProvider
 from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
 
-__all__ = [
-    "LEFT_OUT",
-    "OPENAI_PARAMS",
-    "JudgeProvider",
-    "KnownProvider",
-    "MainProvider",
-    "OpenedProvider",
-    "SampleProvider",
-    "Send",
-    "StreamedError",
-    "UnmappedError",
-    "Upstream",
-    "check_chat_completions",
-    "completions_in",
-    "is_about_parameters",
-    "litellm_provider",
-    "provider_error",
-    "sample_of",
-]
 OPENAI_PARAMS = frozenset(
     {
         "extra_body",

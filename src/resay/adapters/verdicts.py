@@ -8,8 +8,6 @@ from typing import Any, cast
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, DeadlineExceededError
 
-__all__ = ["NO_ANSWER", "VERDICT_KEY", "failed_check", "verdict_data", "verdict_in"]
-
 NO_ANSWER = "no answer can be read in what the provider sent"
 """Why the check of what is no answer is inconclusive."""
 

@@ -19,8 +19,6 @@ from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import Corpus
 from resay.core.verdict import over
 
-__all__ = ["COLUMNS", "halfway", "run", "runs"]
-
 Decides = Literal["passage", "sentence"]
 
 PASSAGE_THRESHOLDS = (0.5, 0.9)

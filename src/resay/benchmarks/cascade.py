@@ -44,8 +44,6 @@ from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.common.nearest_first import Estimate, overlaps
 
-__all__ = ["COLUMNS", "ERRORS", "FIRST", "fit_estimate", "folds_of", "run", "runs"]
-
 _DIGITS = 1
 _GRID = 25
 _REACH = 3.0

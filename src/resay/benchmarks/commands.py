@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from resay.benchmarks.measuring import BenchJudge, LiveJudge, RecordedJudge
     from resay.benchmarks.wikibio import Corpus
 
-__all__ = [
-    "DataOption",
-    "Form",
-    "JsonOption",
-    "MarkdownOption",
-    "RowsOption",
-    "app",
-    "as_bad",
-    "form_of",
-    "print_result",
-    "progress",
-    "slice_of",
-]
-
 app = typer.Typer(help="Published benchmarks.", no_args_is_help=True, add_completion=False)
 
 DataOption = Annotated[

@@ -44,16 +44,6 @@ from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.common.parts import PartScores
 
-__all__ = [
-    "COLUMNS",
-    "Learner",
-    "Model",
-    "check_folds",
-    "out_of_fold",
-    "random_folds",
-    "run",
-]
-
 
 class Model(Protocol):
     """What was learned."""

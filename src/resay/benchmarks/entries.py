@@ -16,17 +16,6 @@ from resay.models import ModelConfig
 from resay.scorers import ScorerConfig, registry
 from resay.scorers.common.judging import JudgedConfig
 
-__all__ = [
-    "Baseline",
-    "Entry",
-    "Lenient",
-    "choose",
-    "choose_rows",
-    "parse_row",
-    "read_lines",
-    "with_models",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -53,32 +53,6 @@ from tenacity import (
 from resay._internal._version import __version__
 from resay.errors import ConfigurationError, ResayError
 
-__all__ = [
-    "DATA_SETS",
-    "HOMES",
-    "LIMIT_BYTES",
-    "PHD",
-    "SHROOM",
-    "WIKIBIO",
-    "DataSet",
-    "Download",
-    "Downloader",
-    "FetchError",
-    "Homes",
-    "OnBytes",
-    "Row",
-    "Source",
-    "bring",
-    "choose",
-    "client",
-    "read_member",
-    "read_phd",
-    "read_shroom",
-    "read_wikibio",
-    "run",
-    "write_rows",
-]
-
 
 class FetchError(ResayError):
     """A home could not be reached, or what it gave is not the data set.

@@ -27,24 +27,6 @@ from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.judging import JudgeConfig
 from resay.scorers.evidence import Evidence, Judge, Samples
 
-__all__ = [
-    "COST_COLUMNS",
-    "RECORDED",
-    "BenchJudge",
-    "Checked",
-    "Item",
-    "LiveJudge",
-    "Measured",
-    "RecordedJudge",
-    "Recording",
-    "check",
-    "cost_of",
-    "failures_of",
-    "judging",
-    "measure",
-    "policy_text",
-]
-
 RECORDED = "recorded:"
 """What a judge's name begins with when its answers come from a recording."""
 

@@ -11,20 +11,6 @@ from typing import Any
 
 from resay._internal.importing import load_optional
 
-__all__ = [
-    "accuracy",
-    "auc_pr",
-    "average_precision",
-    "f1",
-    "pearson",
-    "precision",
-    "recall",
-    "require",
-    "roc_auc",
-    "rounded",
-    "spearman",
-]
-
 
 def require() -> None:
     """Import what the figures are computed with, so that a long run does not end without them.

@@ -37,25 +37,6 @@ from resay.core.verdict import Scores, tally
 from resay.errors import ConfigurationError
 from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant, without
 
-__all__ = [
-    "COLUMNS",
-    "DOMAINS",
-    "ENTRIES",
-    "JUDGE",
-    "TURNS",
-    "Corpus",
-    "Domain",
-    "Ids",
-    "Match",
-    "Recordings",
-    "Threshold",
-    "bertscore_threshold",
-    "choose",
-    "load",
-    "published",
-    "run",
-]
-
 Domain = Literal["high", "medium", "low"]
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 """How much is found on the web about what a passage is about."""

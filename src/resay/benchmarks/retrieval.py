@@ -27,8 +27,6 @@ from resay.retrieval import Retriever
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
 
-__all__ = ["COLUMNS", "WAYS", "load_references", "run"]
-
 # As applications put around a question, in verbs that the rules for questions know.
 _INSTRUCTIONS = """\
 You are a careful assistant for students of history. Answer in a friendly tone and do not use lists.

@@ -38,8 +38,6 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.models import config_of
 
-__all__ = ["COLUMNS", "ENTRIES", "TRACKS", "Output", "Task", "Track", "load", "run"]
-
 Track = Literal["agnostic", "aware"]
 Task = Literal["DM", "PG", "MT"]
 

@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["Column", "ResultTable", "Row", "print_table", "shown"]
-
 Row = Mapping[str, Any]
 """One result, JSON-ready. Its key `paper`, where it has one, holds the published figures under the
 same keys; they get a line of their own below it."""

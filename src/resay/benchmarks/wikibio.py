@@ -44,30 +44,6 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
 from resay.scorers.snowballing import Snowballing
 
-__all__ = [
-    "COLUMNS",
-    "DATA",
-    "ENTRIES",
-    "FIGURE_COLUMNS",
-    "METHODS",
-    "RECORDED_DATA",
-    "UNCORRECTED",
-    "Corpus",
-    "Correction",
-    "Label",
-    "compare",
-    "correct",
-    "explain",
-    "figures",
-    "is_wrong",
-    "load",
-    "notes_on",
-    "recorded_judge",
-    "recorded_scores",
-    "run",
-    "star_ap",
-]
-
 DATA = "wikibio_gpt3.jsonl"
 """The file of the data set."""
 

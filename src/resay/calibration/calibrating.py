@@ -25,8 +25,6 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
 
-__all__ = ["Matched", "acalibrate", "calibrate", "default_targets", "match_log"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matched:

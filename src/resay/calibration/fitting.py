@@ -27,13 +27,6 @@ from resay.scorers.combination import Combination, log_odds
 from resay.scorers.common.parts import PartScores
 from resay.scorers.ensemble import Ensemble
 
-__all__ = [
-    "Fitted",
-    "fit_bands",
-    "fit_chain",
-    "has_bands",
-    "has_weights",
-]
 _DIGITS = 6
 
 

@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 
-__all__ = ["LabelledRow", "LabelledSentence", "Span", "read_labels", "read_objects"]
-
 _LABEL = Literal["correct", "hallucinated"]
 _NO_LABEL = 'has no label; say `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
 

@@ -19,17 +19,6 @@ from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, combine, weighted_sum
 from resay.scorers.ensemble import clipped_sum
 
-__all__ = [
-    "LEANS",
-    "Learned",
-    "LearnedPart",
-    "LearnedSum",
-    "Values",
-    "learn",
-    "learn_sum",
-    "learn_unweighted",
-]
-
 Values = Sequence[Sequence[float | None]]
 """The values of one passage: for each sentence one of each part, None where it says nothing."""
 

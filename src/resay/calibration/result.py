@@ -24,16 +24,6 @@ from resay.calibration.targets import Guarantee, Target
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 
-__all__ = [
-    "Calibration",
-    "Change",
-    "Counts",
-    "Figure",
-    "Figures",
-    "changed_text",
-    "measure_figures",
-    "percent",
-]
 _AT_ONCE = 100
 
 

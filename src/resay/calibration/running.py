@@ -25,13 +25,6 @@ from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.evidence import Evidence, Samples
 
-__all__ = [
-    "Outcome",
-    "Runner",
-    "Scored",
-    "outcome_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -19,16 +19,6 @@ from rich.text import Text
 
 from resay.calibration.result import Calibration, percent
 
-__all__ = [
-    "Bin",
-    "Panel",
-    "bins_of",
-    "html_of",
-    "panels",
-    "print_calibration",
-    "svg_of",
-    "wilson",
-]
 _Z = 1.959964
 _BINS = 10
 _BARS = 20

@@ -38,13 +38,6 @@ from typing import Literal
 
 from resay.errors import ConfigurationError
 
-__all__ = [
-    "Guarantee",
-    "Target",
-    "Unit",
-    "binomial_cdf",
-    "hoeffding_bentkus",
-]
 Unit = Literal["passage", "sentence"]
 _WORDS = {
     ("passage", "fpr"): "at most {:g} % of the correct responses are flagged",

@@ -28,8 +28,6 @@ from resay.calibration.targets import Guarantee, Target
 from resay.errors import ConfigurationError
 from resay.policy import Threshold
 
-__all__ = ["fit_thresholds"]
-
 _DIGITS = 6
 _SHORTEST = 2
 _STEPS = 1 << 16

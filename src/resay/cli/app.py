@@ -24,20 +24,6 @@ from typer.core import TyperCommand, TyperGroup
 from resay._internal._version import __version__
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
 
-__all__ = [
-    "COMMANDS",
-    "FLAGGED",
-    "INCONCLUSIVE",
-    "ApiBaseOption",
-    "JsonOption",
-    "app",
-    "imported",
-    "print_json",
-    "read_text",
-    "run",
-    "write_text",
-]
-
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "calibrate": (
         "resay.cli.calibrate:app",

@@ -23,8 +23,6 @@ from resay.policy import Policy, policy_schema
 from resay.reporting.render import print_answer, print_part, print_verdict
 from resay.scorers import SampleConfig
 
-__all__ = ["ask_app", "check_app", "policy_app", "read_logprobs", "read_texts"]
-
 ask_app = typer.Typer(add_completion=False)
 check_app = typer.Typer(add_completion=False)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True, add_completion=False)

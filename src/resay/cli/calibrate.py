@@ -19,8 +19,6 @@ from resay.cli.app import ApiBaseOption, JsonOption, print_json, write_text
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 
-__all__ = ["app"]
-
 app = typer.Typer(add_completion=False)
 
 _MARK = codecs.BOM_UTF8.decode()

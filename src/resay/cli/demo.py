@@ -24,8 +24,6 @@ from resay.policy import Policy
 from resay.reporting.render import print_answer
 from resay.testing import SimulatedProvider
 
-__all__ = ["DOCUMENTS", "app", "run_demo"]
-
 app = typer.Typer(add_completion=False)
 
 DOCUMENTS = Path(__file__).with_name("demo_documents")

@@ -13,8 +13,6 @@ from resay._internal.event_loops import run_sync
 from resay.core.verdict import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
 
-__all__ = ["app"]
-
 app = typer.Typer(add_completion=False)
 
 _MOST_LINES = 20

@@ -17,8 +17,6 @@ from resay.models.described import kind_of
 from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Neural models: export and check them.",
     no_args_is_help=True,

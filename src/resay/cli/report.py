@@ -14,8 +14,6 @@ from resay.cli.app import read_text, write_text
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import Reported, page
 
-__all__ = ["app"]
-
 app = typer.Typer(add_completion=False)
 
 _DECODER = json.JSONDecoder()

@@ -11,8 +11,6 @@ import typer
 if TYPE_CHECKING:
     from resay.gateway import GatewayConfig
 
-__all__ = ["app"]
-
 app = typer.Typer(add_completion=False)
 
 JOURNAL = "sqlite:///resay-journal.db"

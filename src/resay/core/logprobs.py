@@ -10,8 +10,6 @@ from typing import Any, cast
 
 from resay.errors import ConfigurationError
 
-__all__ = ["TokenLogprob", "TopLogprob", "read_logprobs", "tokens_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class TopLogprob:

@@ -22,8 +22,6 @@ from resay.core.segmentation import (
 )
 from resay.errors import ConfigurationError
 
-__all__ = ["Kind", "Passage", "Piece", "Sentence", "Splitter", "outside"]
-
 Splitter = Literal["builtin", "sentencex"]
 
 _SPACE = re.compile(r"\s*")

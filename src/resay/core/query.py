@@ -8,8 +8,6 @@ from typing import Any, cast
 
 from resay.errors import ConfigurationError
 
-__all__ = ["CONNECTION_PARAMS", "MAIN_CALL_ONLY", "Message", "Query"]
-
 Message = Mapping[str, Any]
 """One chat message in OpenAI's shape: `{"role": "user", "content": "…"}`."""
 

@@ -24,8 +24,6 @@ from resay._internal.event_loops import compute
 from resay.core.passage import Passage, Piece, Sentence, Splitter, outside
 from resay.core.segmentation import Layout, lay_out
 
-__all__ = ["GrowingPassage", "Settled"]
-
 
 @dataclass(frozen=True, slots=True)
 class Settled:

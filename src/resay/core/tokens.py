@@ -7,11 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-__all__ = [
-    "Shared",
-    "count_tokens",
-    "tokenize",
-]
 # Scripts written without spaces: one character, one token.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -16,33 +16,6 @@ from resay.errors import ConfigurationError, ResayError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = [
-    "Attempt",
-    "Contradiction",
-    "Decision",
-    "Document",
-    "Edit",
-    "EvidenceKind",
-    "HallucinationBlocked",
-    "Mode",
-    "OnVerdict",
-    "Regeneration",
-    "Scores",
-    "SentenceVerdict",
-    "StepRecord",
-    "Unscored",
-    "UnscoredKind",
-    "Usage",
-    "Verdict",
-    "Via",
-    "counted",
-    "last_verdict",
-    "mean_score",
-    "over",
-    "tally",
-    "verdicts",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -9,8 +9,6 @@ from resay.core.verdict import Document, HallucinationBlocked, Usage, Verdict
 from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
 
-__all__ = ["Action", "Answer", "act", "withheld_stops"]
-
 Action = Literal["allow", "annotate", "block", "regenerate"]
 
 

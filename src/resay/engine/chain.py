@@ -39,8 +39,6 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.stopping import Aim, Outcome, Stopping
 from resay.scorers.structured import Fields
 
-__all__ = ["Chain"]
-
 # As many characters take as long as one that is searched for contradictions.
 _SEARCHING = 10
 # As many take as long as a piece that is decided about.

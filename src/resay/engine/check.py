@@ -29,8 +29,6 @@ from resay.providers.prices import Priced
 from resay.scorers.evidence import SPLITTING, Evidence, Samples
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 
-__all__ = ["Check", "Given", "skipped_early"]
-
 
 @dataclass(frozen=True, slots=True)
 class Given:

@@ -28,15 +28,6 @@ from resay.policy import Policy
 from resay.scorers import Step
 from resay.scorers.evidence import Evidence, Sample
 
-__all__ = [
-    "OVERDUE",
-    "SEARCHES",
-    "Ahead",
-    "Contradictions",
-    "Deciding",
-    "skipped_as",
-    "unscored_in",
-]
 # Below this share of common weight two sentences are about different things.
 _RELATED = 0.2
 # What rounding can make of a likeness.

@@ -29,10 +29,6 @@ from resay.providers.prices import Priced
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 
-__all__ = [
-    "Running",
-    "observed",
-]
 T = TypeVar("T", Answer, Verdict)
 
 

@@ -18,8 +18,6 @@ from resay.core.verdict import (
 )
 from resay.scorers import Step
 
-__all__ = ["Board", "Entry"]
-
 
 @dataclass(slots=True)
 class Entry:

@@ -30,15 +30,6 @@ from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
 
-__all__ = [
-    "AnswerStream",
-    "Asked",
-    "Holding",
-    "Part",
-    "PassingOn",
-    "SyncAnswerStream",
-    "overdue",
-]
 # As many characters take as long as a sentence whose scores are put with those of the others.
 _JOINING = 100
 # How many sentences are looked at before others on the event loop have a turn.

@@ -18,13 +18,6 @@ from resay.gateway.calls import Call, has_body
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.refusing import RefusedError
 
-__all__ = [
-    "Admission",
-    "HostRules",
-    "OverloadedError",
-    "is_loopback",
-    "without_port",
-]
 _SHOWN = 64
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 # Bodies that a browser sends to any site without asking that site first (Fetch standard,

@@ -20,22 +20,6 @@ from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPON
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
-__all__ = [
-    "CHECK",
-    "LITELLM_GUARDRAIL",
-    "OWN",
-    "PREFIX",
-    "Call",
-    "GoneError",
-    "Headers",
-    "Incoming",
-    "Outgoing",
-    "credential",
-    "has_body",
-    "plain_path",
-    "read_call",
-    "unless_gone",
-]
 Headers = list[tuple[bytes, bytes]]
 PREFIX = "/v1"
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"

@@ -50,19 +50,6 @@ from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 
-__all__ = [
-    "CheckDocument",
-    "CheckRequest",
-    "CheckResponse",
-    "Handler",
-    "Marks",
-    "Reply",
-    "Shared",
-    "check",
-    "read_as",
-    "sources_of",
-    "withheld",
-]
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
 _LIKE = "resay."

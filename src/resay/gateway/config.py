@@ -17,17 +17,6 @@ from resay.policy.document import Document, copy_mapping, problems_of
 from resay.policy.reading import read_text, read_yaml
 from resay.reporting.journal.entry import SQLITE, JournalConfig
 
-__all__ = [
-    "DEFAULT_POLICY",
-    "ClientKey",
-    "GatewayConfig",
-    "GatewayLimits",
-    "ModelConfig",
-    "ModelName",
-    "UpstreamConfig",
-    "named_model",
-    "unknown_model",
-]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,126}[A-Za-z0-9])?$")]
 """What clients call a model."""
 _SHOWN = 64

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["ForOperators", "Gateway"]
-
 # What a proxy says of whom it asks for. They would all come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 _ASKED = (b"www-authenticate", b'Basic realm="resay", charset="UTF-8"')

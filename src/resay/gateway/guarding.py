@@ -49,17 +49,6 @@ from resay.providers.apis import (
 from resay.providers.apis.reading import is_yes, number
 from resay.providers.base import Completions, Layer, Provider
 
-__all__ = [
-    "UNGUARDED",
-    "Elsewhere",
-    "Guarding",
-    "Wanted",
-    "asking_usage",
-    "headers_of",
-    "is_usage_alone",
-    "observed",
-    "read_body",
-]
 # What says how to answer, and never where to ask or who pays.
 _HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
 

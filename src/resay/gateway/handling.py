@@ -62,13 +62,6 @@ from resay.reporting.journal.entry import Api
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-__all__ = [
-    "Answering",
-    "Handling",
-    "Keyring",
-    "Watch",
-    "entry_of",
-]
 logger = logging.getLogger("resay.gateway")
 _UNNAMED = "unknown"
 

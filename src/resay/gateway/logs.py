@@ -19,16 +19,6 @@ from resay._internal.telemetry import request_id as current_request_id
 from resay.errors import ConfigurationError
 from resay.gateway.observing import Observation
 
-__all__ = [
-    "Format",
-    "Level",
-    "WithoutMessage",
-    "configure",
-    "log_passed",
-    "log_request",
-    "one_line",
-]
-
 Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]
 

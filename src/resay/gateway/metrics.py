@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Histogram
     from prometheus_client.metrics_core import Metric
 
-__all__ = ["Metrics", "Readings"]
-
 _Metric = TypeVar("_Metric", bound="Counter | Histogram")
 
 _PREFIX = "resay_gateway_"

@@ -10,8 +10,6 @@ from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer
 from resay.providers.apis import Body
 
-__all__ = ["Observation", "Observer", "gravest", "notify"]
-
 logger = logging.getLogger("resay.gateway")
 
 _GRAVITY = {"flagged": 3, "inconclusive": 2, "consistent": 1, "skipped": 0}

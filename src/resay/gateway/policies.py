@@ -16,8 +16,6 @@ from resay.gateway.config import DEFAULT_POLICY, GatewayConfig
 from resay.gateway.refusing import RefusedError
 from resay.guard import Guard
 
-__all__ = ["Policies"]
-
 logger = logging.getLogger("resay.gateway")
 
 _SHOWN = 64

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from resay.providers.apis import RESPONSES, Api, Event
 
-__all__ = ["Dialect", "RefusedError", "error_body", "error_event"]
-
 Dialect = Literal["openai", "anthropic"]
 
 _ANTHROPIC: Mapping[int, str] = {

@@ -18,8 +18,6 @@ from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError
 from resay.providers.apis import Body, json_bytes
 from resay.providers.apis.reading import mappings, text
 
-__all__ = ["Routing", "asks_for_models", "listed_models"]
-
 _PATH = f"{PREFIX}/models"
 _OWNER = "resay"
 _EPOCH = "1970-01-01T00:00:00Z"

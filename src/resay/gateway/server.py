@@ -24,8 +24,6 @@ from resay.gateway.gateway import Gateway
 if TYPE_CHECKING:
     from uvicorn import Config
 
-__all__ = ["Lifetime", "check_exposure", "listener", "protocol_of", "serve", "serving"]
-
 
 class Lifetime(uvicorn.Server):
     """Serves from when it can be connected to until it is told to stop.

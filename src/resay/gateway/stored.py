@@ -19,14 +19,6 @@ from resay.gateway.refusing import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
 from resay.providers.apis.reading import mapping, mappings, text
 
-__all__ = [
-    "Conversations",
-    "Stored",
-    "ids_of",
-    "is_stored",
-    "is_unfinished",
-    "unanswered",
-]
 _REMEMBERED_S = 900.0
 _MOST = 4096
 _MOST_BYTES = 64 * 1024 * 1024

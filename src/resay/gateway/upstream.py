@@ -24,15 +24,6 @@ from resay.providers.apis import Body, json_bytes
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = [
-    "Asked",
-    "ClosedError",
-    "UpstreamClient",
-    "UpstreamError",
-    "UpstreamResponse",
-    "given_headers",
-]
-
 
 class Asked(Protocol):
     """An answer, of which nothing need be there yet.

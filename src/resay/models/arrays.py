@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     IntRow: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-__all__ = [
-    "are_probabilities",
-    "cosines",
-    "doubles",
-    "f1",
-    "floats",
-    "join",
-    "means",
-    "require_numpy",
-    "softmax",
-    "stack",
-    "units",
-]
-
 
 def require_numpy() -> Any:
     """Import numpy.

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = NDArray[np.float64]
     """An array of float64."""
 
-__all__ = [
-    "Measure",
-    "Model",
-    "Pair",
-    "PairClassifier",
-    "PairScorer",
-    "SentenceEmbedder",
-    "TextScorer",
-    "TokenEmbedder",
-]
-
 Pair: TypeAlias = tuple[str, str]
 """Two texts that a model reads together, in this order."""
 

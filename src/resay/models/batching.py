@@ -20,16 +20,6 @@ from typing import Generic, Protocol, TypeVar
 
 from resay.errors import ScorerError
 
-__all__ = [
-    "Batcher",
-    "Batching",
-    "Item",
-    "LoadedOnce",
-    "Room",
-    "outcome",
-    "pack",
-    "thread",
-]
 T = TypeVar("T")
 
 

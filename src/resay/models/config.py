@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from resay.errors import ConfigurationError
 
-__all__ = ["Backend", "ModelConfig", "ModelField", "config_of"]
-
 Backend = Literal["auto", "torch", "onnx", "tei", "vllm"]
 
 _REMOTE = frozenset({"tei", "vllm"})

@@ -12,14 +12,6 @@ from resay.models.config import ModelConfig
 from resay.models.files import find
 from resay.models.network import Kind, Pooling
 
-__all__ = [
-    "POOLING_FILE",
-    "json_of",
-    "kind_of",
-    "labels_of",
-    "most_tokens",
-    "pooling_of",
-]
 # Its configuration does not say; the code released with it does.
 _UNNAMED: Mapping[str, tuple[str, ...]] = {
     "potsawee/deberta-v3-large-mnli": ("entailment", "contradiction"),

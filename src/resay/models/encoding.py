@@ -13,8 +13,6 @@ from resay.models.base import Pair
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "Encoded", "Spans", "TextEncoder", "pad"]
-
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """For each token where its characters begin and end in the text; equal for special tokens."""
 

@@ -39,8 +39,6 @@ from resay.models.torch_network import TorchNetwork, cut_off, load_model, tokeni
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ExportedFile", "export", "quantise", "require", "trace"]
-
 # ONNX files are protocol buffers, which can be no bigger than 2 GiB.
 _BIGGEST = 2**31 - 2**20
 # Known to every onnxruntime and torch that we take.

@@ -12,21 +12,6 @@ from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 
-__all__ = [
-    "FP32_FILE",
-    "INT8_FILE",
-    "KIND",
-    "LAYER",
-    "WEIGHTS_ENDING",
-    "find",
-    "folder_of",
-    "is_ours",
-    "is_quantised_by_batch",
-    "model_file",
-    "precision_of",
-    "size_of",
-]
-
 
 def folder_of(config: ModelConfig) -> Path | None:
     """Return the folder a model is in, or None when it is one on the hub."""

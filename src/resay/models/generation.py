@@ -17,8 +17,6 @@ from resay.models.torch_network import load_model, tokenizer_of
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-__all__ = ["TextGenerator"]
-
 # As transformers samples unless told otherwise, and so the code released with the papers.
 _TOP = 50
 

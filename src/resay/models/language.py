@@ -26,12 +26,6 @@ from resay.models.remote.http import Reply, Server
 if TYPE_CHECKING:
     from resay.models.config import ModelConfig
 
-__all__ = [
-    "CompletionsApi",
-    "LocalLanguageModel",
-    "RemoteLanguageModel",
-]
-
 
 class LocalLanguageModel:
     """Scores texts with a causal language model. A text longer than it reads is read in parts.

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from resay.models.local import LocalTextModel
     from resay.models.network import Kind, Loaded
 
-__all__ = [
-    "backend_of",
-    "choice_scorer",
-    "pair_classifier",
-    "pair_scorer",
-    "sentence_embedder",
-    "text_generator",
-    "text_model",
-    "text_scorer",
-    "token_embedder",
-]
-
 _lock = threading.Lock()
 _models: dict[object, Any] = {}
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     from resay.models.base import Doubles, Floats
 
-__all__ = [
-    "LocalPairModel",
-    "LocalSentenceEmbedder",
-    "LocalTextModel",
-    "LocalTextScorer",
-    "LocalTokenEmbedder",
-    "batching_of",
-    "in_parts",
-    "too_long",
-]
-
 T = TypeVar("T")
 U = TypeVar("U")
 Row: TypeAlias = "NDArray[np.float32]"

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from resay.models.encoding import Batch, TextEncoder
 
-__all__ = ["Kind", "Loaded", "Network", "Pooling", "Traits"]
-
 Kind = Literal["classification", "multiple_choice", "embedding", "causal"]
 """What a network gives: a row of logits for each item; one logit for each item, of which those of
 several are compared; a vector for each token; or the probability of each token after those before

@@ -22,8 +22,6 @@ from resay.models.network import Kind, Loaded, Traits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OnnxNetwork", "load"]
-
 # They count positions from behind the padding token's number.
 _COUNT_FROM_PADDING = frozenset(
     {

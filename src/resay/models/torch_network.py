@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["cut_off", "load", "load_model", "require", "tokenizer_of"]
-
 _CLASSES: Mapping[str, str] = {
     "classification": "AutoModelForSequenceClassification",
     "multiple_choice": "AutoModelForMultipleChoice",

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from resay.core.passage import Passage
 from resay.models.base import Measure
 
-__all__ = ["cut", "windows"]
-
 # However a tokenizer counts, one character is at most so many tokens: the bytes of its UTF-8.
 _TOKENS_A_CHARACTER = 4
 

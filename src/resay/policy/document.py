@@ -16,19 +16,6 @@ from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG
 from resay.errors import PolicyError
 from resay.scorers import ScorerConfig, registry
 
-__all__ = [
-    "Document",
-    "Path",
-    "Problem",
-    "Spot",
-    "UnreadableError",
-    "check_bounds",
-    "copy_mapping",
-    "finite",
-    "problems_of",
-    "shortened",
-    "without_surrogates",
-]
 Path = tuple[str | int, ...]
 """Where a value stands: keys and positions from the top."""
 MAX_VALUES = 10_000

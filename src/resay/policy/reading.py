@@ -31,8 +31,6 @@ from resay.policy.document import (
     without_surrogates,
 )
 
-__all__ = ["read_text", "read_yaml"]
-
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; a policy needs some 1,000."""
 

@@ -36,17 +36,6 @@ from resay.providers.base import (
     open_stream,
 )
 
-__all__ = [
-    "FanOut",
-    "Limited",
-    "Metered",
-    "Retrying",
-    "TimeLimited",
-    "Traced",
-    "WithLogprobs",
-    "draw",
-    "refuses_n",
-]
 _LONGEST_WAIT_S = 60.0
 
 

@@ -25,8 +25,6 @@ from resay.core.verdict import Usage
 from resay.errors import BudgetExceededError, ConfigurationError
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
-__all__ = ["Budget", "Budgeted", "ProcessLimits", "process_limiter"]
-
 _MINUTE_S = 60.0
 
 

@@ -30,8 +30,6 @@ from resay.errors import (
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.providers.unreachable import unreachable_by
 
-__all__ = ["LiteLLMProvider"]
-
 # Retries are `Retrying`'s, and a cached answer is no sample. All of it goes with the call:
 # litellm's module globals belong to the application.
 _PER_CALL: Mapping[str, Any] = {

@@ -21,11 +21,6 @@ from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
-__all__ = [
-    "Price",
-    "Priced",
-    "Prices",
-]
 _MILLION = 1_000_000
 # litellm's own copy of its list, as of its release.
 _FILE = "model_prices_and_context_window_backup.json"

@@ -14,8 +14,6 @@ from resay.core.verdict import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completion, Completions, Provider
 
-__all__ = ["ReplayProvider", "ScriptedProvider"]
-
 _WORD = re.compile(r"\s*\S+|\s+")
 
 

@@ -8,8 +8,6 @@ import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["unreachable_by"]
-
 
 def unreachable_by(error: BaseException) -> str | None:
     """Return what a client could not connect to, and why.

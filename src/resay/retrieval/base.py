@@ -8,12 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from resay.core.verdict import Document
 
-__all__ = [
-    "PreparesRetrieval",
-    "Retriever",
-    "id_of",
-]
-
 
 def id_of(text: str) -> str:
     """Return an id for a text: always the same one, and another for another text."""

@@ -14,15 +14,6 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.retrieval.base import Retriever
 
-__all__ = [
-    "FolderConfig",
-    "FunctionConfig",
-    "QdrantConfig",
-    "RetrieverConfig",
-    "open_retriever",
-    "retriever_configs",
-]
-
 
 class FolderConfig(Strict):
     """Search the files of a folder by their words."""

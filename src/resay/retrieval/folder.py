@@ -17,8 +17,6 @@ from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.folder_index import index_folder, index_path, search
 
-__all__ = ["FolderRetriever"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -17,24 +17,6 @@ from resay._internal.importing import load_optional
 from resay.core.segmentation import Block, Kind, lay_out, sentence_ends
 from resay.errors import ConfigurationError, MissingDependencyError
 
-__all__ = [
-    "MAX_CHARS",
-    "Chunk",
-    "Content",
-    "Excerpt",
-    "Found",
-    "FrontMatter",
-    "Heading",
-    "Skipped",
-    "UnreadableError",
-    "excerpts",
-    "find_files",
-    "front_matter",
-    "heading_of",
-    "read",
-    "split_markdown",
-    "split_text",
-]
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(?P<body>[\w-]+:.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
 )

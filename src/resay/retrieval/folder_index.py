@@ -33,20 +33,6 @@ from resay.retrieval.folder_files import (
     read,
 )
 
-__all__ = [
-    "INDEX_NAME",
-    "TOKENIZER",
-    "IndexReport",
-    "NoIndexError",
-    "Skipped",
-    "belongs_to",
-    "index_folder",
-    "index_path",
-    "match_expression",
-    "opened",
-    "pieces_of_unspaced",
-    "search",
-]
 # Marks belong to words: without them, those of most Indic scripts fall apart at their vowels.
 TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 _SYLLABIC = (

@@ -17,8 +17,6 @@ from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.base import PreparesRetrieval, id_of
 
-__all__ = ["AdaptedRetriever", "as_retriever", "find_retriever"]
-
 _Ask = Callable[[str, int, str | None], Awaitable[Any]]
 
 

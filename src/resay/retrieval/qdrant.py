@@ -26,8 +26,6 @@ from resay.models import ModelConfig, config_of, sentence_embedder
 if TYPE_CHECKING:
     from resay.models.base import Floats
 
-__all__ = ["QdrantRetriever", "Store", "store_at"]
-
 # What waits for a search has a time limit of its own; this one is for what does not.
 _PATIENCE_S = 60
 _FIXES = {

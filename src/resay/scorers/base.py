@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from resay.core.verdict import Contradiction
 
-__all__ = [
-    "Contradicts",
-    "Corrects",
-    "Need",
-    "Prepares",
-    "SampleConfig",
-    "Scorer",
-    "ScorerConfig",
-    "Settle",
-]
-
 Need = Literal["samples", "judge", "references", "logprobs", "query", "scores"]
 """What a scorer must find in the evidence. One that needs `scores` corrects what the steps before
 it found, and sees every sentence of the passage, settled or not."""

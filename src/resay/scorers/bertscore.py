@@ -44,8 +44,6 @@ from resay.scorers.evidence import Evidence, Sample
 if TYPE_CHECKING:
     from resay.models.base import Floats
 
-__all__ = ["Bertscore"]
-
 _SHORTEST = 4
 
 # The layer whose embeddings agree best with people, as published with BERTScore.

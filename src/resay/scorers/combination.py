@@ -42,16 +42,6 @@ from resay.scorers.base import Need
 from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
 from resay.scorers.evidence import Evidence
 
-__all__ = [
-    "Combination",
-    "Scale",
-    "Standard",
-    "StandardisedPart",
-    "combine",
-    "log_odds",
-    "weighted_sum",
-]
-
 Scale = Literal["raw", "log_odds"]
 
 # Keeps the odds of 0 and 1 finite. From 0.5 to 5 % the share makes no difference to speak of.

@@ -40,8 +40,6 @@ from resay.scorers.common.judging import (
 )
 from resay.scorers.evidence import Evidence, Judge
 
-__all__ = ["CrossExamination", "read_conclusion"]
-
 _OPENING = (
     "Your goal is to find out whether the following claim is correct.\n\n"
     "Claim: {claim}\n\n"

@@ -31,8 +31,6 @@ from resay.scorers.base import Need
 from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for, read_yes_no
 from resay.scorers.evidence import Evidence
 
-__all__ = ["DirectQuestion", "render"]
-
 # Appendix E.4.
 _PROMPT = (
     "You are a machine-learning model that responds using only your prior knowledge.\n\n"

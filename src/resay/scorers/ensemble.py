@@ -30,8 +30,6 @@ from resay.scorers.base import Need
 from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
 from resay.scorers.evidence import Evidence
 
-__all__ = ["Ensemble", "clipped_sum"]
-
 
 class Ensemble:
     """Adds up the weighted scores of several methods."""

@@ -20,8 +20,6 @@ from resay.providers.base import Completion, Completions, Provider
 from resay.providers.layers import FanOut, draw
 from resay.scorers.stopping import Stopping
 
-__all__ = ["SPLITTING", "Evidence", "Judge", "Sample", "Samples", "as_messages"]
-
 SPLITTING = 5
 """As many characters take as long as one of a text that is split into sentences."""
 

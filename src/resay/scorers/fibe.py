@@ -52,23 +52,6 @@ from resay.scorers.common.judging import (
 )
 from resay.scorers.evidence import Evidence, Judge
 
-__all__ = [
-    "STUDENTS",
-    "Blank",
-    "Exam",
-    "Fibe",
-    "Listing",
-    "build_exam",
-    "read_exam_answers",
-    "read_listings",
-    "render_answer",
-    "render_create",
-    "render_score",
-    "restate_answer",
-    "restate_create",
-    "restate_score",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Blank:

@@ -36,18 +36,6 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 
-__all__ = [
-    "CONTRACTIONS",
-    "Decide",
-    "Language",
-    "Nothing",
-    "Role",
-    "When",
-    "asks",
-    "languages",
-    "nothing_to_check",
-    "resolve",
-]
 CONTRACTIONS = {
     "i'm": "i am",
     "i've": "i have",

@@ -60,17 +60,6 @@ from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence
 
-__all__ = [
-    "Alignment",
-    "Logprobs",
-    "UncertaintyConfig",
-    "align",
-    "alternatives_wanted",
-    "bytes_of",
-    "perplexity",
-    "score_tokens",
-    "surprise",
-]
 _SPACE = " \t\n\r\v\f"
 _SPACE_BYTES = _SPACE.encode()
 # </s>, <|im_end|>, <end_of_turn>, <｜end▁of▁sentence｜>, [EOS]

@@ -67,19 +67,6 @@ if TYPE_CHECKING:
     from resay.models.base import Doubles
     from resay.models.generation import TextGenerator
 
-__all__ = [
-    "Answer",
-    "Exam",
-    "Examinee",
-    "Mqag",
-    "Question",
-    "Rule",
-    "Scoring",
-    "cleaned",
-    "read_options",
-    "read_question",
-    "write_questions",
-]
 _SEPARATOR = "<sep>"
 # The second model learned to write both.
 _SEPARATORS = re.compile(r"<sep>|<extra_id_\d+>")

@@ -47,8 +47,6 @@ from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence, Sample
 
-__all__ = ["Ngram"]
-
 _START = "\x02"
 
 

@@ -49,8 +49,6 @@ from resay.scorers.evidence import Evidence, Sample
 if TYPE_CHECKING:
     from resay.models.base import Doubles
 
-__all__ = ["Nearest", "Nli"]
-
 
 class Nearest:
     """The sentences of a text, ready to be searched.

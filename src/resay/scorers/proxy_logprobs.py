@@ -32,8 +32,6 @@ from resay.scorers.base import Need, Prepares
 from resay.scorers.evidence import Evidence
 from resay.scorers.logprobs import UncertaintyConfig, score_tokens
 
-__all__ = ["LanguageModel", "ProxyLogprobs"]
-
 
 class LanguageModel(Protocol):
     """A language model that reads a text and says how probable each token of it was."""

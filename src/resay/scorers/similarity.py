@@ -37,8 +37,6 @@ from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
-__all__ = ["Similarity"]
-
 
 class Similarity(SampleScorer):
     """Scores texts by how little their embeddings are like those of other texts."""

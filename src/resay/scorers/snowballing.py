@@ -39,8 +39,6 @@ from resay.core.verdict import Scores
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.evidence import Evidence
 
-__all__ = ["Snowballing", "correct"]
-
 
 class Snowballing:
     """Raises the scores of sentences that follow doubtful ones."""

@@ -36,8 +36,6 @@ from dataclasses import dataclass
 from math import atan, ceil, pi, sqrt
 from statistics import fmean
 
-__all__ = ["Aim", "Outlook", "Stopping", "student_cdf"]
-
 PRIOR_DEGREES = 2
 PRIOR_SCALE = 0.3
 """The scale of the deviation between the entries of one sentence. Recorded judges have 0.23 (root

@@ -34,15 +34,6 @@ from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
-__all__ = [
-    "Comparable",
-    "Fields",
-    "compared",
-    "fields_in",
-    "object_in",
-    "passage_of",
-    "rendered",
-]
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
 _DEEPEST = 100
 READING = 5

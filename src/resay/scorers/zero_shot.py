@@ -20,8 +20,6 @@ from resay.scorers.base import Need
 from resay.scorers.common.judging import JudgedConfig, ask, first_choice, judge_for, scores_of
 from resay.scorers.evidence import Evidence
 
-__all__ = ["ZeroShot", "render"]
-
 _PROMPT = (
     "I want you to act as a claim judge. Given a claim about an entity, decide whether it contains"
     " non-factual or hallucinated information. Judge by your knowledge of the world, and answer"

@@ -11,8 +11,6 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-__all__ = ["MODEL", "ChatRequest", "Choice", "Completion", "InvalidRequestError"]
-
 MODEL = "simulated"
 _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
 

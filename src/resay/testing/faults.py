@@ -9,25 +9,6 @@ from typing import Literal
 
 from resay.errors import ConfigurationError
 
-__all__ = [
-    "CutConnection",
-    "EmptyAnswer",
-    "Fault",
-    "FaultSchedule",
-    "Garbled",
-    "GarbledStyle",
-    "Hang",
-    "IdenticalSamples",
-    "IgnoreN",
-    "MalformedJson",
-    "RateLimited",
-    "Refused",
-    "RequestKind",
-    "ServerError",
-    "Slow",
-    "Stall",
-]
-
 RequestKind = Literal["judge", "restated", "chat", "text"]
 """What a request asks for: a judge's answer, that answer once more because the first could not be
 read, a completion of plain text, or anything else."""

@@ -17,8 +17,6 @@ from resay.core.passage import Passage
 from resay.testing.faults import RequestKind
 from resay.testing.world import FUNCTION_WORDS, SUPPORT, WORD, World, exact, fold, stems, supports
 
-__all__ = ["Task", "task_in"]
-
 _ONE = re.compile(
     r"Context:(?P<context>.*)\n\s*Sentence:(?P<sentence>.*?)\n\s*"
     r"Is the sentence supported by the context above\?",

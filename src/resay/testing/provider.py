@@ -24,8 +24,6 @@ from resay.testing.judge import Task, task_in
 from resay.testing.server import Exchange, LoopbackServer
 from resay.testing.world import World
 
-__all__ = ["SimulatedProvider"]
-
 _ROUTES = {"/v1/chat/completions": "POST", "/v1/models": "GET"}
 _ERRORS = {
     401: ("invalid_request_error", "invalid_api_key"),

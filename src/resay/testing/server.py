@@ -24,8 +24,6 @@ from resay.testing.faults import (
     Stall,
 )
 
-__all__ = ["Exchange", "LoopbackServer", "RequestRecord"]
-
 _SECRET_HEADERS = frozenset({"api-key", "authorization", "cookie", "x-api-key"})
 _POLL_S = 0.02
 S = TypeVar("S", bound="LoopbackServer")

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from resay.errors import ConfigurationError
 
-__all__ = ["Invention", "Reply", "Statement", "Subject", "World"]
-
 _LONGEST_ANSWER = 6
 _SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -21,8 +21,6 @@ from resay._internal._version import __version__
 from resay._internal.telemetry.outcome import AttributeValue, Outcome, Place
 from resay.errors import ResayError
 
-__all__ = ["CAPTURE", "OpenTelemetry"]
-
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that lets content into the event."""
 

@@ -8,13 +8,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NewType
 
-__all__ = [
-    "AttributeValue",
-    "Outcome",
-    "Place",
-    "log_outcome",
-    "request_id",
-]
 AttributeValue = str | bool | int | float | Sequence[str] | None
 """What an attribute can be. None leaves it out."""
 Place = NewType("Place", object)

@@ -14,20 +14,6 @@ from resay._internal.telemetry.outcome import AttributeValue, Outcome, Place, lo
 if TYPE_CHECKING:
     from resay._internal.telemetry.otel import OpenTelemetry
 
-__all__ = [
-    "AttributeValue",
-    "Checking",
-    "Place",
-    "Span",
-    "checking",
-    "here",
-    "in_use",
-    "inside",
-    "place_of",
-    "sent_from",
-    "span",
-]
-
 
 class Span(Protocol):
     """A span that is open."""

@@ -15,20 +15,6 @@ from typing import Literal
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
 
-__all__ = [
-    "Block",
-    "Fence",
-    "Kind",
-    "Layout",
-    "is_definition",
-    "is_delimiter_row",
-    "is_heading",
-    "is_rule",
-    "is_tags",
-    "lay_out",
-    "parse_fence",
-]
-
 _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 
 

@@ -11,12 +11,6 @@ from resay._internal.importing import load_optional
 from resay.core.segmentation.blocks import Layout, lay_out
 from resay.core.segmentation.sentences import sentence_ends
 
-__all__ = [
-    "Span",
-    "UnalignedError",
-    "align",
-    "load_sentencex",
-]
 Span = tuple[int, int]
 _TOKEN = re.compile(r"\S+")
 _ALNUM = re.compile(r"[^\W_]")

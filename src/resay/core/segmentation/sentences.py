@@ -14,26 +14,6 @@ from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
 
-__all__ = [
-    "ATTRIBUTIONS",
-    "BEFORE_CLOCK",
-    "BEFORE_LABEL",
-    "BEFORE_NUMBER",
-    "BEFORE_ORDINAL",
-    "CLOCK",
-    "COMPANIES",
-    "ERAS_AND_DEGREES",
-    "LABELLED",
-    "NEVER_FINAL",
-    "OPENERS",
-    "ORDINAL_MONTHS",
-    "PRONOUNS",
-    "RARELY_FINAL",
-    "ROLES",
-    "TITLES",
-    "sentence_ends",
-]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -11,14 +11,6 @@ from resay.core.verdict import Document, SentenceVerdict, Verdict, over
 from resay.engine.regeneration.prompts import REMOVE, unmarked
 from resay.policy import Threshold
 
-__all__ = [
-    "Candidate",
-    "Repaired",
-    "Replacement",
-    "in_doubt",
-    "kept_in",
-    "replacement_in",
-]
 _GAP = " \t\u00a0\u3000"
 _MARKS = re.compile(r"(?:>>>|<<<|\s)*")
 # What a list item or a quotation begins with, where nothing else stands in its line.

@@ -18,17 +18,6 @@ from typing import Any, cast
 from resay.core.query import Message, Query
 from resay.core.verdict import Document
 
-__all__ = [
-    "FENCE",
-    "REMOVE",
-    "Written",
-    "disarmed",
-    "fenced",
-    "quoted",
-    "repairing",
-    "rewriting",
-    "unmarked",
-]
 FENCE = re.compile(r"<document-(?P<code>[0-9a-f]{16}) number=\"(?P<number>\d+)\">")
 """What a document begins with in a prompt."""
 _LEFT_OUT = "[…]"

@@ -32,13 +32,6 @@ from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence, Samples
 
-__all__ = [
-    "Rechecking",
-    "claims_more",
-    "comparing_with_references",
-    "nearest",
-    "sources_of",
-]
 _MOST = 3
 _ENOUGH = 0.6
 _SHORTEST = 4

@@ -43,8 +43,6 @@ from resay.retrieval import AdaptedRetriever
 from resay.scorers.common.judging import judge_for
 from resay.scorers.evidence import SPLITTING
 
-__all__ = ["Regenerated", "Regenerator", "Writer", "combined", "finished"]
-
 _WORST = {"consistent": 0, "skipped": 1, "inconclusive": 2, "flagged": 3}
 
 

@@ -32,24 +32,6 @@ from resay.policy import Regenerate
 from resay.retrieval import AdaptedRetriever
 from resay.scorers.reverse_validation.words import Word, join, read_words
 
-__all__ = [
-    "COMPARING",
-    "LABEL",
-    "LEAD_INS",
-    "ORDERS",
-    "STOP_WORDS",
-    "TAIL",
-    "Found",
-    "Gathering",
-    "Topic",
-    "content_of",
-    "fused",
-    "has_words",
-    "plain",
-    "search_queries",
-    "shortened",
-    "topic_of",
-]
 _WORD = re.compile(r"[^\W_]+")
 # Halves of surrogate pairs among them: no index takes them.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")

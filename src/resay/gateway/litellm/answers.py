@@ -13,25 +13,6 @@ from resay.gateway.upstream import UpstreamError
 from resay.providers.apis import Body, Event, EventReader
 from resay.providers.apis.reading import as_json, mapping, mappings, number, text
 
-__all__ = [
-    "LiteLLMResponse",
-    "Priced",
-    "answered_body",
-    "chat_usage",
-    "content_block",
-    "cost_of",
-    "events_of",
-    "events_of_message",
-    "headers_of",
-    "message_body",
-    "once",
-    "output_item",
-    "output_part",
-    "pick",
-    "plain",
-    "response_body",
-]
-
 
 class LiteLLMResponse:
     """An answer that litellm gives, or is giving.

@@ -21,12 +21,6 @@ from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body, Event, encoded
 from resay.providers.apis.reading import mapping, number
 
-__all__ = [
-    "LiteLLM",
-    "close_pieces",
-    "refusal_of",
-    "written",
-]
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _CLIENT, _SERVER, _END = 400, 500, 600
 # A key that is not right is the gateway's, and no client's.

@@ -28,8 +28,6 @@ from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Completion, Sources
 
-__all__ = ["GuardrailParams", "GuardrailRequest", "GuardrailResponse", "check_for_litellm"]
-
 # As many answers as OpenAI's API gives at once.
 _MOST_ANSWERS = 128
 _UNKNOWN = (

@@ -36,10 +36,6 @@ from resay.gateway.refusing import RefusedError, error_body
 from resay.providers.apis import Body, Event, json_bytes
 from resay.providers.apis.reading import is_yes, listed, mapping, mappings, text
 
-__all__ = [
-    "LiteLLMUpstream",
-    "asked_of_litellm",
-]
 _CHAT_PARAMS = OPENAI_PARAMS - {"extra_body", "extra_headers"}
 _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")
 _SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:", re.IGNORECASE)

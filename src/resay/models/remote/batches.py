@@ -16,19 +16,6 @@ from resay._internal.event_loops import PerLoop
 from resay.errors import ResayError, ScorerError
 from resay.models.remote.http import TooLargeError
 
-__all__ = [
-    "Kept",
-    "Once",
-    "Outcomes",
-    "Part",
-    "Together",
-    "by_size",
-    "cut",
-    "flat",
-    "regroup",
-    "weights",
-    "without_halves",
-]
 T = TypeVar("T")
 _WORD_START = re.compile(r"(?<=\S)(?=\s)")
 # Servers refuse to count the tokens of very long texts; few languages have tokens this long.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from resay.models.config import ModelConfig
 
-__all__ = ["Reply", "Server", "ServerError", "TooLargeError"]
-
 T = TypeVar("T")
 
 _ATTEMPTS = 4

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from resay.models.base import Doubles, Floats, Pair
     from resay.models.config import ModelConfig
 
-__all__ = [
-    "PROBE",
-    "Edges",
-    "Info",
-    "TeiClassifier",
-    "TeiSentenceEmbedder",
-    "TeiServer",
-    "TeiTokenEmbedder",
-    "rows_of",
-]
-
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from resay.models.base import Doubles, Floats, Pair
     from resay.models.config import ModelConfig
 
-__all__ = ["VllmClassifier", "VllmSentenceEmbedder"]
-
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 

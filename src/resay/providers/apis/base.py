@@ -12,19 +12,6 @@ from resay.core.verdict import Usage
 from resay.providers.apis.reading import mapping
 from resay.providers.base import Chunk, Completion
 
-__all__ = [
-    "Api",
-    "Body",
-    "Event",
-    "Names",
-    "OneAnswerApi",
-    "Outcome",
-    "Request",
-    "changes",
-    "object_tools",
-    "tools_of_old",
-]
-
 
 def object_tools(names: Sequence[str], choice: object, forced: Collection[str]) -> tuple[str, ...]:
     """Return the one tool that is offered and has to be called: a way to ask for an object.

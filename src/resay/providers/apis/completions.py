@@ -24,13 +24,6 @@ from resay.providers.apis.reading import (
 )
 from resay.providers.base import Chunk, Completion, ToolCall
 
-__all__ = [
-    "CHAT_COMPLETIONS",
-    "COMPLETIONS",
-    "Choice",
-    "SeveralAnswersApi",
-    "answers_wanted",
-]
 Choice = Mapping[str, Any]
 """One of the answers, or a piece of it."""
 _KEY = "hallucination"

@@ -24,14 +24,6 @@ from resay.providers.apis.messages_stream import KEY, made_up, prompt_tokens, st
 from resay.providers.apis.reading import as_json, is_yes, listed, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
 
-__all__ = [
-    "MESSAGES",
-    "fresh_request",
-    "nested_messages",
-    "own_messages",
-    "read_request",
-    "sample_request",
-]
 _TOLD = ("developer", "system")
 _IMAGE = "data:"
 

@@ -15,23 +15,6 @@ from resay.providers.apis.base import Event, Outcome
 from resay.providers.apis.reading import mapping, named, number, text
 from resay.providers.base import Chunk, ToolCall
 
-__all__ = [
-    "KEY",
-    "chunk_of",
-    "closing_events",
-    "ending_events",
-    "ends_answer",
-    "made_up",
-    "noting_events",
-    "opens_answer",
-    "prompt_tokens",
-    "saying_events",
-    "silent_event",
-    "stopped",
-    "tells_more",
-    "unread_in",
-]
-
 KEY = "hallucination"
 
 _START = "content_block_start"

@@ -7,18 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-__all__ = [
-    "as_json",
-    "count",
-    "is_yes",
-    "listed",
-    "mapping",
-    "mappings",
-    "named",
-    "number",
-    "text",
-]
-
 # What servers that are not strict take for yes.
 _YES = frozenset({"1", "on", "t", "true", "y", "yes"})
 _UNNAMED = "a part of the answer cannot be read"

@@ -40,15 +40,6 @@ from resay.providers.apis.responses_answer import (
 )
 from resay.providers.base import Completion
 
-__all__ = [
-    "RESPONSES",
-    "asking_logprobs",
-    "fresh_request",
-    "nested_messages",
-    "own_items",
-    "read_request",
-    "sample_request",
-]
 # What a call of each kind of tool is called as an item, and what it is given.
 _CALLS = {"custom": ("custom_tool_call", "input"), "function": ("function_call", "arguments")}
 

@@ -14,38 +14,6 @@ from resay.providers.apis.base import Body, Event, Outcome
 from resay.providers.apis.reading import listed, mapping, mappings, named, number, text
 from resay.providers.base import Chunk, ToolCall
 
-__all__ = [
-    "KEY",
-    "call_of",
-    "chunk_of",
-    "closing_events",
-    "ending_events",
-    "ends_answer",
-    "event_without_logprobs",
-    "incomplete_details",
-    "is_text",
-    "item_status",
-    "item_without_logprobs",
-    "made_id",
-    "made_up",
-    "message_item",
-    "noting_events",
-    "opens_answer",
-    "placed_event",
-    "replaced_response",
-    "response_without_logprobs",
-    "said_calls",
-    "said_logprobs",
-    "said_text",
-    "saying_events",
-    "silent_event",
-    "stopped_by",
-    "tells_more",
-    "text_part",
-    "unread_in",
-    "unread_parts",
-    "usage_in",
-]
 KEY = "hallucination"
 # What of a response is no word of the answer: its names, its cost, and what repeats the request.
 _KEPT = (

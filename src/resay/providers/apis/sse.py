@@ -7,8 +7,6 @@ from typing import Any, cast
 
 from resay.providers.apis.base import Body, Event
 
-__all__ = ["EventReader", "encoded", "json_bytes"]
-
 _MARK = b"\xef\xbb\xbf"
 
 

@@ -27,18 +27,6 @@ from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.providers.caching.stores import Store, StoreError
 from resay.providers.layers import refuses_n
 
-__all__ = [
-    "Cache",
-    "Caching",
-    "Flight",
-    "Flights",
-    "Outcome",
-    "is_whole",
-    "keys_of",
-    "read_record",
-    "record_of",
-    "source_of",
-]
 Outcome = Completion | Exception | None
 """An answer; the error in place of one; or None, and whoever waits must ask for itself."""
 

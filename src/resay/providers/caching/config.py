@@ -14,17 +14,6 @@ from resay._internal.strict import Strict
 from resay.providers.caching.cache import Cache
 from resay.providers.caching.stores import MemoryStore, Store
 
-__all__ = [
-    "CacheConfig",
-    "MemoryCacheConfig",
-    "NoCacheConfig",
-    "RedisCacheConfig",
-    "SqliteCacheConfig",
-    "cache_configs",
-    "close_caches",
-    "open_cache",
-]
-
 # A year; what is older than that speaks of another model under the same name.
 _Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
 

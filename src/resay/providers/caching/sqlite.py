@@ -20,8 +20,6 @@ from resay.providers.caching.stores import StoreError
 if TYPE_CHECKING:
     from aiosqlite import Connection
 
-__all__ = ["SqliteStore"]
-
 _MB = 1_000_000
 # How long one statement waits for other processes that write.
 _PATIENCE_S = 0.5

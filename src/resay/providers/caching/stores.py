@@ -13,13 +13,6 @@ from urllib.parse import urlsplit
 from resay._internal.event_loops import PerLoop
 from resay._internal.importing import load_optional
 
-__all__ = [
-    "MemoryStore",
-    "RedisStore",
-    "Store",
-    "StoreError",
-]
-
 
 class StoreError(Exception):
     """A store cannot be used. It never leaves `Cache`.

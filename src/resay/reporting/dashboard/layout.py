@@ -11,14 +11,6 @@ from resay._internal._version import __version__
 from resay.reporting.dashboard.query import Wanted
 from resay.reporting.render.html import Html, stylesheet, tag
 
-__all__ = [
-    "Asset",
-    "Assets",
-    "Place",
-    "notice_page",
-    "page",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Asset:

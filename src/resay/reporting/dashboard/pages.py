@@ -31,15 +31,6 @@ from resay.reporting.journal import By, Entry, Slice
 from resay.reporting.render.html import Html, joined, tag
 from resay.reporting.render.html.markup import badge, chip, scrolling
 
-__all__ = [
-    "DONE",
-    "Listing",
-    "figures_parts",
-    "filter_form",
-    "home_page",
-    "list_part",
-    "row_name",
-]
 DONE = {
     "allow": "allowed",
     "annotate": "annotated",

@@ -22,21 +22,6 @@ from resay.reporting.journal import Slice
 from resay.reporting.render.html import Html, joined, tag
 from resay.reporting.render.html.markup import scrolling
 
-__all__ = [
-    "Axis",
-    "Bar",
-    "Line",
-    "Time",
-    "axis_of",
-    "bars",
-    "chart",
-    "checks_share",
-    "cost_of",
-    "lines",
-    "plots",
-    "sample",
-]
-
 _WIDTH, _HEIGHT = 420, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 16, 14, 28
 _INNER = _WIDTH - _LEFT - _RIGHT

@@ -16,19 +16,6 @@ from resay.core.verdict import Decision
 from resay.reporting.dashboard.texts import share
 from resay.reporting.journal import By, Journal, Slice
 
-__all__ = [
-    "BYS",
-    "DECISIONS",
-    "SPANS",
-    "BadQueryError",
-    "Figures",
-    "FiguresDesk",
-    "Span",
-    "Wanted",
-    "checked",
-    "flag_rate",
-    "wanted_of",
-]
 T = TypeVar("T")
 BYS: tuple[By, ...] = get_args(By)
 DECISIONS: tuple[Decision, ...] = get_args(Decision)

@@ -29,8 +29,6 @@ from resay.reporting.render.html.markup import badge, definition, score_text
 from resay.reporting.render.html.section import kept
 from resay.reporting.render.texts import cost
 
-__all__ = ["Dashboard", "verdict_page"]
-
 _KEEPS = {
     "none": "The journal keeps the words of no answer (content: none)",
     "flagged": "The journal keeps the words of answers that were flagged, blocked or regenerated"

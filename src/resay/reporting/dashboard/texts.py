@@ -7,20 +7,6 @@ from datetime import datetime, timedelta, timezone
 
 from resay.reporting.render.html import Html, tag
 
-__all__ = [
-    "UNKNOWN",
-    "clock",
-    "counted",
-    "day",
-    "dollars",
-    "duration",
-    "moment",
-    "percent",
-    "share",
-    "stamp",
-    "time_tag",
-]
-
 UNKNOWN = "unknown"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -13,30 +13,6 @@ from resay.core.verdict import Usage, Verdict
 from resay.errors import ConfigurationError, ResayError
 from resay.reporting.journal.entry import Content, Entry
 
-__all__ = [
-    "COLUMNS",
-    "FORGET_VERSION",
-    "GET",
-    "LATEST",
-    "MIGRATIONS",
-    "PRUNE_OLD",
-    "PRUNE_SURPLUS",
-    "READ_VERSION",
-    "SET_VERSION",
-    "VERSIONS_TABLE",
-    "JournalError",
-    "RefusedError",
-    "Row",
-    "Session",
-    "Store",
-    "entry_of",
-    "insert",
-    "named",
-    "newer",
-    "recent",
-    "row_of",
-    "size_of",
-]
 Row = tuple[Any, ...]
 
 

@@ -17,7 +17,6 @@ from pydantic import Field, field_validator
 from resay._internal.strict import Strict
 from resay.core.verdict import Decision, Usage, Verdict
 
-__all__ = ["SQLITE", "Action", "Api", "Content", "Entry", "JournalConfig", "new_id"]
 Content = Literal["none", "flagged", "all"]
 """Of which entries the words are kept: of no one, of those where something was found, or of all."""
 SQLITE = "sqlite:///"

@@ -36,17 +36,6 @@ from resay.reporting.journal.database import (
 )
 from resay.reporting.journal.entry import Content, Entry, JournalConfig
 
-__all__ = [
-    "By",
-    "Journal",
-    "Losses",
-    "Slice",
-    "Writer",
-    "check_span",
-    "open_journal",
-    "query",
-    "slice_of",
-]
 By = Literal["model", "policy", "tenant", "api"]
 _MOST_SLICES = 10_000
 _DECISIONS: tuple[Decision, ...] = ("consistent", "flagged", "inconclusive", "skipped")

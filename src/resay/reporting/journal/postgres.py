@@ -28,8 +28,6 @@ from resay.reporting.journal.database import (
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-__all__ = ["PostgresStore"]
-
 T = TypeVar("T")
 
 _CONNECT_S = 5

@@ -25,8 +25,6 @@ from resay.reporting.journal.database import (
     newer,
 )
 
-__all__ = ["SqliteStore"]
-
 T = TypeVar("T")
 
 # How long one statement waits for other processes that write.

@@ -18,13 +18,6 @@ from resay.engine.actions import Answer
 from resay.engine.stream import Part
 from resay.reporting.render.texts import clean, cost
 
-__all__ = [
-    "print_answer",
-    "print_part",
-    "print_regeneration",
-    "print_verdict",
-]
-
 
 def print_regeneration(regeneration: Regeneration, console: Console) -> None:
     """Print how an answer was mended, or was to be.

@@ -18,8 +18,6 @@ from resay.scorers.evidence import Evidence, Sample
 # As many characters take as long as an entry of a column.
 _AVERAGING = 6
 
-__all__ = ["Column", "SampleScorer", "why_inconclusive"]
-
 Row = tuple[float | None, ...]
 
 

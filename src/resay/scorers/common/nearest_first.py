@@ -39,8 +39,6 @@ from resay._internal.event_loops import stop_if_abandoned
 from resay.core.tokens import tokenize
 from resay.scorers.stopping import Stopping
 
-__all__ = ["Estimate", "NearestFirst", "overlaps"]
-
 _GRID = tuple(step / 2 for step in range(-6, 7))
 """Where u is looked at: three standard deviations either way."""
 

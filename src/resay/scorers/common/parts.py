@@ -16,8 +16,6 @@ from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.evidence import Evidence
 from resay.scorers.step import Step, registry
 
-__all__ = ["CompositeConfig", "Part", "PartScores", "Parts", "joined", "only_passages"]
-
 
 def _methods() -> Mapping[str, type[BaseModel]]:
     """Return what may be a part: methods that look at the evidence themselves."""

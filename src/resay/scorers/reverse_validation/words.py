@@ -13,26 +13,6 @@ from dataclasses import dataclass
 
 from anyascii import anyascii
 
-__all__ = [
-    "CLASSES",
-    "COMPANY",
-    "DIRECTIONS",
-    "GIVEN_NAMES",
-    "HEADS",
-    "OFFICES",
-    "OPENERS",
-    "ORDINARY",
-    "PARTICLES",
-    "PREPOSITIONS",
-    "ROMANCE_PARTICLES",
-    "TITLES",
-    "Word",
-    "fold",
-    "join",
-    "read_words",
-    "respell",
-]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

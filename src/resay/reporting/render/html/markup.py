@@ -10,23 +10,6 @@ from html import escape
 from resay.core.verdict import Decision
 from resay.reporting.render.texts import clean
 
-__all__ = [
-    "LEVELS",
-    "Html",
-    "badge",
-    "chip",
-    "definition",
-    "hidden",
-    "joined",
-    "level",
-    "link",
-    "meter",
-    "score_text",
-    "scrolling",
-    "seconds",
-    "tag",
-    "words",
-]
 _VOID = frozenset({"br", "input", "link", "meta"})
 _NEWLINE = re.compile(r"\r\n?")
 # JSON can hold halves of a character, which no file can.

@@ -12,8 +12,6 @@ from resay.core.verdict import Verdict
 from resay.reporting.render.html.markup import Html, badge, chip, scrolling, tag
 from resay.reporting.render.html.section import Reported, verdict_section
 
-__all__ = ["page", "policy_of", "stylesheet"]
-
 _MEANING = (
     "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true: a model"
     " that is wrong the same way every time agrees with itself."

@@ -38,22 +38,6 @@ from resay.reporting.render.html.markup import (
 )
 from resay.reporting.render.texts import cost
 
-__all__ = [
-    "Reported",
-    "answer",
-    "citation_marks",
-    "flagged_cards",
-    "headline",
-    "kept",
-    "legend",
-    "regeneration_parts",
-    "sentence_table",
-    "step_table",
-    "summary_of",
-    "unscored_table",
-    "verdict_section",
-]
-
 
 def kept(verdict: Verdict) -> bool:
     """Return whether the words of the answer were kept."""
