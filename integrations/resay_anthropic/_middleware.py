@@ -32,11 +32,11 @@ from resay.adapters import (
     inside_guard,
     marked,
 )
-from resay.adapters.http import aevents_in, events_in, is_event_stream
+from resay.adapters.http import BLOCKING, LOOPING, Side, finished, is_event_stream
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Request
-from resay_anthropic._responses import answered, astreaming, body_of, raw_of, streaming
+from resay_anthropic._responses import answered, body_of, raw_of, streaming
 
 T = TypeVar("T")
 _CLOSING_S = 5.0
@@ -369,16 +369,17 @@ class HallucinationMiddleware(Middleware):
         asked = self._asked(request)
         if asked is None:
             return call_next(request)
-        send = partial(_sent, call_next)
+        send = partial(_sent, BLOCKING, call_next)
 
         async def in_another_thread(sent: APIRequest) -> Any:
-            return await in_thread(partial(send, sent))
+            return await in_thread(lambda: finished(send(sent)))
 
         upstream = _upstream(request, in_another_thread)
         if request.stream:
-            return self._streaming(_opened(call_next, request), asked, upstream)
+            response = finished(_opened(BLOCKING, call_next, request))
+            return finished(self._streaming(BLOCKING, response, asked, upstream))
         if self._guard.skips(asked.query) is not None:
-            response = send(request)
+            response = finished(send(request))
             if not raw_of(response).is_success:
                 return response
             body = body_of(response) or {}
@@ -386,7 +387,7 @@ class HallucinationMiddleware(Middleware):
         try:
             return run_sync(self._attempt, request, asked, in_another_thread, None)
         except StreamedError as error:
-            return self._streaming(error.response, asked, upstream)
+            return finished(self._streaming(BLOCKING, error.response, asked, upstream))
 
     async def handle_async(
         self,
@@ -402,15 +403,15 @@ class HallucinationMiddleware(Middleware):
         asked = self._asked(request)
         if asked is None:
             return await call_next(request)
-        send = partial(_asent, call_next)
+        send = partial(_sent, LOOPING, call_next)
         upstream = _upstream(request, send)
         if request.stream:
-            response = await _aopened(call_next, request)
-            return await self._astreaming(response, asked, upstream)
+            response = await _opened(LOOPING, call_next, request)
+            return await self._streaming(LOOPING, response, asked, upstream)
         try:
             return await self._attempt(request, asked, send, asyncio.current_task())
         except StreamedError as error:
-            return await self._astreaming(error.response, asked, upstream)
+            return await self._streaming(LOOPING, error.response, asked, upstream)
 
     def _asked(self, request: APIRequest) -> Request | None:
         body = None if inside_guard() else body_to_check(request)
@@ -447,58 +448,35 @@ class HallucinationMiddleware(Middleware):
         else:
             self._calls.leave(key, call, longest_s, owner)
 
-    def _streaming(self, response: Any, asked: Request, upstream: Upstream) -> Any:
+    async def _streaming(
+        self, side: Side, response: Any, asked: Request, upstream: Upstream
+    ) -> Any:
         raw = raw_of(response)
         if not raw.is_success:
             return response
-        if _is_amazons(raw):
-            raw.close()
-            raise _amazons()
+        if raw.headers.get("content-type", "").lower().startswith(_AMAZONS):
+            await side.close(raw)
+            raise ConfigurationError(
+                "this stream comes in Amazon's own format, which is not checked; ask for it without"
+                " `stream`, or with a client whose streams are server-sent events"
+            )
         if not is_event_stream(raw):
-            raw.read()
-            body = body_of(response) or {}
-            return answered(response, asked, self._relay.check(asked, body, upstream))
-        return streaming(response, asked, self._relay.events(asked, events_in(raw), upstream))
-
-    async def _astreaming(self, response: Any, asked: Request, upstream: Upstream) -> Any:
-        raw = raw_of(response)
-        if not raw.is_success:
-            return response
-        if _is_amazons(raw):
-            await raw.aclose()
-            raise _amazons()
-        if not is_event_stream(raw):
-            await raw.aread()
-            body = body_of(response) or {}
-            return answered(response, asked, await self._relay.acheck(asked, body, upstream))
-        return astreaming(response, asked, self._relay.aevents(asked, aevents_in(raw), upstream))
+            return answered(response, asked, await side.check(self._relay, asked, raw, upstream))
+        return streaming(response, asked, partial(side.stream, self._relay, asked, raw, upstream))
 
 
-def _opened(call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
+async def _opened(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
     # A guard further inside would check a second time.
     with marked():
-        return call_next(request)
+        return await side.call(call_next, request)
 
 
-async def _aopened(call_next: Callable[[APIRequest], Awaitable[Any]], request: APIRequest) -> Any:
-    with marked():
-        return await call_next(request)
-
-
-def _sent(call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
-    response = _opened(call_next, request)
+async def _sent(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
+    response = await _opened(side, call_next, request)
     raw = raw_of(response)
     if raw.is_success:
         # With `with_streaming_response` the SDK leaves that to its users.
-        raw.read()
-    return response
-
-
-async def _asent(call_next: Callable[[APIRequest], Awaitable[Any]], request: APIRequest) -> Any:
-    response = await _aopened(call_next, request)
-    raw = raw_of(response)
-    if raw.is_success:
-        await raw.aread()
+        await side.read(raw)
     return response
 
 
@@ -513,17 +491,6 @@ def _upstream(request: APIRequest, send: _Send) -> Upstream:
     # A middleware does not know where its client asks and who pays for it, so what is answered here
     # is found by nobody else.
     return Upstream(lambda body: cancelled_once(ask(body)))
-
-
-def _is_amazons(raw: Any) -> bool:
-    return raw.headers.get("content-type", "").lower().startswith(_AMAZONS)
-
-
-def _amazons() -> ConfigurationError:
-    return ConfigurationError(
-        "this stream comes in Amazon's own format, which is not checked; ask for it without"
-        " `stream`, or with a client whose streams are server-sent events"
-    )
 
 
 C = TypeVar("C")

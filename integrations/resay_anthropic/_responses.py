@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, closing
+from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
 
 from resay.adapters import VERDICT_KEY, verdict_in
-from resay.adapters.http import body_in, with_aevents, with_body, with_events
+from resay.adapters.http import Change, body_in, with_body
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.providers.apis import Body, Event, Request
 
@@ -66,21 +65,18 @@ def answered(response: R, asked: Request, body: Body) -> R:
     return _with_raw(response, raw)
 
 
-def streaming(response: R, asked: Request, events: Generator[Event, None, None]) -> R:
+def streaming(response: R, asked: Request, stream: Callable[[Change], Any]) -> R:
     """Return a response with the events that the guard gives in their place.
 
     Reading them raises `HallucinationBlocked` where they are an object that is withheld.
+
+    Args:
+        response: The response.
+        asked: What it answers.
+        stream: Makes the raw response with the guard's events.
     """
     notes = _Notes(asked)
-    raw = with_events(raw_of(response), _noting(events, notes))
-    raw.extensions[_KEY] = notes.kept
-    return _with_raw(response, raw)
-
-
-def astreaming(response: R, asked: Request, events: AsyncGenerator[Event]) -> R:
-    """Do what `streaming` does, for an event loop."""
-    notes = _Notes(asked)
-    raw = with_aevents(raw_of(response), _anoting(events, notes))
+    raw = stream(notes)
     raw.extensions[_KEY] = notes.kept
     return _with_raw(response, raw)
 
@@ -96,7 +92,7 @@ def _with_raw(response: Any, raw: Any) -> Any:
     return made
 
 
-class _Notes:
+class _Notes(Change):
     """What is known of a response that passes.
 
     The SDK reads an object from a message, and from each block of a stream as soon as that is
@@ -134,19 +130,3 @@ class _Notes:
         """Return the events that were not given yet."""
         rest, self._held = self._held, []
         return rest
-
-
-def _noting(events: Generator[Event, None, None], notes: _Notes) -> Generator[Event, None, None]:
-    with closing(events):
-        for event in events:
-            yield from notes.of(event)
-    yield from notes.rest()
-
-
-async def _anoting(events: AsyncGenerator[Event], notes: _Notes) -> AsyncGenerator[Event]:
-    async with aclosing(events):
-        async for event in events:
-            for given in notes.of(event):
-                yield given
-    for given in notes.rest():
-        yield given

@@ -2,19 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+from openai._models import FinalRequestOptions
 
-from resay.adapters import OnVerdict, PolicyLike, guard_of
+from resay.adapters import (
+    OnVerdict,
+    PolicyLike,
+    Relay,
+    StreamedError,
+    Upstream,
+    guard_of,
+    is_about_parameters,
+)
+from resay.adapters.http import (
+    BLOCKING,
+    LOOPING,
+    Change,
+    Side,
+    body_in,
+    finished,
+    is_event_stream,
+)
 from resay.errors import ConfigurationError
-from resay_openai._async import Async
-from resay_openai._requests import Guarded, guarded_as
-from resay_openai._sync import Sync
+from resay.providers.apis import Body, Request
+from resay_openai._requests import (
+    ForAccumulating,
+    Guarded,
+    Received,
+    accumulates,
+    arguments,
+    as_sent,
+    beside,
+    create_of,
+    guarded_as,
+    is_receiving,
+    receiving,
+    source_of,
+    with_sent,
+    without_verdicts,
+)
 
 C = TypeVar("C", bound="OpenAI | AsyncOpenAI")
+
+
+class Sync(Guarded):
+    """What guarded clients that block do."""
+
+    def request(
+        self,
+        cast_to: Any,
+        options: FinalRequestOptions,
+        *,
+        stream: bool = False,
+        stream_cls: Any = None,
+    ) -> Any:
+        """Send a request, check the answer and act. All of the SDK's methods come through here.
+
+        Raises:
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
+            DeadlineExceededError: There was none within `limits.deadline_s`.
+        """
+        parent: Any = super()
+        send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
+        return finished(_requested(BLOCKING, self, send, options, stream=stream))
+
+    def _process_response(self, **processing: Any) -> Any:
+        if is_receiving():
+            return Received(**processing)
+        parent: Any = super()
+        return parent._process_response(**processing)  # noqa: SLF001 - its own
+
+
+class Async(Guarded):
+    """What guarded clients for event loops do."""
+
+    async def request(
+        self,
+        cast_to: Any,
+        options: FinalRequestOptions,
+        *,
+        stream: bool = False,
+        stream_cls: Any = None,
+    ) -> Any:
+        """Do what `Sync.request` does."""
+        parent: Any = super()
+        send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
+        return await _requested(LOOPING, self, send, options, stream=stream)
+
+    async def _process_response(self, **processing: Any) -> Any:
+        if is_receiving():
+            return Received(**processing)
+        parent: Any = super()
+        return await parent._process_response(**processing)  # noqa: SLF001 - its own
+
+
+async def _requested(
+    side: Side,
+    client: Any,
+    send: Callable[[FinalRequestOptions], Any],
+    options: FinalRequestOptions,
+    *,
+    stream: bool,
+) -> Any:
+    options = without_verdicts(options)
+    reading = client.reading(options)
+    if reading is None:
+        return await side.call(send, as_sent(options))
+
+    async def receive(body: Body) -> Received:
+        sent = options if body is request.body else with_sent(options, body)
+        with receiving():
+            return await side.call(send, sent)
+
+    async def create(body: Body) -> Body:
+        method = create_of(client, api)
+        with beside():
+            return (await side.call(method, **arguments(method, body, options))).to_dict()
+
+    api: Api
+    relay: Relay
+    request: Request
+    api, relay, request = reading
+    upstream = Upstream(side.sends(create), source_of(client))
+    exchange = _Exchange(side, receive, relay, request, upstream)
+    if stream:
+        change = ForAccumulating() if accumulates(options) else Change()
+        received = await exchange.streaming(await exchange.opened(), change)
+    else:
+        received = await exchange.answered()
+    process: Callable[..., Any] = client._process_response  # noqa: SLF001 - one of ours
+    return await side.call(process, response=received.response, **received.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request and what comes back."""
+
+    side: Side
+    receive: Callable[[Body], Awaitable[Received]]
+    relay: Relay
+    request: Request
+    upstream: Upstream
+
+    async def opened(self) -> Received:
+        asked = self.relay.asked(self.request)
+        try:
+            return await self.receive(asked)
+        except Exception as error:
+            if asked is self.request.body or not is_about_parameters(error):
+                raise
+        return await self.receive(self.request.body)
+
+    async def streaming(self, received: Received, *change: Change) -> Received:
+        given = (self.relay, self.request, received.response, self.upstream)
+        # A provider that does not stream gives something else.
+        if not is_event_stream(received.response):
+            return received.with_body(await self.side.check(*given))
+        received.response = self.side.stream(*given, *change)
+        return received
+
+    async def answered(self) -> Received:
+        kept: list[Received] = []
+
+        async def send(body: Body) -> Body:
+            received = await self.receive(body)
+            if is_event_stream(received.response):
+                raise StreamedError(received)
+            # The SDK leaves that to users who want to read it themselves.
+            await self.side.read(received.response)
+            kept.append(received)
+            return body_in(received.response) or {}
+
+        try:
+            answered = await self.side.answer(self.relay, self.request, send, self.upstream)
+        except StreamedError as error:
+            streaming = await self.streaming(error.response)
+            await self.side.read(streaming.response)
+            return streaming
+        return kept[-1].with_body(answered)
 
 
 class GuardedOpenAI(Sync, OpenAI):

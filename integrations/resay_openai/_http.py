@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
@@ -13,22 +13,20 @@ from resay.adapters import (
     PolicyLike,
     Relay,
     Upstream,
-    cancelled_once,
     check_client_policy,
     guard_of,
-    in_thread,
     inside_guard,
     is_about_parameters,
 )
 from resay.adapters.http import (
-    aevents_in,
+    BLOCKING,
+    LOOPING,
+    Side,
     body_in,
-    events_in,
+    finished,
     is_event_stream,
     package_of,
-    with_aevents,
     with_body,
-    with_events,
 )
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError
@@ -102,16 +100,17 @@ def guard_http_client(
     return cast("H", guarded)
 
 
-Reading = tuple[Api, Relay, Request]
+Relays = Sequence[tuple[Api, Relay]]
+Reading = tuple[Relay, Request]
 
 
-def _reading(relays: Sequence[tuple[Api, Relay]], request: Any) -> Reading | None:
+def _reading(relays: Relays, request: Any) -> Reading | None:
     """Return how a request is guarded; None where it is not."""
     if request.method != "POST" or inside_guard():
         return None
-    known = [pair for pair in relays if request.url.path.endswith(pair[0].path)]
+    known = [relay for api, relay in relays if request.url.path.endswith(api.path)]
     body = body_in(request) if known else None
-    return None if body is None else (*known[0], known[0][1].read(body))
+    return None if body is None else (known[0], known[0].read(body))
 
 
 def _like(request: Any, body: Body) -> Any:
@@ -131,23 +130,6 @@ def _source(request: Any) -> str:
     return f"http {request.url} {hashlib.sha256(repr(payer).encode()).hexdigest()}"
 
 
-def _given(response: Any, body: Body) -> Any:
-    # What cannot be read has nothing in its place, unless it is withheld.
-    return with_body(response, body) if body else response
-
-
-def _blocked(response: Any, error: HallucinationBlocked) -> Any:
-    """Return what an SDK makes an error of that it does not try again."""
-    data = {
-        "message": str(error),
-        "type": "hallucination_blocked",
-        "code": "hallucination_blocked",
-        "param": None,
-        "verdict": error.verdict.to_dict(content=False),
-    }
-    return with_body(response, {"error": data}, status=422)
-
-
 @cache
 def _guarded_sync(kind: type[Any]) -> type[Any]:
     class Guarded(kind):
@@ -155,41 +137,11 @@ def _guarded_sync(kind: type[Any]) -> type[Any]:
 
         def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
             """Send a request, check the answer and act."""
-            reading = _reading(self.relays, request)
             parent: Any = super()
             send: Callable[..., Any] = partial(parent.send, **kwargs)
-            if reading is None:
-                return send(request, stream=stream)
-            response = _guarded(send, request, reading)
-            if not stream:
-                response.read()
-            return response
+            return finished(_guarded(BLOCKING, send, self.relays, request, stream=stream))
 
     return _named(Guarded, kind)
-
-
-def _guarded(send: Callable[..., Any], request: Any, reading: Reading) -> Any:
-    _, relay, asked = reading
-    wanted = relay.asked(asked)
-    sent = request if wanted is asked.body else _like(request, wanted)
-    response = send(sent, stream=True)
-    if sent is not request and is_about_parameters(_FailedError(response)):
-        response.close()
-        response = send(request, stream=True)
-    if not response.is_success:
-        return response
-
-    def ask(body: Body) -> Body:
-        return _read(send(_like(request, body), stream=False))
-
-    upstream = Upstream(lambda body: in_thread(partial(ask, body)), _source(request))
-    if is_event_stream(response):
-        return with_events(response, relay.events(asked, events_in(response), upstream))
-    response.read()
-    try:
-        return _given(response, relay.check(asked, body_in(response) or {}, upstream))
-    except HallucinationBlocked as error:
-        return _blocked(response, error)
 
 
 @cache
@@ -199,41 +151,56 @@ def _guarded_async(kind: type[Any]) -> type[Any]:
 
         async def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
             """Send a request, check the answer and act."""
-            reading = _reading(self.relays, request)
             parent: Any = super()
-            send: Callable[..., Awaitable[Any]] = partial(parent.send, **kwargs)
-            if reading is None:
-                return await send(request, stream=stream)
-            response = await _aguarded(send, request, reading)
-            if not stream:
-                await response.aread()
-            return response
+            send: Callable[..., Any] = partial(parent.send, **kwargs)
+            return await _guarded(LOOPING, send, self.relays, request, stream=stream)
 
     return _named(Guarded, kind)
 
 
-async def _aguarded(send: Callable[..., Awaitable[Any]], request: Any, reading: Reading) -> Any:
-    _, relay, asked = reading
+async def _guarded(
+    side: Side, send: Callable[..., Any], relays: Relays, request: Any, *, stream: bool
+) -> Any:
+    reading = _reading(relays, request)
+    if reading is None:
+        return await side.call(send, request, stream=stream)
+    response = await _answered(side, send, request, reading)
+    if not stream:
+        await side.read(response)
+    return response
+
+
+async def _answered(side: Side, send: Callable[..., Any], request: Any, reading: Reading) -> Any:
+    relay, asked = reading
     wanted = relay.asked(asked)
     sent = request if wanted is asked.body else _like(request, wanted)
-    response = await send(sent, stream=True)
+    response = await side.call(send, sent, stream=True)
     if sent is not request and is_about_parameters(_FailedError(response)):
-        await response.aclose()
-        response = await send(request, stream=True)
+        await side.close(response)
+        response = await side.call(send, request, stream=True)
     if not response.is_success:
         return response
 
     async def ask(body: Body) -> Body:
-        return _read(await send(_like(request, body), stream=False))
+        return _read(await side.call(send, _like(request, body), stream=False))
 
-    upstream = Upstream(lambda body: cancelled_once(ask(body)), _source(request))
+    upstream = Upstream(side.sends(ask), _source(request))
     if is_event_stream(response):
-        return with_aevents(response, relay.aevents(asked, aevents_in(response), upstream))
-    await response.aread()
+        return side.stream(relay, asked, response, upstream)
     try:
-        return _given(response, await relay.acheck(asked, body_in(response) or {}, upstream))
+        body = await side.check(relay, asked, response, upstream)
     except HallucinationBlocked as error:
-        return _blocked(response, error)
+        # An SDK makes an error of it that it does not try again.
+        data = {
+            "message": str(error),
+            "type": "hallucination_blocked",
+            "code": "hallucination_blocked",
+            "param": None,
+            "verdict": error.verdict.to_dict(content=False),
+        }
+        return with_body(response, {"error": data}, status=422)
+    # What cannot be read has nothing in its place, unless it is withheld.
+    return with_body(response, body) if body else response
 
 
 class _FailedError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property, lru_cache, wraps
@@ -27,7 +27,7 @@ from resay.adapters import (
     guard_of,
     inside_guard,
 )
-from resay.adapters.http import with_body
+from resay.adapters.http import Change, with_body
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event, Request
 from resay.providers.apis.reading import listed, mapping
@@ -152,15 +152,18 @@ def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", given or {})
 
 
-def for_accumulating(event: Event) -> Event:
-    """Return an event whose verdict stands in its deltas too."""
-    choices = event.body.get("choices")
-    if VERDICT_KEY not in event.body or not isinstance(choices, list):
-        return event
-    told = [
-        _told_in_delta(choice, event.body[VERDICT_KEY]) for choice in cast("list[Any]", choices)
-    ]
-    return Event({**event.body, "choices": told}, event.name)
+class ForAccumulating(Change):
+    """Has the verdict stand in the deltas of an event too."""
+
+    def of(self, event: Event) -> Iterable[Event]:
+        """Return an event, whose verdict stands in its deltas too."""
+        choices = event.body.get("choices")
+        if VERDICT_KEY not in event.body or not isinstance(choices, list):
+            return (event,)
+        told = [
+            _told_in_delta(choice, event.body[VERDICT_KEY]) for choice in cast("list[Any]", choices)
+        ]
+        return (Event({**event.body, "choices": told}, event.name),)
 
 
 def _told_in_delta(choice: Body, verdict: Any) -> Body:
@@ -337,7 +340,7 @@ class Guarded:
 
         with_options = copy
 
-    def _reading(self, options: FinalRequestOptions) -> tuple[Api, Relay, Request] | None:
+    def reading(self, options: FinalRequestOptions) -> tuple[Api, Relay, Request] | None:
         """Return how a request is guarded; None where it is not."""
         known = self._relays.get(options.url)
         if known is None or inside_guard():

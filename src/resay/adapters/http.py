@@ -1,15 +1,32 @@
-"""Responses of httpx and httpx2, and the same with other bodies. Neither package is imported."""
+"""Responses of httpx and httpx2, and the same with other bodies. Neither package is imported.
+
+What a client does is written once, as coroutines that reach the network through a `Side`. The side
+of a client that blocks never waits, so `finished` runs its coroutines in place.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+)
 from contextlib import suppress
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from resay.providers.apis import Body, Event, EventReader, encoded
+from resay.adapters.relaying import Relay
+from resay.adapters.threads import cancelled_once, in_thread
+from resay.adapters.upstream import Upstream
+from resay.providers.apis import Body, Event, EventReader, Request, encoded
+
+T = TypeVar("T")
 
 # What is said of a body that was encoded and measured before it was changed.
 _OF_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -68,14 +85,109 @@ def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
     return made
 
 
-def with_events(response: Any, events: Generator[Event, None, None]) -> Any:
-    """Return a response with other events. Closing it closes them and the old response."""
-    return _like(response, stream=_sync_stream(_package(response))(response, events))
+class Change:
+    """What becomes of the events of a response on their way. This leaves them as they are."""
+
+    def of(self, event: Event) -> Iterable[Event]:
+        """Return what is given for an event."""
+        return (event,)
+
+    def rest(self) -> Iterable[Event]:
+        """Return what is given at the end."""
+        return ()
 
 
-def with_aevents(response: Any, events: AsyncGenerator[Event]) -> Any:
-    """Do what `with_events` does, for an event loop."""
-    return _like(response, stream=_async_stream(_package(response))(response, events))
+_NONE = Change()
+Ask = Callable[[Body], Coroutine[Any, Any, Body]]
+
+
+class Blocking:
+    """How a client that blocks reaches the network and the guard."""
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function of the client's own side."""
+        return function(*args, **kwargs)
+
+    async def read(self, response: Any) -> None:
+        """Read a response to its end."""
+        response.read()
+
+    async def close(self, response: Any) -> None:
+        """Close a response."""
+        response.close()
+
+    def sends(self, send: Ask) -> Ask:
+        """Return how the guard, on its own event loop, has something sent beside the main call."""
+        return lambda body: in_thread(lambda: finished(send(body)))
+
+    async def answer(self, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
+        """Have a relay send the main call and check the answer."""
+        return relay.answer(request, lambda body: finished(send(body)), upstream)
+
+    async def check(self, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
+        """Read a response to its end, and have a relay check it."""
+        raw.read()
+        return relay.check(request, body_in(raw) or {}, upstream)
+
+    def stream(
+        self, relay: Relay, request: Request, raw: Any, upstream: Upstream, change: Change = _NONE
+    ) -> Any:
+        """Return a response with the events that a relay gives, changed.
+
+        Closing it closes them and the old response.
+        """
+        events = relay.events(request, events_in(raw), upstream)
+        return _like(raw, stream=_sync_stream(_package(raw))(raw, events, change))
+
+
+class Looping:
+    """The same for a client of an event loop."""
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Blocking.call`."""
+        return await function(*args, **kwargs)
+
+    async def read(self, response: Any) -> None:
+        """See `Blocking.read`."""
+        await response.aread()
+
+    async def close(self, response: Any) -> None:
+        """See `Blocking.close`."""
+        await response.aclose()
+
+    def sends(self, send: Ask) -> Ask:
+        """See `Blocking.sends`."""
+        return lambda body: cancelled_once(send(body))
+
+    async def answer(self, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
+        """See `Blocking.answer`."""
+        return await relay.aanswer(request, self.sends(send), upstream)
+
+    async def check(self, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
+        """See `Blocking.check`."""
+        await raw.aread()
+        return await relay.acheck(request, body_in(raw) or {}, upstream)
+
+    def stream(
+        self, relay: Relay, request: Request, raw: Any, upstream: Upstream, change: Change = _NONE
+    ) -> Any:
+        """See `Blocking.stream`."""
+        events = relay.aevents(request, aevents_in(raw), upstream)
+        return _like(raw, stream=_async_stream(_package(raw))(raw, events, change))
+
+
+BLOCKING, LOOPING = Blocking(), Looping()
+Side = Blocking | Looping
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine of the blocking side, which never waits, and return what it returns."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    work.close()
+    raise RuntimeError("a coroutine of a client that blocks has waited")
 
 
 def _like(response: Any, *, status: int | None = None, **body: Any) -> Any:
@@ -105,16 +217,21 @@ def _package(response: Any) -> Any:
     return package_of(cast("Any", type(response)))
 
 
+_Events = Generator[Event, None, None]
+
+
 @cache
 def _sync_stream(package: Any) -> type[Any]:
     class Events(package.SyncByteStream):
-        def __init__(self, response: Any, events: Generator[Event, None, None]) -> None:
-            self._response = response
-            self._events = events
+        def __init__(
+            self, response: Any, events: Generator[Event, None, None], change: Change
+        ) -> None:
+            self._response, self._events, self._change = response, events, change
 
         def __iter__(self) -> Iterator[bytes]:
             for event in self._events:
-                yield encoded(event)
+                yield from map(encoded, self._change.of(event))
+            yield from map(encoded, self._change.rest())
 
         def close(self) -> None:
             # A generator that was not begun closes nothing.
@@ -127,13 +244,15 @@ def _sync_stream(package: Any) -> type[Any]:
 @cache
 def _async_stream(package: Any) -> type[Any]:
     class Events(package.AsyncByteStream):
-        def __init__(self, response: Any, events: AsyncGenerator[Event]) -> None:
-            self._response = response
-            self._events = events
+        def __init__(self, response: Any, events: AsyncGenerator[Event], change: Change) -> None:
+            self._response, self._events, self._change = response, events, change
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for event in self._events:
-                yield encoded(event)
+                for given in self._change.of(event):
+                    yield encoded(given)
+            for given in self._change.rest():
+                yield encoded(given)
 
         async def aclose(self) -> None:
             await self._events.aclose()
