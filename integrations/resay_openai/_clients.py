@@ -29,7 +29,7 @@ from resay.adapters.http import (
     is_event_stream,
 )
 from resay.errors import ConfigurationError
-from resay.providers.apis import Body, Request
+from resay.providers.apis import Api, Body, Request
 from resay_openai._requests import (
     ForAccumulating,
     Guarded,
