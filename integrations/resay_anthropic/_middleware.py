@@ -343,11 +343,8 @@ class HallucinationMiddleware(Middleware):
     ) -> None:
         guard = guard_of(policy, retriever, on_verdict)
         check_client_policy(guard, "a client of Anthropic's")
-        if method := guard.needing("logprobs"):
-            raise ConfigurationError(
-                f"method {method!r} looks at the probabilities of tokens, which Anthropic's API"
-                " does not give; take a method that compares with samples"
-            )
+        given = ", which Anthropic's API does not give; take a method that compares with samples"
+        guard.refuse({"logprobs": given})
         self._guard = guard
         self._relay = Relay(guard, MESSAGES)
         self._calls = Calls()

@@ -152,11 +152,8 @@ class HallucinationCallback(BaseCallbackHandler):
         # A guard that regenerates would want a retriever first.
         _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
-        if guard.needing("references"):
-            raise ConfigurationError(
-                "HallucinationCallback sees no documents, and the policy compares with references;"
-                " leave `evidence: references` out, or use guard() or HallucinationGuardMiddleware"
-            )
+        unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
+        guard.refuse({"references": f"{unseen} or use guard() or HallucinationGuardMiddleware"})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
                 raise ConfigurationError(f"{name} is {value!r}; give at least 1")

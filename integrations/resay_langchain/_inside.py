@@ -27,7 +27,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import ConfigDict
 
-from resay.adapters import asking_writer
+from resay.adapters import refuse_without_writer
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.guard import Guard
@@ -372,25 +372,12 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
         )
     speaker = speaker_of(runnable)
     _check_way(speaker.model if speaker else None, guard.policy.sampling)
-    method = guard.asking_response_model
-    if method and speaker is None:
-        raise ConfigurationError(
-            f"method {method!r} asks the model that wrote the response, which cannot be found in"
-            f" this {type(runnable).__name__}; name a judge in the policy with `judge:`"
-        )
-    if speaker is None and (asked := asking_writer(guard.policy)):
-        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
-        raise ConfigurationError(
-            "the policy regenerates by the model that wrote the response, which cannot be found in"
-            f" this {type(runnable).__name__}; name {missing} in its `action`"
-        )
-    method = guard.needing("logprobs")
-    if method and without_logprobs(runnable):
-        raise ConfigurationError(
-            f"method {method!r} looks at the probabilities of the response's tokens, and this"
-            f" {type(runnable).__name__} does not give them; guard the chat model itself, with"
-            " `logprobs=True` (and `top_logprobs` for entropies) set on it or bound to it"
-        )
+    if speaker is None:
+        refuse_without_writer(guard, runnable)
+    if without_logprobs(runnable):
+        none = f", and this {type(runnable).__name__} does not give them; guard the chat model"
+        remedy = "itself, with `logprobs=True` (and `top_logprobs` for entropies) set on it or"
+        guard.refuse({"logprobs": f"{none} {remedy} bound to it"})
 
 
 def _check_way(model: object, sampling: Sampling) -> None:
@@ -425,8 +412,5 @@ def check_opaque(runnable: Runnable[Any, Any], guard: Guard) -> None:
             f"`sampling.model` is {model!r}, but a {type(runnable).__name__} is asked again as it"
             " is; leave `sampling.model` out"
         )
-    if method := guard.needing("references"):
-        raise ConfigurationError(
-            f"method {method!r} compares with references, which cannot be seen in this"
-            f" {type(runnable).__name__}; leave `evidence: references` out"
-        )
+    unseen = f", which cannot be seen in this {type(runnable).__name__}; leave"
+    guard.refuse({"references": f"{unseen} `evidence: references` out"})

@@ -110,11 +110,7 @@ def _check(guard: Guard) -> None:
                 f"`{key}: block` cannot be done by a callback, because litellm passes over what it"
                 f" raises; use `{key}: annotate`, or guard the proxy with ResayGuardrail"
             )
-    if method := guard.needing("references"):
-        raise ConfigurationError(
-            f"method {method!r} compares with references, and a callback knows none; leave"
-            " `evidence: references` out"
-        )
+    guard.refuse({"references": ", and a callback knows none; leave `evidence: references` out"})
     if policy.sampling.via == "native":
         raise ConfigurationError(
             "`sampling.via` is 'native', but everything goes through litellm here; leave it out"

@@ -192,11 +192,7 @@ def _told(event: Event) -> Body | None:
 
 
 def _check(guard: Guard) -> None:
-    if method := guard.needing("references"):
-        raise ConfigurationError(
-            f"method {method!r} compares with references, and a proxy has none; leave"
-            " `evidence: references` out"
-        )
+    guard.refuse({"references": ", and a proxy has none; leave `evidence: references` out"})
     if guard.policy.sampling.via == "native":
         raise ConfigurationError(
             "`sampling.via` is 'native', but everything goes through litellm here; leave it out"

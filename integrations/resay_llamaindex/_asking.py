@@ -412,15 +412,8 @@ def _beyond_text(request: Chat) -> bool:
 
 
 def _check_chain(guard: Guard, llm: LLM) -> None:
-    if method := guard.needing("references"):
-        raise ConfigurationError(
-            f"method {method!r} compares with references, and an LLM has none to give; guard the"
-            " query engine with GuardedQueryEngine, or leave `evidence: references` out"
-        )
-    method = guard.needing("logprobs")
-    if method and not is_openai(llm):
-        raise ConfigurationError(
-            f"method {method!r} looks at the probabilities of the response's tokens, which are not"
-            f" known to be had from {type(llm).__name__}; guard an OpenAI, OpenAILike or"
-            " AzureOpenAI"
-        )
+    engine = ", and an LLM has none to give; guard the query engine with GuardedQueryEngine, or"
+    guard.refuse({"references": f"{engine} leave `evidence: references` out"})
+    if not is_openai(llm):
+        known = f", which are not known to be had from {type(llm).__name__}; guard an OpenAI,"
+        guard.refuse({"logprobs": f"{known} OpenAILike or AzureOpenAI"})

@@ -33,10 +33,10 @@ from resay.adapters import (
     OnVerdict,
     PolicyLike,
     aparts_of,
-    asking_writer,
     in_thread,
     inside_guard,
     parts_of,
+    refuse_without_writer,
 )
 from resay.core.query import Query
 from resay.core.verdict import Usage, Verdict
@@ -557,24 +557,10 @@ def _check_policy(guard: Guard, judge: LLM | None, engine: BaseQueryEngine) -> N
             f"`sampling.{key}` is {sampling.model or sampling.via!r}, but a query engine's samples"
             f" are written by its own LLM; leave `sampling.{key}` out"
         )
-    if method := guard.needing("logprobs"):
-        raise ConfigurationError(
-            f"method {method!r} looks at the probabilities of the response's tokens, which query"
-            " engines do not pass on; guard the LLM inside with GuardedLLM"
-        )
-    method = guard.asking_response_model
-    if method and judge is None:
-        raise ConfigurationError(
-            f"method {method!r} asks the model that wrote the response, which cannot be found in"
-            f" this {type(engine).__name__}; pass `llm`, or name a judge in the policy with"
-            " `judge:`"
-        )
-    if judge is None and (asked := asking_writer(guard.policy)):
-        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
-        raise ConfigurationError(
-            "the policy regenerates by the model that wrote the response, which cannot be found in"
-            f" this {type(engine).__name__}; pass `llm`, or name {missing} in its `action`"
-        )
+    inside = ", which query engines do not pass on; guard the LLM inside with GuardedLLM"
+    guard.refuse({"logprobs": inside})
+    if judge is None:
+        refuse_without_writer(guard, engine, " pass `llm`, or")
 
 
 def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from resay._internal.event_loops import run_sync, wait_for
 from resay._internal.telling import atell, tell
@@ -25,6 +25,17 @@ from resay.providers.base import Provider, Sources, prepare
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Need
+
+Lack = Literal["query", "references", "samples", "logprobs", "model"]
+"""What a chain may need and not have; `model` is the one that wrote the response."""
+
+_DOES: Mapping[Lack, str] = {
+    "query": "compares with the question",
+    "references": "compares with references",
+    "samples": "needs samples",
+    "logprobs": "looks at the probabilities of the response's tokens",
+    "model": "asks the model that wrote the response",
+}
 
 
 class Demands:
@@ -64,6 +75,24 @@ class Demands:
                 " response, or name another in the policy with `judge:`"
             )
 
+    def missing(self, lacking: Mapping[Lack, str]) -> str | None:
+        """Return what is said of the first thing lacking that the chain needs; None where all is.
+
+        Args:
+            lacking: What cannot be had, with the rest of the sentence: why, and what to do.
+        """
+        for lack, rest in lacking.items():
+            chain = self._chain
+            method = chain.asking_response_model if lack == "model" else chain.needing(lack)
+            if method is not None:
+                return f"method {method!r} {_DOES[lack]}{rest}"
+        return None
+
+    def refuse(self, lacking: Mapping[Lack, str]) -> None:
+        """Refuse what is lacking, where the chain needs it."""
+        if problem := self.missing(lacking):
+            raise ConfigurationError(problem)
+
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request whose answer could not be checked, or is more than one whole answer."""
         if query.unchecked is None:
@@ -74,22 +103,16 @@ class Demands:
 
     def check_question(self, query: Query | None) -> None:
         """Refuse a missing question."""
-        asking = self._chain.needing("query")
-        if asking and (query is None or not query.question):
-            raise ConfigurationError(
-                f"method {asking!r} compares with the question; pass `question`"
-            )
+        if query is None or not query.question:
+            self.refuse({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
         """Refuse missing references, and such as nobody would look at."""
         if isinstance(references, str):
             raise ConfigurationError("references must be a list of texts, not one text")
-        asking = self._chain.needing("references")
-        if asking and not references:
-            raise ConfigurationError(
-                f"method {asking!r} compares with references; pass `references`"
-            )
-        if references and not asking:
+        if not references:
+            self.refuse({"references": "; pass `references`"})
+        elif not self._chain.needing("references"):
             raise ConfigurationError(
                 "no step of the chain compares with references; set `evidence: references` on one"
             )
@@ -98,23 +121,17 @@ class Demands:
         """Refuse missing samples that cannot be drawn."""
         if isinstance(samples, str):
             raise ConfigurationError("samples must be a list of texts, not one text")
-        asking = self._chain.needing("samples")
         can_draw = query is not None and query.messages and (query.model or self._provider)
-        if asking and samples is None and not can_draw:
-            raise ConfigurationError(
-                f"method {asking!r} needs samples; pass `samples`, or the question and the `model`"
-                " to draw them from"
-            )
+        if samples is None and not can_draw:
+            rest = "; pass `samples`, or the question and the `model` to draw them from"
+            self.refuse({"samples": rest})
 
     def tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
         """Return the tokens given; refuse missing ones, and such as nobody would look at."""
-        asking = self._chain.needing("logprobs")
-        if asking and not logprobs:
-            raise ConfigurationError(
-                f"method {asking!r} looks at the probabilities of the response's tokens; pass them"
-                " as `logprobs`, or have the guard ask the model (`ask`), which returns them"
-            )
-        if logprobs and not asking:
+        if not logprobs:
+            rest = "; pass them as `logprobs`, or have the guard ask the model (`ask`), which"
+            self.refuse({"logprobs": f"{rest} returns them"})
+        elif not self._chain.needing("logprobs"):
             raise ConfigurationError(
                 "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
             )
@@ -274,6 +291,25 @@ class Guard:
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
         return self._chain.needing(need)
+
+    def missing(self, lacking: Mapping[Lack, str]) -> str | None:
+        """Return what is said of the first thing lacking that the chain needs; None where all is.
+
+        Args:
+            lacking: What cannot be had, with the rest of the sentence: why, and what to do.
+        """
+        return self._demands.missing(lacking)
+
+    def refuse(self, lacking: Mapping[Lack, str]) -> None:
+        """Refuse what is lacking, where the chain needs it.
+
+        Args:
+            lacking: As for `missing`.
+
+        Raises:
+            ConfigurationError: The chain needs it.
+        """
+        self._demands.refuse(lacking)
 
     @property
     def asking_response_model(self) -> str | None:

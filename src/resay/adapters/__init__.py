@@ -7,9 +7,9 @@ from resay._internal.nesting import inside_guard, marked
 from resay._internal.telling import acarried, acarrying
 from resay.adapters.policies import (
     PolicyLike,
-    asking_writer,
     check_client_policy,
     guard_of,
+    refuse_without_writer,
 )
 from resay.adapters.relaying import Relay, aparts_of, parts_of
 from resay.adapters.threads import cancelled_once, in_thread, read_in_threads
@@ -39,7 +39,6 @@ __all__ = [
     "acarried",
     "acarrying",
     "aparts_of",
-    "asking_writer",
     "cancelled_once",
     "carried",
     "carrying",
@@ -53,6 +52,7 @@ __all__ = [
     "marked",
     "parts_of",
     "read_in_threads",
+    "refuse_without_writer",
     "verdict_data",
     "verdict_in",
 ]

@@ -51,7 +51,28 @@ def guard_of(
     return guard.telling(*listeners)
 
 
-def asking_writer(policy: Policy) -> str | None:
+def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> None:
+    """Refuse a policy that asks the model that wrote the response, which cannot be found.
+
+    Args:
+        guard: The guard.
+        answering: What answers.
+        remedy: What else can be done about it.
+
+    Raises:
+        ConfigurationError: The policy asks that model to judge or to write.
+    """
+    where = f"which cannot be found in this {type(answering).__name__};{remedy} name"
+    guard.refuse({"model": f", {where} a judge in the policy with `judge:`"})
+    if asked := _asking_writer(guard.policy):
+        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
+        raise ConfigurationError(
+            f"the policy regenerates by the model that wrote the response, {where} {missing} in its"
+            " `action`"
+        )
+
+
+def _asking_writer(policy: Policy) -> str | None:
     """Return what of regenerating asks the model that wrote the response.
 
     Args:
@@ -83,11 +104,9 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
         MissingDependencyError: The policy names a model, and litellm is not installed.
     """
     sampling = guard.policy.sampling
-    if not gives_references and (method := guard.needing("references")):
-        raise ConfigurationError(
-            f"method {method!r} compares with references, and {client} has none to give; leave"
-            " `evidence: references` out, or call `Guard.check` with `references`"
-        )
+    if not gives_references:
+        rest = f", and {client} has none to give; leave `evidence: references` out, or call"
+        guard.refuse({"references": f"{rest} `Guard.check` with `references`"})
     if sampling.via == "litellm" and sampling.model is None:
         raise ConfigurationError(
             f"`sampling.via` is 'litellm', but samples are asked for by {client} itself; leave it"

@@ -46,7 +46,7 @@ from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.stored import Conversations
-from resay.guard import Guard
+from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 
@@ -438,46 +438,36 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
 
     Nothing was spent yet, and a verdict that decides nothing is easily taken for one that does.
     """
-    problem = _missing(guard, asked, request) or _unused(guard, asked)
+    problem = _missing(guard, asked, request)
+    another = "use another policy (x-resay-policy)"
+    if problem is None and asked.documents and not guard.needing("references"):
+        problem = (
+            "no step of the policy compares with `documents`; set `evidence: references` on one,"
+            f" or {another}"
+        )
+    if problem is None and asked.logprobs and not guard.needing("logprobs"):
+        problem = f"no step of the policy looks at `logprobs`; add `method: logprobs`, or {another}"
     if problem is not None:
         raise RefusedError(400, "invalid_request", problem)
 
 
 def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
-    query, policy = request.query, guard.policy
-    if (method := guard.needing("query")) and not query.question:
-        return f"method {method!r} compares with the question; pass `query` or `messages`"
-    if (method := guard.needing("references")) and not asked.documents:
-        return f"method {method!r} compares with references; pass `documents`"
-    if (method := guard.needing("logprobs")) and not asked.logprobs:
-        return f"method {method!r} looks at the probabilities of tokens; pass `logprobs`"
-    method = "fields" if query.wants_object else guard.needing("samples")
-    can_draw = query.messages and (asked.model or policy.sampling.model)
-    if method and asked.samples is None and not can_draw:
-        return (
-            f"method {method!r} needs samples; pass `samples`, or the question (`query` or"
-            " `messages`) and the `model` to draw them from"
-        )
-    if (method := guard.asking_response_model) and asked.model is None:
-        return (
-            f"method {method!r} has the model judge that wrote the response; pass `model`, or use"
-            " a policy that names its judge (x-resay-policy)"
-        )
-    return None
-
-
-def _unused(guard: Guard, asked: CheckRequest) -> str | None:
-    if asked.documents and not guard.needing("references"):
-        return (
-            "no step of the policy compares with `documents`; set `evidence: references` on one,"
-            " or use another policy (x-resay-policy)"
-        )
-    if asked.logprobs and not guard.needing("logprobs"):
-        return (
-            "no step of the policy looks at `logprobs`; add `method: logprobs`, or use another"
-            " policy (x-resay-policy)"
-        )
-    return None
+    query, lacking = request.query, dict[Lack, str]()
+    if not query.question:
+        lacking["query"] = "; pass `query` or `messages`"
+    if not asked.documents:
+        lacking["references"] = "; pass `documents`"
+    if not asked.logprobs:
+        lacking["logprobs"] = "; pass `logprobs`"
+    can_draw = query.messages and (asked.model or guard.policy.sampling.model)
+    if asked.samples is None and not can_draw:
+        remedy = "pass `samples`, or the question (`query` or `messages`) and the `model` to draw"
+        lacking["samples"] = f"; {remedy} them from"
+        if query.wants_object:
+            return f"method 'fields' needs samples{lacking['samples']}"
+    if asked.model is None:
+        lacking["model"] = "; pass `model`, or use a policy that names its judge (x-resay-policy)"
+    return guard.missing(lacking)
 
 
 def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:

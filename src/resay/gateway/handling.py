@@ -367,12 +367,9 @@ class Handling:
                 return await self._read_again(call, client, incoming, outgoing)
             return await self._pass(call, incoming, outgoing, [])
         policy, guard = self._policies.get(call.policy)
-        if call.own is None and (method := guard.needing("references")):
-            message = (
-                f"method {method!r} of the policy {policy!r} compares with references, which only"
-                f" {CHECK} is given; use another policy (x-resay-policy)"
-            )
-            raise RefusedError(400, "policy_needs_documents", message)
+        given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
+        if call.own is None and (problem := guard.missing({"references": given})):
+            raise RefusedError(400, "policy_needs_documents", f"policy {policy!r}: {problem}")
         wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
         try:
             async with self._received(incoming) as data, self._admission.place():

@@ -243,10 +243,9 @@ class _Work:
         if self._shared.marks.seems(self._asked.litellm_call_id or ""):
             # Samples of samples would have no end.
             return _OTHERS_MARK
-        if method := guard.needing("references"):
-            return f"method {method!r} compares with references, and LiteLLM gives none"
-        if method := guard.needing("logprobs"):
-            return f"method {method!r} needs the probabilities of tokens, and LiteLLM gives none"
+        none = ", and LiteLLM gives none"
+        if problem := guard.missing({"references": none, "logprobs": none}):
+            return problem
         if self._knows_question:
             return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
         if method := guard.needing("samples") or guard.needing("query"):
