@@ -19,7 +19,6 @@ from resay.adapters import verdict_in as verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 
-from resay_litellm._callback import HallucinationCallback  # noqa: E402 - see the line above
-from resay_litellm._guardrail import ResayGuardrail  # noqa: E402
+from resay_litellm._hooks import HallucinationCallback, ResayGuardrail  # noqa: E402
 
 __all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]

@@ -16,10 +16,10 @@ def inside_guard() -> bool:
 
 
 @contextmanager
-def marked() -> Generator[None, None, None]:
-    """Tell the guards inside that one is at work already."""
-    token = _inside_guard.set(True)
+def marked(mark: ContextVar[bool] = _inside_guard) -> Generator[None, None, None]:
+    """Tell the guards inside that one is at work already, or whatever else a mark says."""
+    token = mark.set(True)
     try:
         yield
     finally:
-        _inside_guard.reset(token)
+        mark.reset(token)

@@ -41,7 +41,7 @@ def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
         from starlette.routing import Route
     except ImportError as error:
         raise MissingDependencyError("starlette", "server", "the dashboard") from error
-    from resay.reporting.dashboard.serving import Dashboard
+    from resay.reporting.dashboard.pages import Dashboard
 
     pages = Dashboard(journal, prefix)
     rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []

@@ -1,4 +1,4 @@
-"""The guardrail of LiteLLM's proxy."""
+"""What LiteLLM calls: a guardrail of its proxy, and a callback of its SDK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 
 from litellm.exceptions import GuardrailRaisedException
 from litellm.integrations.custom_guardrail import CustomGuardrail
+from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.guardrails import GuardrailEventHooks
+from litellm.types.utils import ModelResponse
 
 from resay._internal.importing import import_named
 from resay.adapters import (
@@ -22,15 +24,17 @@ from resay.adapters import (
     Upstream,
     guard_of,
     inside_guard,
+    marked,
     verdict_data,
     verdict_in,
 )
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
+from resay.policy import Block
 from resay.providers.apis import Body, Event, Request
 from resay_litellm._asking import Target, upstream_of, user_params
-from resay_litellm._formats import FORMATS, Format, field
+from resay_litellm._formats import CHAT, FORMATS, Format, field
 
 
 class ResayGuardrail(CustomGuardrail):
@@ -62,7 +66,10 @@ class ResayGuardrail(CustomGuardrail):
     ) -> None:
         listener = import_named(on_verdict) if isinstance(on_verdict, str) else on_verdict
         self.resay_guard = guard_of(policy, on_verdict=listener)
-        _check(self.resay_guard)
+        self.resay_guard.refuse(
+            {"references": ", and a proxy has none; leave `evidence: references` out"}
+        )
+        _check_via(self.resay_guard)
         guardrail: Any = super()
         guardrail.__init__(supported_event_hooks=[GuardrailEventHooks.post_call], **kwargs)
 
@@ -191,8 +198,7 @@ def _told(event: Event) -> Body | None:
     return event.body.get(VERDICT_KEY) or field(event.body.get("response"), VERDICT_KEY)
 
 
-def _check(guard: Guard) -> None:
-    guard.refuse({"references": ", and a proxy has none; leave `evidence: references` out"})
+def _check_via(guard: Guard) -> None:
     if guard.policy.sampling.via == "native":
         raise ConfigurationError(
             "`sampling.via` is 'native', but everything goes through litellm here; leave it out"
@@ -206,3 +212,98 @@ def _refused(error: HallucinationBlocked) -> Exception:
     fastapi: Any = import_module("fastapi")
     verdict = verdict_data(error.verdict, "block")
     return fastapi.HTTPException(422, detail={"error": "hallucination_blocked", "verdict": verdict})
+
+
+class HallucinationCallback(CustomLogger):
+    """Puts a verdict on every response of `litellm.acompletion`.
+
+    ```python
+    litellm.callbacks = [HallucinationCallback("policy.yaml")]
+    response = await litellm.acompletion("openai/gpt-4.1-mini", messages)
+    response.hallucination["decision"]
+    ```
+
+    It cannot withhold a response, because litellm passes over what a callback raises, but it can
+    give another that was regenerated. It sees neither streams nor the blocking
+    `litellm.completion`.
+
+    Args:
+        policy: What to check, and how: a `Policy`, a path, a mapping or a `Guard`; None for the
+            file that `RESAY_POLICY` names, or the default.
+        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
+            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
+            names.
+        on_verdict: Called with each `resay.Verdict`. What an async function returns is awaited,
+            what it raises is logged.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: It asks for what a callback cannot do, or it regenerates and there is no
+            retriever.
+    """
+
+    def __init__(
+        self,
+        policy: PolicyLike = None,
+        *,
+        retriever: object = None,
+        on_verdict: OnVerdict | None = None,
+    ) -> None:
+        logger: Any = super()
+        logger.__init__()
+        self.resay_guard = guard_of(policy, retriever, on_verdict)
+        _check(self.resay_guard)
+
+    async def async_post_call_success_deployment_hook(
+        self, request_data: dict[str, Any], response: Any, call_type: Any
+    ) -> Any:
+        """Check a response.
+
+        Returns:
+            The response with its verdict in `hallucination`; None to leave it as it is.
+        """
+        if inside_guard() or not isinstance(response, ModelResponse) or not response.choices:
+            return None
+        if field(call_type, "value") != "acompletion" or verdict_in(response) is not None:
+            return None
+        relay = Relay(self.resay_guard, CHAT.api)
+        request = relay.read(_asked(request_data, response))
+        target = Target(None, request.body["model"])
+        body = CHAT.body(response)
+        with marked():
+            checked = await relay.acheck(request, body, upstream_of(CHAT, target, request.body))
+        return None if checked is body else CHAT.given(response, checked)
+
+
+def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
+    log = data.get("litellm_logging_obj")
+    # What was given by position is only there, and the model without its provider.
+    model, messages = data.get("model"), data.get("messages") or field(log, "messages")
+    asked = {**user_params(data), "messages": [_plain(message) for message in messages]}
+    if model is None:
+        provider = field(field(response, "_hidden_params"), "custom_llm_provider")
+        return {**asked, "model": field(log, "model"), "custom_llm_provider": provider}
+    return {**asked, "model": model}
+
+
+def _plain(message: Any) -> Any:
+    # litellm takes its own objects too.
+    return message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else message
+
+
+def _check(guard: Guard) -> None:
+    policy = guard.policy
+    blocking = {
+        "action": isinstance(policy.action, Block),
+        "otherwise": isinstance(getattr(policy.action, "otherwise", None), Block),
+        "on_error": policy.on_error == "block",
+        "unscored": policy.unscored == "block",
+    }
+    for key, blocks in blocking.items():
+        if blocks:
+            raise ConfigurationError(
+                f"`{key}: block` cannot be done by a callback, because litellm passes over what it"
+                f" raises; use `{key}: annotate`, or guard the proxy with ResayGuardrail"
+            )
+    guard.refuse({"references": ", and a callback knows none; leave `evidence: references` out"})
+    _check_via(guard)
