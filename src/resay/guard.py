@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from os import PathLike
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
-from resay._internal.event_loops import run_sync, wait_for
+from resay._internal.event_loops import in_sync, named_in_sync, wait_for
 from resay._internal.telling import atell, tell
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
@@ -167,6 +167,7 @@ def _check_single(query: Query) -> None:
         )
 
 
+P = ParamSpec("P")
 T = TypeVar("T", Answer, Verdict)
 
 
@@ -204,6 +205,14 @@ class Listeners:
         verdict = result.verdict if isinstance(result, Answer) else result
         await atell(verdict, self.functions)
         return result
+
+
+def _read_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
+    @wraps(method)
+    def read(*args: P.args, **kwargs: P.kwargs) -> SyncAnswerStream:
+        return SyncAnswerStream(method(*args, **kwargs))
+
+    return named_in_sync(read)
 
 
 class Guard:
@@ -342,9 +351,7 @@ class Guard:
         elif self._provider is not None:
             await prepare(self._provider)
 
-    def prepare(self) -> None:
-        """Do what `aprepare` does, for callers that are not async."""
-        run_sync(self.aprepare)
+    prepare = in_sync(aprepare)
 
     async def aask(
         self,
@@ -560,77 +567,9 @@ class Guard:
             lambda parts: self.listeners.hearing(run(parts)), every_chunk=every_chunk
         )
 
-    def stream(
-        self,
-        question: str | Sequence[Message] | Query,
-        *,
-        mode: StreamMode | None = None,
-        model: str | None = None,
-        entity: str | None = None,
-        tenant: str | None = None,
-        references: Sequence[str] = (),
-        **params: Any,
-    ) -> SyncAnswerStream:
-        """Do what `astream` does, for callers that are not async: `with`, then `for`."""
-        return SyncAnswerStream(
-            self.astream(
-                question,
-                mode=mode,
-                model=model,
-                entity=entity,
-                tenant=tenant,
-                references=references,
-                **params,
-            )
-        )
-
-    def ask(
-        self,
-        question: str | Sequence[Message] | Query,
-        *,
-        model: str | None = None,
-        entity: str | None = None,
-        tenant: str | None = None,
-        references: Sequence[str] = (),
-        **params: Any,
-    ) -> Answer:
-        """Do what `aask` does, for callers that are not async."""
-        return run_sync(
-            self.aask,
-            question,
-            model=model,
-            entity=entity,
-            tenant=tenant,
-            references=references,
-            **params,
-        )
-
-    def check(
-        self,
-        response: str,
-        *,
-        question: str | Sequence[Message] | Query | None = None,
-        samples: Sequence[str] | None = None,
-        references: Sequence[str] = (),
-        logprobs: Sequence[object] | None = None,
-        model: str | None = None,
-        entity: str | None = None,
-        tenant: str | None = None,
-        **params: Any,
-    ) -> Verdict:
-        """Do what `acheck` does, for callers that are not async."""
-        return run_sync(
-            self.acheck,
-            response,
-            question=question,
-            samples=samples,
-            references=references,
-            logprobs=logprobs,
-            model=model,
-            entity=entity,
-            tenant=tenant,
-            **params,
-        )
+    ask = in_sync(aask)
+    check = in_sync(acheck)
+    stream = _read_in_sync(astream)
 
     def apply(self, response: str, verdict: Verdict) -> Answer:
         """Act on a verdict as the policy says; where it regenerates, with its `otherwise`.

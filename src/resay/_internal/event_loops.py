@@ -18,7 +18,8 @@ from contextlib import (
     suppress,
 )
 from contextvars import ContextVar
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -27,6 +28,7 @@ from anyio.from_thread import BlockingPortal
 
 from resay._internal.telling import Carrier
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -273,6 +275,29 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
         except BaseException:
             future.cancel()
             raise
+
+
+def in_sync(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
+    """Return what does the same as an async function or method, for callers that are not async.
+
+    Args:
+        work: The async one, whose name begins with "a".
+    """
+
+    @wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_sync(work, *args, **kwargs)
+
+    return named_in_sync(run)
+
+
+def named_in_sync(twin: Callable[P, T]) -> Callable[P, T]:
+    """Name a function after the async one it wraps."""
+    name = twin.__name__
+    twin.__name__ = name.removeprefix("a")
+    twin.__qualname__ = f"{twin.__qualname__.removesuffix(name)}{twin.__name__}"
+    twin.__doc__ = f"Do what `{name}` does, for callers that are not async."
+    return twin
 
 
 def wait_for(waited: Awaitable[T]) -> T:

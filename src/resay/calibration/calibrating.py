@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 import anyio.to_thread
 
-from resay._internal.event_loops import run_sync
+from resay._internal.event_loops import in_sync
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
 from resay.calibration.result import Calibration, Counts, Figures, measure_figures
@@ -98,9 +98,6 @@ def _verdict(where: str, data: dict[str, object], policy: Policy) -> Verdict:
     return verdict
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _DEFAULT_RATE = 0.05
 
 
@@ -172,15 +169,7 @@ async def acalibrate(
     return await anyio.to_thread.run_sync(partial(_result, setting, run, labels, name, bootstrap))
 
 
-def _twin(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Do what `acalibrate` does, for callers that are not async."""
-        return run_sync(work, *args, **kwargs)
-
-    return run
-
-
-calibrate = _twin(acalibrate)
+calibrate = in_sync(acalibrate)
 """Do what `acalibrate` does, for callers that are not async."""
 
 
