@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from resay._internal.nesting import marked
+from resay._internal.retrying import retry_after_s
 from resay._internal.telemetry import Place
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
@@ -383,21 +384,11 @@ def provider_error(error: Exception) -> ProviderError:
     if status is not None and 400 <= status < 500 and status not in _TEMPORARY:
         return ProviderRefusedError(message, status=status)
     temporary = status is not None or "Connect" in name
-    return ProviderError(
-        message, status=status, retry_after_s=_retry_after(error), retryable=temporary
-    )
+    after = retry_after_s(getattr(getattr(error, "response", None), "headers", None))
+    return ProviderError(message, status=status, retry_after_s=after, retryable=temporary)
 
 
 def _status(error: Exception) -> int | None:
     response: object = getattr(error, "response", None)
     status: object = getattr(error, "status_code", getattr(response, "status_code", None))
     return status if isinstance(status, int) else None
-
-
-def _retry_after(error: Exception) -> float | None:
-    response: Any = getattr(error, "response", None)
-    try:
-        return float(response.headers["retry-after"])
-    # Absent, or an HTTP date, which providers of language models do not send.
-    except (AttributeError, KeyError, ValueError):
-        return None

@@ -14,18 +14,13 @@ from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_random_exponential,
-)
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
+from resay._internal.retrying import may_help, wait_as_asked
 from resay._internal.telemetry import here, span
 from resay.core.query import Query
 from resay.core.verdict import Usage
-from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.errors import ProviderRefusedError, ProviderTimeoutError
 from resay.providers.base import (
     Chunk,
     Completion,
@@ -35,8 +30,6 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
-
-_LONGEST_WAIT_S = 60.0
 
 
 class Metered(Layer):
@@ -238,8 +231,8 @@ class Retrying(Layer):
     def _attempts(self) -> AsyncRetrying:
         return AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
-            retry=retry_if_exception(_may_help),
-            wait=_wait,
+            retry=retry_if_exception(may_help),
+            wait=wait_as_asked(0.5),
             sleep=anyio.sleep,
             reraise=True,
         )
@@ -276,20 +269,6 @@ class Traced(Layer):
                 }
             )
             return completions
-
-
-def _may_help(error: BaseException) -> bool:
-    return isinstance(error, ProviderError) and error.retryable
-
-
-_backoff = wait_random_exponential(multiplier=0.5, max=8.0)
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ProviderError) and error.retry_after_s is not None:
-        return min(max(error.retry_after_s, 0.0), _LONGEST_WAIT_S)
-    return _backoff(state)
 
 
 async def draw(

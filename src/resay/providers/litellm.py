@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.nesting import marked
+from resay._internal.retrying import retry_after_s
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
 from resay.core.verdict import Usage
@@ -293,9 +294,8 @@ def _translate(error: Exception, model: str) -> ProviderError:
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
         return ProviderRefusedError(message, status=status)
-    return ProviderError(
-        message, status=status, retry_after_s=_retry_after(error), retryable=status is not None
-    )
+    after = retry_after_s(getattr(error, "litellm_response_headers", None))
+    return ProviderError(message, status=status, retry_after_s=after, retryable=status is not None)
 
 
 def _unplaced(model: str) -> str:
@@ -316,15 +316,6 @@ def _fell_silent(error: Exception) -> bool:
             return True
         behind = behind.__cause__
     return False
-
-
-def _retry_after(error: Exception) -> float | None:
-    headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
-    try:
-        return float(headers["retry-after"])
-    # Absent, or an HTTP date, which providers of language models do not send.
-    except (KeyError, ValueError):
-        return None
 
 
 def _read(response: Any, model: str) -> Completions:

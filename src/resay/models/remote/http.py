@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 import httpx
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_random_exponential,
-)
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.retrying import may_help, retry_after_s, wait_as_asked
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
 if TYPE_CHECKING:
@@ -34,7 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ATTEMPTS = 4
-_LONGEST_WAIT_S = 60.0
 # Reading more than this takes longer than an event loop should stand still.
 _LARGE_BYTES = 100_000
 # 424 is how text-embeddings-inference says that the model failed.
@@ -48,7 +39,6 @@ _FIXES = {
     424: "the model failed there; see the server's log",
     429: "it has too much to do; lower `concurrency`",
 }
-_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MISCONFIGURED = frozenset({301, 302, 303, 307, 308, 401, 403, 404, 405})
 
 
@@ -163,8 +153,8 @@ class Server:
         connections = await self._connections.get()
         attempts = AsyncRetrying(
             stop=stop_after_attempt(_ATTEMPTS),
-            retry=retry_if_exception(_may_help),
-            wait=_wait,
+            retry=retry_if_exception(may_help),
+            wait=wait_as_asked(0.25),
             sleep=anyio.sleep,
             reraise=True,
         )
@@ -210,7 +200,7 @@ class Server:
         return ServerError(
             message,
             retryable=status in _WORTH_ANOTHER_TRY,
-            retry_after_s=_seconds(response.headers.get("retry-after")),
+            retry_after_s=retry_after_s(response.headers),
         )
 
     def _read(self, response: httpx.Response, path: str, read: Callable[[Reply], T]) -> T:
@@ -276,30 +266,3 @@ def _certificates() -> ssl.SSLContext:
     context = httpx.create_ssl_context()
     httpx.AsyncHTTPTransport(verify=context)
     return context
-
-
-def _may_help(error: BaseException) -> bool:
-    return isinstance(error, ServerError) and error.retryable
-
-
-_backoff = wait_random_exponential(multiplier=0.25, max=8.0)
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ServerError) and error.retry_after_s is not None:
-        return min(max(error.retry_after_s, 0.0), _LONGEST_WAIT_S)
-    return _backoff(state)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    if retry_after is None:
-        return None
-    if _SECONDS.fullmatch(retry_after):
-        return float(retry_after)
-    try:
-        date = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
-    return (aware - datetime.now(timezone.utc)).total_seconds()

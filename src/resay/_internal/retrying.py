@@ -1,0 +1,55 @@
+"""Asking again: whether that may help, and how long to wait until then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tenacity import RetryCallState, wait_random_exponential
+
+from resay.errors import ResayError
+
+_LONGEST_WAIT_S = 60.0
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def may_help(error: BaseException) -> bool:
+    """Return whether an error of ours may not come again."""
+    return isinstance(error, ResayError) and getattr(error, "retryable", False)
+
+
+def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:
+    """Return how long to wait: as long as the server asks, at most 60 s, else a random time.
+
+    Args:
+        multiplier: The longest random time before the second attempt, in seconds. It doubles with
+            each attempt, up to 8 s.
+    """
+    backoff = wait_random_exponential(multiplier=multiplier, max=8.0)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked: float | None = getattr(error, "retry_after_s", None)
+        return backoff(state) if asked is None else min(max(asked, 0.0), _LONGEST_WAIT_S)
+
+    return wait
+
+
+def retry_after_s(headers: Any) -> float | None:
+    """Return how many seconds a server asks to wait; None where it does not say.
+
+    Args:
+        headers: The headers of its response, in small letters if their case matters.
+    """
+    asked = str(headers.get("retry-after", "")) if headers else ""
+    if _SECONDS.fullmatch(asked):
+        return float(asked)
+    try:
+        date = parsedate_to_datetime(asked)
+    except (TypeError, ValueError):
+        return None
+    aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    return (aware - datetime.now(timezone.utc)).total_seconds()
