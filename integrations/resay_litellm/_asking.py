@@ -10,11 +10,12 @@ from typing import Any, cast
 
 from resay.adapters import Upstream, litellm_provider, marked
 from resay.adapters.upstream import JudgeProvider
+from resay.core.logprobs import field_of
 from resay.core.query import Query
 from resay.errors import ProviderRefusedError
 from resay.providers.apis import Body
 from resay.providers.base import Completions
-from resay_litellm._formats import CHAT, HIDDEN, Format, field
+from resay_litellm._formats import CHAT, HIDDEN, Format
 
 # What LiteLLM notes beside a request, and what would answer a sample from elsewhere.
 _BOOKKEEPING = frozenset(
@@ -138,14 +139,14 @@ class Target:
         if self.router is None:
             return self.model
         deployment = self.router.get_deployment(self.model)
-        return field(field(deployment, "litellm_params"), "model")
+        return field_of(field_of(deployment, "litellm_params"), "model")
 
 
 def _ids(data: Mapping[str, Any], response: object) -> Iterator[object]:
-    yield field(field(response, "_hidden_params"), "model_id")
+    yield field_of(field_of(response, "_hidden_params"), "model_id")
     for name in ("metadata", "litellm_metadata"):
-        yield field(field(data.get(name), "model_info"), "id")
-    yield field(field(cast("object", data.get("deployment")), "model_info"), "id")
+        yield field_of(field_of(data.get(name), "model_info"), "id")
+    yield field_of(field_of(cast("object", data.get("deployment")), "model_info"), "id")
 
 
 # A cached answer is no sample, and retries are the guard's.
@@ -229,9 +230,9 @@ async def _ask(form: Format, target: Target, body: Body) -> Body:
         # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
         kwargs["_skip_mcp_handler"] = True
     response = await call(**kwargs)
-    return {**form.body(response), HIDDEN: field(response, HIDDEN)}
+    return {**form.body(response), HIDDEN: field_of(response, HIDDEN)}
 
 
 def _cost_usd(body: Body) -> float | None:
-    cost = field(body.get(HIDDEN), "response_cost")
+    cost = field_of(body.get(HIDDEN), "response_cost")
     return cost if isinstance(cost, (int, float)) else None

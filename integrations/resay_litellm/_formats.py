@@ -13,6 +13,7 @@ from openai.types.responses.response import IncompleteDetails
 from pydantic import ValidationError
 
 from resay.adapters import VERDICT_KEY
+from resay.core.logprobs import field_of
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body, Event, EventReader, encoded
 from resay.providers.apis import RESPONSES as API
 
@@ -44,15 +45,8 @@ async def pieces_in(pieces: AsyncIterator[Any], *, mode: str) -> AsyncGenerator[
 
 def hidden_of(response: object, *, withheld: bool) -> dict[str, Any]:
     """Return LiteLLM's notes beside a response, without the words of one that is withheld."""
-    hidden: Mapping[str, Any] = field(response, HIDDEN) or {}
+    hidden: Mapping[str, Any] = field_of(response, HIDDEN) or {}
     return {k: v for k, v in hidden.items() if not (withheld and k == "original_response")}
-
-
-def field(holder: object, name: str) -> Any:
-    """Return a field of an object or of a mapping, None where it has none."""
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, Any]", holder).get(name)
-    return getattr(holder, name, None)
 
 
 class _Chat:
@@ -151,8 +145,8 @@ def _choice(choice: Any, before: Body, after: Body) -> Any:
 
 def _anew(response: Any) -> Any:
     # Words can be anywhere in the old one, in what the provider says beside the choices too.
-    kept = {k: field(response, k) for k in ("id", "created", "model", "system_fingerprint")}
-    given: Any = ModelResponse(choices=[], usage=field(response, "usage"), **kept)
+    kept = {k: field_of(response, k) for k in ("id", "created", "model", "system_fingerprint")}
+    given: Any = ModelResponse(choices=[], usage=field_of(response, "usage"), **kept)
     given._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - what the proxy's headers are made of
     return given
 
@@ -160,8 +154,8 @@ def _anew(response: Any) -> Any:
 def _mark(choice: Any, worst: Body) -> None:
     # Of several answers each has its own. This is the one place that LiteLLM's own serialisation of
     # a stream lets through.
-    verdict = field(choice, VERDICT_KEY) or worst
-    known: dict[str, Any] = field(choice.delta, "provider_specific_fields") or {}
+    verdict = field_of(choice, VERDICT_KEY) or worst
+    known: dict[str, Any] = field_of(choice.delta, "provider_specific_fields") or {}
     choice.delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}
 
 
@@ -173,8 +167,10 @@ class _Responses:
     def fits(self, data: Body, response: object) -> bool:
         if not data.get("input") or not hasattr(response, "model_dump"):
             return False
-        whole = field(response, "object") == "response" and field(response, "output") is not None
-        kind = field(response, "type")
+        whole = (
+            field_of(response, "object") == "response" and field_of(response, "output") is not None
+        )
+        kind = field_of(response, "type")
         return whole or str(getattr(kind, "value", kind)).startswith("response.")
 
     def body(self, response: Any) -> Body:

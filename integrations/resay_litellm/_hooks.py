@@ -28,13 +28,14 @@ from resay.adapters import (
     verdict_data,
     verdict_in,
 )
+from resay.core.logprobs import field_of
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block
 from resay.providers.apis import Body, Event, Request
 from resay_litellm._asking import Target, upstream_of, user_params
-from resay_litellm._formats import CHAT, FORMATS, Format, field
+from resay_litellm._formats import CHAT, FORMATS, Format
 
 
 class ResayGuardrail(CustomGuardrail):
@@ -195,7 +196,7 @@ async def _put_back(first: Any, others: AsyncIterator[Any]) -> AsyncGenerator[An
 
 
 def _told(event: Event) -> Body | None:
-    return event.body.get(VERDICT_KEY) or field(event.body.get("response"), VERDICT_KEY)
+    return event.body.get(VERDICT_KEY) or field_of(event.body.get("response"), VERDICT_KEY)
 
 
 def _check_via(guard: Guard) -> None:
@@ -264,7 +265,7 @@ class HallucinationCallback(CustomLogger):
         """
         if inside_guard() or not isinstance(response, ModelResponse) or not response.choices:
             return None
-        if field(call_type, "value") != "acompletion" or verdict_in(response) is not None:
+        if field_of(call_type, "value") != "acompletion" or verdict_in(response) is not None:
             return None
         relay = Relay(self.resay_guard, CHAT.api)
         request = relay.read(_asked(request_data, response))
@@ -278,11 +279,11 @@ class HallucinationCallback(CustomLogger):
 def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
     log = data.get("litellm_logging_obj")
     # What was given by position is only there, and the model without its provider.
-    model, messages = data.get("model"), data.get("messages") or field(log, "messages")
+    model, messages = data.get("model"), data.get("messages") or field_of(log, "messages")
     asked = {**user_params(data), "messages": [_plain(message) for message in messages]}
     if model is None:
-        provider = field(field(response, "_hidden_params"), "custom_llm_provider")
-        return {**asked, "model": field(log, "model"), "custom_llm_provider": provider}
+        provider = field_of(field_of(response, "_hidden_params"), "custom_llm_provider")
+        return {**asked, "model": field_of(log, "model"), "custom_llm_provider": provider}
     return {**asked, "model": model}
 
 

@@ -22,7 +22,7 @@ from llama_index.core.prompts import PromptTemplate
 from pydantic import AnyUrl, BaseModel
 
 from resay.adapters import UnmappedError
-from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.logprobs import TokenLogprob, field_of, read_logprobs
 from resay.core.query import Message
 from resay.core.verdict import Usage
 from resay.providers.base import Completion, ToolCall
@@ -64,9 +64,9 @@ def calls_in(response: object) -> tuple[ToolCall, ...]:
     # Where integrations put them before there were blocks.
     older: object = response.message.additional_kwargs.get("tool_calls")
     listed = cast("list[object]", older) if isinstance(older, list) else []
-    functions = [_get(call, "function") for call in listed]
+    functions = [field_of(call, "function") for call in listed]
     return tuple(
-        ToolCall(str(_get(f, "name") or ""), as_json(_get(f, "arguments")), i)
+        ToolCall(str(field_of(f, "name") or ""), as_json(field_of(f, "arguments")), i)
         for i, f in enumerate(functions)
         if f is not None
     )
@@ -74,19 +74,19 @@ def calls_in(response: object) -> tuple[ToolCall, ...]:
 
 def finish_reason_in(response: object) -> str | None:
     """Return why the model stopped, where the provider's object says so as OpenAI's does."""
-    reason = _get(_choice_in(response), "finish_reason")
+    reason = field_of(_choice_in(response), "finish_reason")
     return reason if isinstance(reason, str) else None
 
 
 def logprobs_in(response: object) -> tuple[TokenLogprob, ...]:
     """Return the tokens, where the provider's object has them as OpenAI's does."""
-    return read_logprobs(_get(_choice_in(response), "logprobs"))
+    return read_logprobs(field_of(_choice_in(response), "logprobs"))
 
 
 def usage_in(response: object) -> Usage | None:
     """Return what a request cost in tokens; None where the response does not say."""
-    told = _get(response, "additional_kwargs")
-    for counts in (told, _get(_get(response, "raw"), "usage")):
+    told = field_of(response, "additional_kwargs")
+    for counts in (told, field_of(field_of(response, "raw"), "usage")):
         read = _count(counts, "prompt_tokens", "input_tokens")
         written = _count(counts, "completion_tokens", "output_tokens")
         if read or written:
@@ -95,19 +95,13 @@ def usage_in(response: object) -> Usage | None:
 
 
 def _count(counts: object, *names: str) -> int:
-    found = [value for name in names if isinstance(value := _get(counts, name), int)]
+    found = [value for name in names if isinstance(value := field_of(counts, name), int)]
     return found[0] if found else 0
 
 
 def _choice_in(response: object) -> object:
-    choices = _get(_get(response, "raw"), "choices")
+    choices = field_of(field_of(response, "raw"), "choices")
     return cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
-
-
-def _get(value: object, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(name)
-    return getattr(value, name, None)
 
 
 def as_json(arguments: object) -> str:

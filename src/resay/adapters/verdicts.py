@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from resay.core.logprobs import field_of
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, DeadlineExceededError
 
@@ -47,7 +48,7 @@ def verdict_in(response: object) -> Verdict | None:
         The verdict; None where there is none.
     """
     for holder in _holders(response):
-        data = _get(holder, VERDICT_KEY)
+        data = field_of(holder, VERDICT_KEY)
         if isinstance(data, Mapping):
             try:
                 return Verdict.from_dict(cast("dict[str, Any]", data))
@@ -60,16 +61,10 @@ def verdict_in(response: object) -> Verdict | None:
 def _holders(response: object) -> Iterator[object]:
     yield response
     # The last event of a stream holds the whole response, or what is said of one answer.
-    yield from (_get(response, name) for name in ("response", "chunk", "message", "delta"))
-    choices = _get(response, "choices")
+    yield from (field_of(response, name) for name in ("response", "chunk", "message", "delta"))
+    choices = field_of(response, "choices")
     for choice in cast("list[object]", choices) if isinstance(choices, list) else []:
-        delta = _get(choice, "delta")
-        yield from (choice, _get(choice, "message"), delta)
+        delta = field_of(choice, "delta")
+        yield from (choice, field_of(choice, "message"), delta)
         # The one place that litellm sends on of what it does not know.
-        yield _get(delta, "provider_specific_fields")
-
-
-def _get(holder: object, name: str) -> object:
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
-    return getattr(holder, name, None)
+        yield field_of(delta, "provider_specific_fields")

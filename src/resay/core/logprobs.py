@@ -86,10 +86,10 @@ def tokens_of(given: Iterable[object]) -> tuple[TokenLogprob, ...]:
 
 
 def _token(entry: object) -> TokenLogprob | None:
-    text = _get(entry, "token")
+    text = field_of(entry, "token")
     if not isinstance(text, str):
         return None
-    logprob = _get(entry, "logprob")
+    logprob = field_of(entry, "logprob")
     if logprob is not None and _number(logprob) is None:
         return None
     top = [_top(other) for other in _list_in(entry, "top_logprobs")]
@@ -102,7 +102,7 @@ def _token(entry: object) -> TokenLogprob | None:
 
 
 def _top(entry: object) -> TopLogprob | None:
-    text, logprob = _get(entry, "token"), _number(_get(entry, "logprob"))
+    text, logprob = field_of(entry, "token"), _number(field_of(entry, "logprob"))
     return TopLogprob(text, logprob) if isinstance(text, str) and logprob is not None else None
 
 
@@ -126,7 +126,7 @@ def _ranked(top: object) -> tuple[TopLogprob, ...]:
 
 
 def _bytes_in(entry: object) -> tuple[int, ...] | None:
-    values = _get(entry, "bytes")
+    values = field_of(entry, "bytes")
     if not isinstance(values, (list, tuple)):
         return None
     numbers = [n for n in cast("Sequence[object]", values) if isinstance(n, int) and 0 <= n < 256]
@@ -140,11 +140,12 @@ def _number(value: object) -> float | None:
 
 
 def _list_in(holder: object, name: str) -> Sequence[object]:
-    value = _get(holder, name)
+    value = field_of(holder, name)
     return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
 
 
-def _get(holder: Any, name: str) -> object:
+def field_of(holder: object, name: str) -> Any:
+    """Return a field of an object or of a mapping; None where it has none."""
     if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
+        return cast("Mapping[str, Any]", holder).get(name)
     return getattr(holder, name, None)
