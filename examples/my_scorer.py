@@ -1,6 +1,7 @@
 """A scorer of your own.
 
-Installed packages are found by entry point; in pyproject.toml:
+A policy may name it by where it is, `- method: my_scorer:Numbers`. A package that is installed may
+give it a name of its own with an entry point; in pyproject.toml:
 
     [project.entry-points."resay.scorers"]
     numbers = "my_scorer:Numbers"

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pickle
+import re
 import sys
 import textwrap
 
@@ -449,8 +450,10 @@ def test_a_scorer_of_others_is_a_step_like_any():
     assert step.model_dump()["weights"] == (1.0, 0.5)
     assert Policy.of(policy.model_dump(mode="json")) == policy
     assert isinstance(hash(policy), int)
-    methods = [b["properties"]["method"]["const"] for b in steps(policy_schema())]
+    *methods, imported = [b["properties"]["method"] for b in steps(policy_schema())]
+    methods = [method["const"] for method in methods]
     assert methods == [*registry()]
+    assert re.search(imported["pattern"], "acme_scorer:Acme")
     assert methods[-1] == "acme"
 
 

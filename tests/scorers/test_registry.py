@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import logging
+import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-from resay import ConfigurationError, Policy
+from resay import ConfigurationError, Guard, Policy, PolicyError
+from resay.policy import policy_schema
 from resay.scorers import Ngram, ScorerConfig, build, registry
 
 PLUGIN = '''
@@ -92,3 +96,154 @@ def test_a_built_in_method_cannot_be_replaced() -> None:
 def test_a_configuration_of_nobody_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no scorer is registered for 'ScorerConfig'"):
         build(ScorerConfig())
+
+
+OWN = """
+from resay.core.verdict import Scores
+from resay.scorers import ScorerConfig, Ngram
+from resay.scorers.ensemble import Ensemble as TheirEnsemble
+
+class Coin:
+    name = "my-coin"
+    needs = frozenset()
+
+    class Config(ScorerConfig):
+        side: str = "heads"
+
+    def __init__(self, config):
+        self.side = config.side
+
+    async def score(self, passage, evidence):
+        return Scores(sentences=(0.9,) * len(passage.sentences))
+
+class NoConfig:
+    async def score(self, passage, evidence): ...
+
+class Nested:
+    Inside = Coin
+
+class Taken(Coin):
+    name = "ngram"
+
+class Nameless(Coin):
+    name = "a name\\n"
+
+class NoNeeds(Coin):
+    needs = None
+
+class NeedsLater(NoConfig):
+    name = "later"
+
+    class Config(ScorerConfig): ...
+
+    def __init__(self, config): ...
+
+class OtherConfig(NoConfig):
+    class Config: ...
+
+class Composite(TheirEnsemble):
+    name = "composite"
+
+class Corrects(Coin):
+    needs = frozenset({"scores"})
+
+coin = Coin(Coin.Config())
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module of the application's with scorers; yields its name."""
+    # What is imported once is kept, so each test has a module of its own.
+    name = f"own_scorers_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield name
+    sys.modules.pop(name, None)
+
+
+def policy_of(method: str, **settings: object) -> Policy:
+    return Policy.of({"chain": [{"method": method, **settings}]})
+
+
+def test_a_policy_names_a_scorer_by_where_it_is(own: str) -> None:
+    policy = policy_of(f"{own}:Coin", side="tails", settle={"below": 0.2})
+    (step,) = policy.chain
+    assert (step.method_name, step.model_dump()["method"]) == ("my-coin", f"{own}:Coin")
+    assert vars(build(step)) == {"side": "tails"}
+    for copy in (Policy.of(policy.model_dump(mode="json")), pickle.loads(pickle.dumps(policy))):
+        assert copy == policy
+        assert copy.chain[0] == step
+    assert policy_of(f"{own}:Nested.Inside").chain[0].method_name == "my-coin"
+
+
+def test_a_verdict_shows_the_name_of_ones_own_scorer(own: str) -> None:
+    guard = Guard({"chain": [{"method": f"{own}:Coin"}, {"method": "ngram"}]})
+    verdict = pickle.loads(pickle.dumps(guard)).check(
+        "It has 6 lanes.", samples=[f"It has {n}." for n in "345"]
+    )
+    assert [step.method for step in verdict.steps] == ["my-coin", "ngram"]
+    assert verdict.flagged
+
+
+def test_a_part_may_be_ones_own_scorer(own: str) -> None:
+    parts = [{"scorer": {"method": f"{own}:Coin", "side": "tails"}}]
+    verdict = Guard(policy_of("ensemble", parts=parts)).check("It has 6 lanes.")
+    assert verdict.sentences[0].why == "my-coin 0.90"
+    for name in ("Composite", "Corrects"):
+        with pytest.raises(PolicyError, match="cannot be a part of one"):
+            policy_of("ensemble", parts=[{"scorer": {"method": f"{own}:{name}"}}])
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("{own}:Coins", "cannot be imported: there is no 'Coins' in '{own}'"),
+        ("no_such_place:Coin", "ModuleNotFoundError in 'no_such_place'; see that it is installed"),
+        ("{own}:coin", "is not a class; name the scorer's class"),
+        ("{own}:Nested", "is not a scorer: it has no 'score'"),
+        ("{own}:NoConfig", "is not a scorer: it has no 'Config'"),
+        ("{own}:OtherConfig", "must be a subclass of ScorerConfig"),
+        ("{own}:Taken", "has the name of another method, 'ngram'; rename it"),
+        ("{own}:Nameless", "needs a `name` for verdicts"),
+        ("{own}:NoNeeds", "must have a frozenset as `needs`"),
+        ("{own}:", "must be package.module:Class"),
+        (":Coin", "must be package.module:Class"),
+        ("../{own}:Coin", "must be package.module:Class"),
+        ("{own}:Coin()", "must be package.module:Class"),
+        ("{own}:Coin:x", "must be package.module:Class"),
+        ("{own} :Coin", "must be package.module:Class"),
+    ],
+)
+def test_what_is_no_scorer_is_refused_with_its_line(own: str, name: str, why: str) -> None:
+    method = name.format(own=own)
+    with pytest.raises(PolicyError) as raised:
+        Policy.parse(f'chain:\n  - method: "{method}"', source="p.yaml")
+    (problem,) = raised.value.problems
+    assert problem.startswith("p.yaml:2: chain[0].method: ")
+    assert repr(method) in problem
+    assert why.format(own=own) in problem
+
+
+def test_settings_of_ones_own_scorer_are_checked_like_any(own: str) -> None:
+    with pytest.raises(
+        PolicyError, match=r"chain\[0\]\.sid: unknown key 'sid'; did you mean 'side'"
+    ):
+        policy_of(f"{own}:Coin", sid="tails")
+    with pytest.raises(PolicyError, match=r"chain\[0\]\.side: must be text, not 1"):
+        policy_of(f"{own}:Coin", side=1)
+    with pytest.raises(PolicyError, match="put another method first"):
+        policy_of(f"{own}:Corrects")
+    with pytest.raises(ConfigurationError, match="'later' has no `needs`"):
+        Guard(policy_of(f"{own}:NeedsLater")).check("It has 6 lanes.")
+
+
+def test_editors_take_ones_own_scorer_with_any_settings() -> None:
+    validator = jsonschema.Draft202012Validator(policy_schema())
+    for step, valid in (
+        ({"method": "my.module:Coin", "side": "tails", "settle": {"below": 0.2}}, True),
+        ({"method": "my.module:Coin", "settle": {"belw": 0.2}}, False),
+        ({"method": "my.module", "side": "tails"}, False),
+        ({"side": "tails"}, False),
+    ):
+        assert validator.is_valid({"chain": [step]}) is valid

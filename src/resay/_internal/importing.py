@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from functools import cache
 from importlib import import_module
@@ -12,6 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from resay.errors import ConfigurationError, MissingDependencyError
+
+__all__ = [
+    "import_named",
+    "is_async",
+    "is_import_path",
+    "load_optional",
+    "name_of",
+    "require_optional",
+]
+
+
+_IMPORT_PATH = re.compile(r"[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def is_import_path(text: str) -> bool:
+    """Return whether a text has the form `package.module:name`; nothing is imported."""
+    return _IMPORT_PATH.fullmatch(text) is not None
 
 
 def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, NoReturn, cast
 
 from pydantic import (
@@ -22,6 +23,10 @@ from pydantic_core import (
     to_json,
 )
 
+from resay.errors import ConfigurationError
+
+__all__ = ["MISSING_TAG", "UNKNOWN_TAG", "Imported", "OneOf", "Strict"]
+
 
 class Strict(BaseModel):
     """A part of a policy. Errors about it never show what was written."""
@@ -39,6 +44,19 @@ UNKNOWN_TAG: Final = "unknown_tag"
 MISSING_TAG: Final = "missing_tag"
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Models that users name by where they are.
+
+    Attributes:
+        base: The base of these models; its JSON Schema describes all of them.
+        find: Returns the model for `package.module:name`, or raises ConfigurationError.
+    """
+
+    base: type[BaseModel]
+    find: Callable[[str], type[BaseModel]]
+
+
 class OneOf:
     """Validates a mapping with the model that one of its keys names; goes into `Annotated`.
 
@@ -50,6 +68,7 @@ class OneOf:
         key: The key that names it.
         models: Gives the models by name; asked anew each time.
         short: What a text stands for in place of a mapping; None where it may not.
+        imported: Models that users name as `package.module:name`; None where they may not.
     """
 
     def __init__(
@@ -59,11 +78,13 @@ class OneOf:
         models: Callable[[], Mapping[str, type[BaseModel]]],
         *,
         short: Callable[[str], Mapping[str, object]] | None = None,
+        imported: Imported | None = None,
     ) -> None:
         self._noun = noun
         self._key = key
         self._models = models
         self._short = short
+        self._imported = imported
 
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
@@ -73,8 +94,12 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        text: list[JsonSchemaValue] = [] if self._short is None else [{"type": "string"}]
-        return {"oneOf": [*text, *(self._branch(n, m, handler) for n, m in self._models().items())]}
+        branches = [self._branch(n, m, handler) for n, m in self._models().items()]
+        if self._short is not None:
+            branches.insert(0, {"type": "string"})
+        if self._imported is not None:
+            branches.append(handler(self._imported.base.__pydantic_core_schema__))
+        return {"oneOf": branches}
 
     def _branch(
         self, name: str, model: type[BaseModel], handler: GetJsonSchemaHandler
@@ -92,7 +117,7 @@ class OneOf:
 
     def _validate(self, value: object) -> BaseModel:
         models = self._models()
-        if isinstance(value, BaseModel) and type(value) in models.values():
+        if isinstance(value, BaseModel) and self._is_known(value, models):
             return value
         if self._short is not None and isinstance(value, str):
             value = self._short(value)
@@ -104,12 +129,26 @@ class OneOf:
             message = "required, but missing; there are {names}"
             self._refuse(PydanticCustomError(MISSING_TAG, message, names))
         name = data[self._key]
-        if not isinstance(name, str) or name not in models:
+        model = models.get(name) if isinstance(name, str) else None
+        if model is None and self._imported is not None and isinstance(name, str) and ":" in name:
+            model = self._import(name, self._imported)
+        if model is None:
             self._refuse(
                 PydanticCustomError(UNKNOWN_TAG, "unknown {noun}; there are {names}", names)
             )
         # As JSON, where strict means that "5" and true are no numbers but a list is a tuple.
-        return models[name].model_validate_json(to_json(data), strict=True)
+        return model.model_validate_json(to_json(data), strict=True)
+
+    def _is_known(self, value: BaseModel, models: Mapping[str, type[BaseModel]]) -> bool:
+        if self._imported is not None and isinstance(value, self._imported.base):
+            return type(value) is self._imported.find(getattr(value, self._key))
+        return type(value) in models.values()
+
+    def _import(self, name: str, imported: Imported) -> type[BaseModel]:
+        try:
+            return imported.find(name)
+        except ConfigurationError as error:
+            self._refuse(PydanticCustomError("not_imported", "{message}", {"message": str(error)}))
 
     def _refuse(self, error: PydanticCustomError) -> NoReturn:
         details = InitErrorDetails(type=error, loc=(self._key,), input=None)

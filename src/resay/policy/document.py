@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG
 from resay.errors import PolicyError
-from resay.scorers import ScorerConfig, registry
+from resay.scorers import ScorerConfig, imported_config, registry
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and positions from the top."""
@@ -526,9 +526,16 @@ def _known_keys(path: Path, data: object, model: type[BaseModel]) -> list[str]:
             models = [m for annotation in annotations for m in _models_in(annotation)]
         here = _value_at(path[: i + 1], data)
         if isinstance(here, dict):
-            models = [m for m in models if _may_be(m, cast("dict[str, object]", here))]
+            keys = cast("dict[str, object]", here)
+            models = [m for m in models if _may_be(m, keys)] or _imported(keys)
     fields = [(name, field) for m in models for name, field in m.model_fields.items()]
     return list(dict.fromkeys(field.alias or name for name, field in fields))
+
+
+def _imported(data: dict[str, object]) -> list[type[BaseModel]]:
+    """Return the settings of the scorer that a step names by where it is."""
+    method = data.get("method")
+    return [imported_config(method)] if isinstance(method, str) and ":" in method else []
 
 
 def _models_in(annotation: object) -> list[type[BaseModel]]:

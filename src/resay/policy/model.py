@@ -28,7 +28,7 @@ from resay.policy.reading import read_text, read_yaml
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
 from resay.retrieval import RetrieverConfig, retriever_configs
-from resay.scorers import ScorerConfig, registry
+from resay.scorers import IMPORTED, ScorerConfig, registry, scorer_class
 from resay.scorers.gate import When
 
 __all__ = [
@@ -58,7 +58,7 @@ def _configs() -> Mapping[str, type[BaseModel]]:
     return {name: scorer.Config for name, scorer in registry().items()}
 
 
-Step = Annotated[ScorerConfig, OneOf("method", "method", _configs)]
+Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
 """A method with its settings."""
 _WITHHELD = "Sorry, this answer was withheld because the model could not give it consistently."
 StreamMode = Literal["hold", "after", "buffer"]
@@ -529,10 +529,10 @@ class Policy(Strict):
     @field_validator("chain")
     @classmethod
     def _must_begin_with_scores(cls, chain: tuple[ScorerConfig, ...]) -> tuple[ScorerConfig, ...]:
-        first = chain[0].method_name
-        if "scores" in getattr(registry()[first], "needs", ()):
+        if "scores" in getattr(scorer_class(chain[0]), "needs", ()):
             raise ValueError(
-                f"{first} corrects the scores of the steps before it; put another method first"
+                f"{chain[0].method_name} corrects the scores of the steps before it; put another"
+                " method first"
             )
         return chain
 

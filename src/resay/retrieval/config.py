@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from resay._internal.importing import require_optional
+from resay._internal.importing import is_import_path, require_optional
 from resay._internal.strict import Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
@@ -90,8 +90,7 @@ class FunctionConfig(Strict):
     @field_validator("name")
     @classmethod
     def _must_name_a_place(cls, name: str) -> str:
-        module, colon, attribute = name.partition(":")
-        if not (colon and module.strip() and attribute.strip()):
+        if not is_import_path(name):
             raise ValueError("must be package.module:name")
         return name
 

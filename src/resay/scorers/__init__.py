@@ -16,9 +16,10 @@ from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judging import JudgeConfig, JudgedConfig
 from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import Prompt
-from resay.scorers.step import Step, build, registry
+from resay.scorers.step import IMPORTED, Step, build, imported_config, registry, scorer_class
 
 __all__ = [
+    "IMPORTED",
     "Column",
     "Contradicts",
     "Corrects",
@@ -35,5 +36,7 @@ __all__ = [
     "Settle",
     "Step",
     "build",
+    "imported_config",
     "registry",
+    "scorer_class",
 ]

@@ -72,7 +72,7 @@ class ScorerConfig(BaseModel):
 
     @property
     def method_name(self) -> str:
-        """The method's name, as in the policy."""
+        """The method's name, as in the policy and in verdicts."""
         return type(self).model_fields["method"].default
 
     @property

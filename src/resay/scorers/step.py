@@ -1,20 +1,26 @@
 """Scorers by their names in a policy, and a scorer with its place in one.
 
 A third party adds a method with an entry point in the group `resay.scorers`: its name is the
-method's, its value the scorer class, which has a `Config` as `Scorer` describes.
+method's, its value the scorer class, which has a `Config` as `Scorer` describes. A policy may also
+name a class by where it is, `package.module:Class`.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Literal
 
+from pydantic import ConfigDict, Field, create_model
+
+from resay._internal.importing import import_named, is_import_path
+from resay._internal.strict import Imported
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Contradiction, EvidenceKind, Scores
@@ -31,6 +37,15 @@ from resay.scorers.base import (
 )
 from resay.scorers.evidence import Evidence
 
+__all__ = [
+    "IMPORTED",
+    "ImportedConfig",
+    "Step",
+    "build",
+    "imported_config",
+    "registry",
+    "scorer_class",
+]
 _GROUP = "resay.scorers"
 # By name, because some of them are made of others and find them here.
 _BUILT_IN: Mapping[str, str] = {
@@ -51,6 +66,7 @@ _BUILT_IN: Mapping[str, str] = {
     "ensemble": "Ensemble",
     "combination": "Combination",
 }
+_NAME = re.compile(r"[\w.-]{1,60}")
 _log = logging.getLogger(__name__)
 
 
@@ -86,10 +102,116 @@ def _load(point: EntryPoint) -> type[Any] | None:
 
 
 def _check(scorer: type[Any], name: str) -> None:
-    if not issubclass(scorer.Config, ScorerConfig):
-        raise ConfigurationError(f"Config of scorer {name!r} must be a subclass of ScorerConfig")
+    _check_config(scorer, name)
     if scorer.Config.model_fields["method"].default != name:
         raise ConfigurationError(f"Config.method of scorer {name!r} must default to {name!r}")
+
+
+def _check_config(scorer: type[Any], name: str) -> None:
+    config = getattr(scorer, "Config", None)
+    if not (isinstance(config, type) and issubclass(config, ScorerConfig)):
+        raise ConfigurationError(f"Config of scorer {name!r} must be a subclass of ScorerConfig")
+
+
+class ImportedConfig(ScorerConfig):
+    """The base of the settings of scorers that a policy names by where they are.
+
+    `imported_config` makes a subclass for each, of this class and the scorer's own `Config`.
+    """
+
+    model_config = ConfigDict(
+        # For the JSON Schema alone: the scorer's own `Config` has the last word.
+        extra="allow",
+        title="package.module:Class",
+        json_schema_extra={"required": ["method"]},
+    )
+
+    scorer: ClassVar[type[Any]]
+    method: str = Field(
+        pattern=r"^[\w.-]+:[\w.]+$",
+        description="Where your own scorer's class is, as `package.module:Class`; the other"
+        " settings are those of its `Config`.",
+    )
+
+    @property
+    def method_name(self) -> str:
+        """The scorer's own name, which verdicts show."""
+        return self.scorer.name
+
+    # The class was made at run time, and pickle looks for classes in modules.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _without_values, (self.method,), self.__getstate__()
+
+
+def _without_values(path: str) -> ImportedConfig:
+    config = imported_config(path)
+    return config.__new__(config)
+
+
+@cache
+def imported_config(path: str) -> type[ImportedConfig]:
+    """Import a scorer that a policy names by where it is.
+
+    Args:
+        path: Where its class is, `package.module:Class`.
+
+    Returns:
+        The type of its settings, whose `method` is the path.
+
+    Raises:
+        ConfigurationError: It cannot be imported, or is not a scorer.
+    """
+    if not is_import_path(path):
+        raise ConfigurationError(f"{path!r} must be package.module:Class")
+    scorer = import_named(path)
+    if not isinstance(scorer, type):
+        raise ConfigurationError(f"{path!r} is not a class; name the scorer's class")
+    for name in ("score", "Config"):
+        if not hasattr(scorer, name):
+            raise ConfigurationError(f"{path!r} is not a scorer: it has no {name!r}")
+    _check_config(scorer, path)
+    named: type[Any] = scorer
+    _check_attributes(named, path)
+    fields: dict[str, Any] = {"method": (Literal[path], path)}
+    made: type[Any] = create_model(
+        named.Config.__qualname__,
+        __base__=(ImportedConfig, named.Config),
+        __module__=named.__module__,
+        **fields,
+    )
+    made.scorer = named
+    return made
+
+
+def _check_attributes(scorer: type[Any], path: str) -> None:
+    """Check the name that verdicts show, which must be no other method's, and the needs."""
+    name = getattr(scorer, "name", None)
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise ConfigurationError(
+            f"{path!r} needs a `name` for verdicts, of at most 60 letters, digits, '_', '-' and '.'"
+        )
+    if registry().get(name, scorer) is not scorer:
+        raise ConfigurationError(f"{path!r} has the name of another method, {name!r}; rename it")
+    if not isinstance(getattr(scorer, "needs", frozenset[str]()), frozenset):
+        raise ConfigurationError(f"{path!r} must have a frozenset as `needs`")
+
+
+IMPORTED = Imported(ImportedConfig, imported_config)
+"""The steps that policies name by where their scorers are."""
+
+
+def scorer_class(config: ScorerConfig) -> type[Any]:
+    """Return the class of the scorer that a step describes.
+
+    Raises:
+        ConfigurationError: No registered scorer has this configuration.
+    """
+    if isinstance(config, ImportedConfig):
+        return config.scorer
+    for scorer in registry().values():
+        if type(config) is scorer.Config:
+            return scorer
+    raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
 
 
 def build(config: ScorerConfig) -> Scorer:
@@ -102,12 +224,15 @@ def build(config: ScorerConfig) -> Scorer:
         The scorer.
 
     Raises:
-        ConfigurationError: No registered scorer has this configuration.
+        ConfigurationError: No registered scorer has this configuration, or it does not say what it
+            needs.
     """
-    for scorer in registry().values():
-        if type(config) is scorer.Config:
-            return scorer(config)
-    raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
+    scorer = scorer_class(config)(config)
+    if not isinstance(getattr(scorer, "needs", None), frozenset):
+        raise ConfigurationError(
+            f"scorer {config.method_name!r} has no `needs`; give it a frozenset"
+        )
+    return scorer
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from resay._internal.strict import OneOf
+from resay._internal.strict import Imported, OneOf
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
+from resay.errors import ConfigurationError
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.evidence import Evidence
-from resay.scorers.step import Step, registry
+from resay.scorers.step import ImportedConfig, Step, imported_config, registry
 
 
 def _methods() -> Mapping[str, type[BaseModel]]:
     """Return what may be a part: methods that look at the evidence themselves."""
-    return {
-        name: scorer.Config
-        for name, scorer in registry().items()
-        if not issubclass(scorer.Config, CompositeConfig)
-        and "scores" not in getattr(scorer, "needs", ())
-    }
+    return {name: scorer.Config for name, scorer in registry().items() if _looks_itself(scorer)}
+
+
+def _looks_itself(scorer: type[Any]) -> bool:
+    composite = issubclass(scorer.Config, CompositeConfig)
+    return not composite and "scores" not in getattr(scorer, "needs", ())
+
+
+def _imported(path: str) -> type[BaseModel]:
+    config = imported_config(path)
+    if not _looks_itself(config.scorer):
+        raise ConfigurationError(
+            f"{path!r} works on the scores of other methods, and cannot be a part of one"
+        )
+    return config
+
+
+_IMPORTED = Imported(ImportedConfig, _imported)
 
 
 class Part(BaseModel):
@@ -32,8 +45,8 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    scorer: Annotated[ScorerConfig, OneOf("method", "method", _methods)] = Field(
-        description="The method with its settings, as a step of the chain has them."
+    scorer: Annotated[ScorerConfig, OneOf("method", "method", _methods, imported=_IMPORTED)] = (
+        Field(description="The method with its settings, as a step of the chain has them.")
     )
     weight: float = Field(default=1.0, description="What its scores are multiplied by.")
 
