@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import logging
@@ -128,6 +129,46 @@ def test_links_between_the_pages_lead_somewhere() -> None:
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def names_in(file: Path) -> set[str]:
+    """Return what a module defines, and the methods and attributes of its classes."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            found |= {node.name, *(f"{node.name}.{name}" for name in defined(node.body))}
+    return found | defined(ast.parse(file.read_text()).body)
+
+
+def defined(body: list[ast.stmt]) -> set[str]:
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+NAMED = [
+    pytest.param(page, *found, id=":".join(found).removesuffix(":"))
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")))
+    for found in re.findall(r"`((?:\w+/)+(?:\w+\.py)?)(?::([\w.]+))?`", page.read_text())
+    if found[0].partition("/")[0] not in ("v1", "beta", "openai", "anthropic", "ghcr")
+    and not re.search("EXTRA|NAME", found[0])
+]
+
+
+@pytest.mark.parametrize(("page", "path", "name"), NAMED)
+def test_files_and_names_that_the_pages_name_exist(page: Path, path: str, name: str) -> None:
+    places = [
+        root / path for root in (ROOT, ROOT / "src", ROOT / "src/resay", ROOT / "integrations")
+    ]
+    found = [place for place in places if place.exists()]
+    assert found, f"{page.name}: {path}"
+    if name:
+        assert name in names_in(found[0]), f"{page.name}: {path}:{name}"
 
 
 def test_the_tests_that_the_page_on_security_names_exist() -> None:
