@@ -1,4 +1,4 @@
-"""Mend what a model made up, by a folder of documents.
+"""Repair what a model made up, by a folder of documents.
 
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """

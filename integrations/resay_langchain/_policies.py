@@ -21,7 +21,7 @@ from resay.retrieval.base import id_of
 
 
 def as_retriever(source: object) -> Retriever:
-    """Make what LangChain retrieves with find the documents that answers are mended by.
+    """Make what LangChain retrieves with find the documents that answers are repaired by.
 
     Each search is a run of a retriever, below the one it is made in, where callbacks and traces see
     it; guards inside it do nothing.

@@ -24,7 +24,7 @@ _ASYNC_HOOK = "_aretrieve"
 
 
 def as_retriever(source: object) -> Retriever:
-    """Make what LlamaIndex retrieves with find the documents that answers are mended by.
+    """Make what LlamaIndex retrieves with find the documents that answers are repaired by.
 
     What happens in a search has the instrumentation tag `resay`, with the value `retrieval`; guards
     inside it do nothing. A retriever that is not asynchronous runs in a thread.

@@ -78,7 +78,7 @@ def test_check_against_references(files: Path, environment: SimulatedProvider) -
 
 def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> None:
     done = resay_here(
-        "check", "-r", "response.txt", "--prompt", QUESTION, "--model", "openai/simulated",
+        "check", "-r", "response.txt", "--question", QUESTION, "--model", "openai/simulated",
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr

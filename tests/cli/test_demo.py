@@ -24,7 +24,7 @@ def demo(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_demo_mends_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    draft, rest = demo(monkeypatch).split("─ The answer, mended by documents ─")
+    draft, rest = demo(monkeypatch).split("─ The answer, repaired by documents ─")
     answer, rest = rest.split("REPAIRED")
     record, policy = rest.split("─ The policy that did it ─")
 

@@ -49,7 +49,7 @@ def problem(response: httpx.Response) -> str:
 def test_samples_that_are_brought_along_are_compared_with(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
-    response = check(gateways.start(STRICT), {**BROUGHT, "query": MADE_UP})
+    response = check(gateways.start(STRICT), {**BROUGHT, "question": MADE_UP})
     told = response.json()
     assert told.keys() == {"object", "id", "text", "action", "hallucination"}
     assert told["object"] == "hallucination.check"
@@ -74,8 +74,8 @@ def test_more_samples_than_the_policy_draws_are_all_compared_with(gateways: Gate
 
 @pytest.mark.parametrize(
     "asked",
-    [{"query": MADE_UP}, {"messages": [{"role": "user", "content": MADE_UP}]}],
-    ids=["query", "messages"],
+    [{"question": MADE_UP}, {"messages": [{"role": "user", "content": MADE_UP}]}],
+    ids=["question", "messages"],
 )
 def test_samples_are_drawn_at_the_upstream(
     gateways: Gateways, simulated: SimulatedProvider, asked: dict[str, Any]
@@ -101,10 +101,10 @@ def test_samples_are_drawn_at_the_upstream(
 
 def test_what_the_model_knows_is_consistent(gateways: Gateways) -> None:
     served = gateways.start(JUDGED)
-    told = check(served, {"response": TRUE, "query": KNOWN, "model": "sim"}).json()
+    told = check(served, {"response": TRUE, "question": KNOWN, "model": "sim"}).json()
     assert told["hallucination"]["decision"] == "consistent"
     assert told["action"] == "allow"
-    made_up = check(served, {"response": ANSWER, "query": MADE_UP, "model": "sim"}).json()
+    made_up = check(served, {"response": ANSWER, "question": MADE_UP, "model": "sim"}).json()
     assert made_up["hallucination"]["decision"] == "flagged"
 
 
@@ -123,7 +123,7 @@ def test_documents_are_compared_with(gateways: Gateways) -> None:
         "Nothing to do with it.",
         {"text": TRUE, "source": "https://example.org/canberra", "title": "Canberra"},
     ]
-    body = {"response": TRUE, "model": "sim", "documents": documents}
+    body = {"response": TRUE, "model": "sim", "references": documents}
     told = check(served, body, policy="grounded").json()["hallucination"]
     assert told["decision"] == "consistent"
     other = check(served, {**body, "response": ANSWER}, policy="grounded").json()["hallucination"]
@@ -189,7 +189,7 @@ def test_a_withheld_answer_can_be_an_error(gateways: Gateways) -> None:
 
 def test_observers_are_told(gateways: Gateways) -> None:
     served = gateways.start(STRICT)
-    check(served, {**BROUGHT, "query": MADE_UP, "model": "m"}, tenant="acme")
+    check(served, {**BROUGHT, "question": MADE_UP, "model": "m"}, tenant="acme")
     (seen,) = served.seen(1)
     assert (seen.api, seen.model, seen.policy, seen.tenant) == ("check", "m", "default", "acme")
     assert (seen.status, seen.action, seen.question) == (200, "annotate", MADE_UP)
@@ -212,16 +212,19 @@ BAD: Sequence[tuple[dict[str, Any], list[str]]] = [
     ({"response": 7, "samples": ["a", 8]}, ["response: ", "samples.1: "]),
     ({"response": "a", "sample": []}, ["sample: there is no such field"]),
     (
-        {"response": "a", "query": "q", "messages": [{"role": "user"}]},
-        ["`query` or `messages`"],
+        {"response": "a", "question": "q", "messages": [{"role": "user"}]},
+        ["`question` or `messages`"],
     ),
     ({"response": "a", "messages": [{"content": "secret"}]}, ["messages: ", "role"]),
     ({"response": "a", "messages": []}, ["messages: "]),
-    ({"response": "a", "query": "  ", "documents": [" "]}, ["query: ", "documents.0.text: "]),
+    (
+        {"response": "a", "question": "  ", "references": [" "]},
+        ["question: ", "references.0.text: "],
+    ),
     ({"response": "a", "samples": ["s"] * 101}, ["samples: ", "100"]),
-    ({"response": "a", "documents": ["d"] * 201}, ["documents: ", "200"]),
-    ({"response": "a", "documents": ["d", {"title": "t"}]}, ["documents.1.text: required"]),
-    ({"response": "a", "documents": [3]}, ["documents.0"]),
+    ({"response": "a", "references": ["d"] * 201}, ["references: ", "200"]),
+    ({"response": "a", "references": ["d", {"title": "t"}]}, ["references.1.text: required"]),
+    ({"response": "a", "references": [3]}, ["references.0"]),
     ({"response": "s" * 200_001}, ["response: ", "200000"]),
     ({"response": "a", "params": {"api_base": "http://evil"}}, ["params: ", "temperature"]),
     ({"response": "a", "params": {"tools": []}}, ["params: "]),
@@ -244,9 +247,9 @@ def test_every_problem_is_named(gateways: Gateways, simulated: SimulatedProvider
     ("policy", "body", "words"),
     [
         (NGRAM, {}, "`samples`"),
-        (NGRAM, {"query": MADE_UP}, "`model`"),
-        (NGRAM, {"model": "m"}, "`query`"),
-        (NGRAM, {"samples": SAMPLES, "documents": ["d"]}, "`documents`"),
+        (NGRAM, {"question": MADE_UP}, "`model`"),
+        (NGRAM, {"model": "m"}, "`question`"),
+        (NGRAM, {"samples": SAMPLES, "references": ["d"]}, "`references`"),
         (NGRAM, {"samples": SAMPLES, "logprobs": [{"token": "a"}]}, "`logprobs`"),
         (JUDGED, {}, "`model`"),
         (LOGPROBS, {}, "`logprobs`"),
@@ -269,7 +272,7 @@ def test_a_check_ends_by_the_deadline(gateways: Gateways) -> None:
     with SimulatedProvider(faults=[Hang()]) as provider:
         gateways.upstream = provider.root_url
         served = gateways.start(NGRAM + "limits: {deadline_s: 0.3}\n")
-        response = check(served, {"response": ANSWER, "query": MADE_UP, "model": "sim"})
+        response = check(served, {"response": ANSWER, "question": MADE_UP, "model": "sim"})
     verdict = response.json()["hallucination"]
     assert verdict["decision"] == "inconclusive"
     assert "deadline_s" in verdict["reason"]
@@ -279,7 +282,7 @@ def test_an_upstream_that_breaks_off_leaves_it_inconclusive(gateways: Gateways) 
     with SimulatedProvider(faults=[ServerError()]) as provider:
         gateways.upstream = provider.root_url
         served = gateways.start(NGRAM + "limits: {retries: 0}\n")
-        told = check(served, {"response": ANSWER, "query": MADE_UP, "model": "sim"}).json()
+        told = check(served, {"response": ANSWER, "question": MADE_UP, "model": "sim"}).json()
     assert told["hallucination"]["decision"] == "inconclusive"
     assert told["text"] == ANSWER
 
@@ -300,7 +303,7 @@ def test_tenants_and_keys_have_caches_of_their_own(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
     served = gateways.start(NGRAM + "cache: {store: memory}\n")
-    body = {"response": ANSWER, "query": MADE_UP, "model": "sim"}
+    body = {"response": ANSWER, "question": MADE_UP, "model": "sim"}
 
     def asked(tenant: str, key: str = "k") -> int:
         before = simulated.calls

@@ -266,15 +266,17 @@ def test_what_litellm_is_told_is_as_told(gateways: Gateways, policy: str) -> Non
         {"response": None},
         {"samples": TEXT},
         {"samples": [7]},
-        {"documents": [{"source": "guide.md"}]},
-        {"documents": [["text"]]},
+        {"references": [{"source": "guide.md"}]},
+        {"references": [["text"]]},
         {"model": ""},
         {"more": 1},
     ],
 )
 def test_what_is_no_request_to_check_is_refused_as_told(gateways: Gateways, spoilt: Any) -> None:
     validator = schema("CheckRequest")
-    validator.validate(CHECKED | {"query": "?", "model": "m", "documents": ["a", {"text": "b"}]})
+    validator.validate(
+        CHECKED | {"question": "?", "model": "m", "references": ["a", {"text": "b"}]}
+    )
     with pytest.raises(ValidationError):
         validator.validate(CHECKED | spoilt)
     response = gateways.start().post("/v1/check", json=CHECKED | spoilt)

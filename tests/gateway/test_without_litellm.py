@@ -9,7 +9,7 @@ import pytest
 from resay.errors import MissingDependencyError
 from support.gateway import ASKED, POLICY, Gateways
 
-CHECKED: dict[str, Any] = {"query": "How many lamps has the bridge?", "model": "simulated"}
+CHECKED: dict[str, Any] = {"question": "How many lamps has the bridge?", "model": "simulated"}
 JUDGED = "chain: [{method: prompt, mode: per_sample}]\nsampling: {max: 2, min: 2}\n"
 OTHERS = {
     "sampling.model": "chain: [{method: ngram}]\nsampling: {model: openai/m}\n",

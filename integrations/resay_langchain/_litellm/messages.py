@@ -271,7 +271,7 @@ def require_tools(messages: Sequence[BaseMessage], tools: object, who: str) -> N
 
 
 def require_plain_turns(messages: Sequence[BaseMessage], who: str) -> None:
-    """See that a conversation needs no mending, which each library does in its own way.
+    """See that a conversation needs no repair, which each library does in its own way.
 
     Raises:
         UnmappedError: A system message comes late, a message is empty, the model is to go on with

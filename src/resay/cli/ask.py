@@ -28,7 +28,7 @@ check_app = typer.Typer(add_completion=False)
 policy_app = typer.Typer(help="Policy files.", no_args_is_help=True, add_completion=False)
 
 _OPTIONS = {
-    "question": "--prompt",
+    "question": "--question",
     "samples": "--samples",
     "references": "--references",
     "logprobs": "--logprobs",
@@ -121,8 +121,8 @@ def check(
     response: Annotated[
         str, typer.Option("--response", "-r", help="A file with the response; - reads stdin.")
     ],
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", help="What the response answers; to draw samples.")
+    question: Annotated[
+        str | None, typer.Option(help="The question that the response answers; to draw samples.")
     ] = None,
     samples: Annotated[
         list[Path] | None,
@@ -151,7 +151,7 @@ def check(
     with _named_as_options():
         verdict = guard.check(
             text,
-            question=prompt,
+            question=question,
             samples=drawn or None,
             references=trusted,
             logprobs=tokens,

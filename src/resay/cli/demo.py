@@ -58,7 +58,7 @@ action:
 def demo(
     question: Annotated[str | None, typer.Argument(help="Ask the simulated model this.")] = None,
     regenerate: Annotated[
-        bool, typer.Option("--regenerate", help="Mend the answer by documents, too.")
+        bool, typer.Option("--regenerate", help="Repair the answer by documents, too.")
     ] = False,
 ) -> None:
     """Catch a hallucinated sentence, with a simulated provider on this machine."""
@@ -71,7 +71,7 @@ def run_demo(question: str | None, console: Console, *, regenerate: bool = False
     Args:
         question: What to ask; by default something the simulated model half knows.
         console: Where to print.
-        regenerate: Whether to show how a flagged answer is mended by documents instead.
+        regenerate: Whether to show how a flagged answer is repaired by documents instead.
 
     Raises:
         MissingDependencyError: An extra of `resay[demo]` is not installed.
@@ -150,7 +150,7 @@ def _show(question: str, answer: Answer, console: Console) -> None:
         console.print(Text(f"> {question}\n", "bold"))
         console.print(_draft(regeneration))
         console.print(Text.assemble("\n", ("FLAGGED", "bold red"), f"  {regeneration.reason}\n"))
-    console.rule("The answer, mended by documents")
+    console.rule("The answer, repaired by documents")
     print_answer(answer, console)
     console.print()
 

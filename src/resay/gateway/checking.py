@@ -50,6 +50,19 @@ from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 
+__all__ = [
+    "CheckReference",
+    "CheckRequest",
+    "CheckResponse",
+    "Handler",
+    "Marks",
+    "Reply",
+    "Shared",
+    "check",
+    "read_as",
+    "sources_of",
+    "withheld",
+]
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
 _LIKE = "resay."
@@ -245,7 +258,7 @@ def _with_words(text: str) -> str:
 _Words = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
 
 
-class CheckDocument(Strict):
+class CheckReference(Strict):
     """A trusted text."""
 
     text: _Words = Field(description="The text.")
@@ -260,7 +273,7 @@ def _as_document(value: object) -> object:
 
 
 _Document = Annotated[
-    CheckDocument, BeforeValidator(_as_document, json_schema_input_type=str | CheckDocument)
+    CheckReference, BeforeValidator(_as_document, json_schema_input_type=str | CheckReference)
 ]
 
 
@@ -268,24 +281,24 @@ class CheckRequest(Strict):
     """What is to be checked, and by what."""
 
     response: _Text = Field(description="The answer to check.")
-    query: _Words | None = Field(default=None, description="The question that it answers.")
+    question: _Words | None = Field(default=None, description="The question that it answers.")
     messages: list[dict[str, Any]] | None = Field(
         default=None,
         min_length=1,
         max_length=1_000,
         description="The conversation that it answers, in the shape of OpenAI's chat completions;"
-        " in place of `query`.",
+        " in place of `question`.",
     )
     samples: list[_Text] | None = Field(
         default=None,
         max_length=100,
         description="Other answers to the same question. null = they are drawn from `model`.",
     )
-    documents: list[_Document] | None = Field(
+    references: list[_Document] | None = Field(
         default=None,
         max_length=200,
         description="Trusted texts, or objects that hold one, for policies that compare with"
-        " references. They are compared with as one text.",
+        " references. They are joined to one text.",
     )
     logprobs: list[dict[str, Any]] | None = Field(
         default=None,
@@ -329,15 +342,15 @@ class CheckRequest(Strict):
 
     @model_validator(mode="after")
     def _must_have_one_question(self) -> CheckRequest:
-        if self.query is not None and self.messages is not None:
-            raise ValueError("give `query` or `messages`, and not both")
+        if self.question is not None and self.messages is not None:
+            raise ValueError("give `question` or `messages`, not both")
         return self
 
     @property
     def conversation(self) -> list[dict[str, Any]]:
         """What was asked, as messages; none where that is not said."""
-        if self.query is not None:
-            return [{"role": "user", "content": self.query}]
+        if self.question is not None:
+            return [{"role": "user", "content": self.question}]
         return self.messages or []
 
 
@@ -454,14 +467,14 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
 def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
     query, lacking = request.query, dict[Lack, str]()
     if not query.question:
-        lacking["query"] = "; pass `query` or `messages`"
-    if not asked.documents:
-        lacking["references"] = "; pass `documents`"
+        lacking["query"] = "; pass `question` or `messages`"
+    if not asked.references:
+        lacking["references"] = "; pass `references`"
     if not asked.logprobs:
         lacking["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (asked.model or guard.policy.sampling.model)
     if asked.samples is None and not can_draw:
-        remedy = "pass `samples`, or the question (`query` or `messages`) and the `model` to draw"
+        remedy = "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         lacking["samples"] = f"; {remedy} them from"
         if query.wants_object:
             return f"method 'fields' needs samples{lacking['samples']}"
@@ -482,9 +495,9 @@ async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
 
     A sentence is supported by them as a whole, not by each of them by itself.
     """
-    if not asked.documents:
+    if not asked.references:
         return ()
-    documents = [_document(place, one) for place, one in enumerate(asked.documents, 1)]
+    documents = [_document(place, one) for place, one in enumerate(asked.references, 1)]
     if guard.needing("judge"):
         chars = sum(len(document.text) for document in documents)
         return (await compute(partial(_fenced, documents), chars=chars),)
@@ -495,6 +508,6 @@ def _fenced(documents: Sequence[Document]) -> str:
     return quoted([disarmed(document) for document in documents])
 
 
-def _document(place: int, given: CheckDocument) -> Document:
+def _document(place: int, given: CheckReference) -> Document:
     known = {} if given.title is None else {"title": given.title}
     return Document(given.source or f"document {place}", given.text, metadata=known)

@@ -369,7 +369,7 @@ class Handling:
         policy, guard = self._policies.get(call.policy)
         given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
         if call.own is None and (problem := guard.missing({"references": given})):
-            raise RefusedError(400, "policy_needs_documents", f"policy {policy!r}: {problem}")
+            raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
         try:
             async with self._received(incoming) as data, self._admission.place():

@@ -282,10 +282,10 @@ def _otherwise() -> Mapping[str, type[BaseModel]]:
 
 
 class Regenerate(Strict):
-    """Mend a flagged response by what is found about it."""
+    """Repair a flagged response by what is found about it."""
 
     do: Literal["regenerate"] = Field(
-        default="regenerate", description="Mend a flagged response by documents that are found."
+        default="regenerate", description="Repair a flagged response by documents that are found."
     )
     retriever: (
         Annotated[

@@ -131,7 +131,7 @@ def _opened(config: RetrieverConfig) -> Retriever:
         from resay.retrieval.folder import FolderRetriever
 
         # A policy that names a folder which is not there is mistaken, and nobody is to learn of it
-        # from answers that are not mended.
+        # from answers that are not repaired.
         if config.refresh and not Path(config.path).expanduser().is_dir():
             raise ConfigurationError(f"there is no folder {config.path!r} to search; name another")
         return FolderRetriever(config.path, index=config.index, refresh=config.refresh)

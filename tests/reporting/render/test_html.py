@@ -331,7 +331,7 @@ def test_sources_are_links_where_they_lead_to_the_web() -> None:
 
 @pytest.mark.parametrize(
     ("change", "title"),
-    [({"mode": "rewrite"}, "Rewritten"), ({"adopted": None}, "Not mended")],
+    [({"mode": "rewrite"}, "Rewritten"), ({"adopted": None}, "Not repaired")],
 )
 def test_what_became_of_the_first_answer(change: dict[str, Any], title: str) -> None:
     part = shown(replace(VERDICT, regeneration=replace(MENDED, **change)))

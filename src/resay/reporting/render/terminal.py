@@ -20,7 +20,7 @@ from resay.reporting.render.texts import clean, cost
 
 
 def print_regeneration(regeneration: Regeneration, console: Console) -> None:
-    """Print how an answer was mended, or was to be.
+    """Print how an answer was repaired, or was to be.
 
     Args:
         regeneration: How.

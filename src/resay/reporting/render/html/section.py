@@ -216,7 +216,7 @@ _NOT_KEPT = "words not kept"
 def headline(regeneration: Regeneration) -> str:
     """Return what became of the first answer."""
     if regeneration.adopted is None:
-        return "Not mended"
+        return "Not repaired"
     return "Repaired" if regeneration.mode == "repair" else "Rewritten"
 
 
@@ -428,7 +428,7 @@ _DONE = {
     "allow": "allowed: given as it is",
     "annotate": "annotated: given with its verdict",
     "block": "blocked: withheld",
-    "regenerate": "regenerated: a mended answer was given",
+    "regenerate": "regenerated: a repaired answer was given",
 }
 _WITHOUT_WORDS = "The words of this answer were not kept. Offsets and scores remain."
 
