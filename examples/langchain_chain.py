@@ -20,7 +20,7 @@ print(verdict.decision, "-", verdict.reason)
 for sentence in verdict.flagged_sentences:
     print(f"{sentence.score:.2f}  {sentence.text}")
 
-# A flagged answer is withheld, and the policy's message stands in its place.
+# A flagged answer is withheld, and the policy's message takes its place.
 policy = {"chain": [{"method": "prompt"}], "action": {"do": "block", "message": "I am not sure."}}
 message = guard(chain, policy).invoke(question)
 print(message.text, "-", message.response_metadata["hallucination"]["reason"])

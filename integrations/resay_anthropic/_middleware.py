@@ -302,13 +302,13 @@ class HallucinationMiddleware(Middleware):
     """Has a client's answers checked and acted on as a policy says.
 
     It is for `Anthropic` and `AsyncAnthropic`, and all other clients of the SDK that take a
-    `middleware`; see `guard_client` for one that is there already. Guarded is whatever asks for a
+    `middleware`; see `guard_client` for an existing one. Guarded is whatever asks for a
     message: `messages` and `beta.messages`, with `create`, `parse` and `stream`, also by
     `with_raw_response` and `with_streaming_response`. Everything else is left alone. A message has
     its verdict at `hallucination`, which `verdict_of` reads.
 
     Samples are asked for with the client's own connection and settings, through the middleware that
-    stands behind this one. The SDK does not try those again: Resay does, as `limits.retries` says.
+    comes after this one. The SDK does not try those again: Resay does, as `limits.retries` says.
     Should it try the main call again, it finds the samples of the first attempt.
 
     Inside another guard it does nothing. One middleware serves any number of clients and threads.
@@ -502,7 +502,7 @@ def guard_client(
 ) -> C:
     """Return a client like the one given, guarded.
 
-    It shares its connections with the one given, which stays as it is. Its other middleware stands
+    It shares its connections with the one given, which stays as it is. Its other middleware stays
     behind the guard, and so handles samples too.
 
     Args:

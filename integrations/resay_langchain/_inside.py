@@ -301,7 +301,7 @@ def _rebuilt(
 
     Args:
         runnable: What to copy; not changed.
-        change: Given a runnable, returns what stands in its place, or None to look further inside.
+        change: Given a runnable, returns what takes its place, or None to look further inside.
 
     Returns:
         The copy.

@@ -128,7 +128,7 @@ class HallucinationGuardMiddleware(
     already. No stream of the agent shows samples, judges, or a draft before the policy's `stream`
     lets it through. Of several guards around one model the outermost acts.
 
-    Documents that tools left in `ToolMessage.artifact`, or that stand under any key of the state,
+    Documents that tools left in `ToolMessage.artifact`, or that appear under any key of the state,
     are references for the steps of the policy that compare with some.
 
     Of a structured answer (`response_format`) the fields are compared with those of the samples'

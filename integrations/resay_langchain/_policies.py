@@ -123,7 +123,7 @@ def guarding(
     Args:
         policy: The policy, or a guard.
         retriever: Where documents are found, for a policy that regenerates; see `as_retriever`.
-        on_verdict: Who is told of verdicts.
+        on_verdict: Who is notified of verdicts.
 
     Raises:
         PolicyError: The policy is not valid.

@@ -198,7 +198,7 @@ def _tool_name(tool: Any) -> str | None:
 
 
 # Of LangChain's standard parameters those that go with each request. The others (`timeout`,
-# `max_retries`, keys) are for the client, which is there already.
+# `max_retries`, keys) are for the existing client.
 _STANDARD = ("temperature", "max_tokens", "stop", "streaming")
 
 

@@ -123,7 +123,7 @@ class Answering:
 
     Args:
         asking: Makes queries and sources.
-        listener: Who is told of verdicts, in place of finding them in messages.
+        listener: Who is notified of verdicts, in place of finding them in messages.
     """
 
     def __init__(self, asking: Asking, listener: Listener | None = None) -> None:

@@ -89,7 +89,7 @@ def guarding(
     Args:
         policy: The policy, or a guard.
         retriever: Where documents are found, for a policy that regenerates; see `as_retriever`.
-        on_verdict: Who is told of verdicts.
+        on_verdict: Who is notified of verdicts.
         own: Where they are found if nobody says so.
 
     Raises:

@@ -203,7 +203,7 @@ def _message(message: ChatMessage) -> dict[str, Any]:
 
 
 def _content(message: ChatMessage, role: str) -> str | list[dict[str, Any]]:
-    # A model's thoughts are not sent back, calls of tools stand beside the content.
+    # A model's thoughts are not sent back; calls of tools are beside the content.
     blocks = [b for b in message.blocks if not isinstance(b, (ThinkingBlock, ToolCallBlock))]
     texts = [b.text for b in blocks if isinstance(b, TextBlock)]
     if len(texts) == len(blocks):

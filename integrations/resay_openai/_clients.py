@@ -292,8 +292,8 @@ class Guarded:
         Args:
             policy: The policy.
             retriever: Where documents are found, if it regenerates and does not say so itself.
-            on_verdict: Who is told of verdicts. Who was told until now is not, unless the guard
-                that is given tells them.
+            on_verdict: Who is notified of verdicts, in place of those who were, unless the given
+                guard notifies them.
         """
         client: Any = self
         return client.copy(_extra_kwargs={"policy": guard_of(policy, retriever, on_verdict)})

@@ -61,7 +61,7 @@ def guard_http_client(
     It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
     requests for chat completions, responses and completions (OpenAI) and messages (Anthropic),
     wherever they go.
-    The verdict stands in the JSON under `hallucination`: it reaches all who keep unknown fields.
+    The verdict is in the JSON under `hallucination`: it reaches all who keep unknown fields.
 
     Here a request is seen each time it is tried, so the main call is sent first and samples are
     drawn once it has succeeded. What the policy blocks with `exit: raise` is answered with status

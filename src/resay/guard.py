@@ -173,7 +173,7 @@ T = TypeVar("T", Answer, Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who is told of verdicts.
+    """Who is notified of verdicts.
 
     Attributes:
         functions: The application's own functions.
@@ -403,7 +403,7 @@ class Guard:
         tenant: str | None = None,
         **params: Any,
     ) -> Verdict:
-        """Check a response that is there already.
+        """Check an existing response.
 
         Args:
             response: The text to check.
@@ -481,7 +481,7 @@ class Guard:
         samples: Sequence[str] | None = None,
         logprobs: Sequence[object] = (),
     ) -> Verdict:
-        """Check a response that is there, with each kind of call going where `sources` says.
+        """Check an existing response, with each kind of call going where `sources` says.
 
         This is the way in for adapters; applications call `acheck`.
 

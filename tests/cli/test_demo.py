@@ -40,7 +40,7 @@ def test_the_demo_mends_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(sentence not in answer for sentence in before)
     assert all(sentence in answer and sentence not in draft for sentence in after)
     assert "do: regenerate" in policy
-    assert re.search(r"^All together: \d+ calls, [\d,]+ tokens", record, re.MULTILINE)
+    assert re.search(r"^Total: \d+ calls, [\d,]+ tokens", record, re.MULTILINE)
 
 
 def test_another_question_can_be_asked() -> None:

@@ -176,7 +176,7 @@ async def test_labels_that_are_the_same_are_refused() -> None:
         labels=["x", "x"], classify=lambda p: [[0.5, 0.5] for _ in p]
     ) as server:
         model = TeiClassifier(tei(server))
-        with pytest.raises(ConfigurationError, match="cannot be told apart"):
+        with pytest.raises(ConfigurationError, match="cannot be distinguished"):
             await model.prepare()
 
 

@@ -29,7 +29,7 @@ def cpu_s(pid: int) -> float | None:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
-    # The name stands in parentheses and may hold anything.
+    # The name appears in parentheses and may hold anything.
     fields = stat.rpartition(")")[2].split()
     return (int(fields[_USER]) + int(fields[_KERNEL])) / os.sysconf("SC_CLK_TCK")
 

@@ -2,7 +2,7 @@
 
 The provider fails in all the ways that providers do, clients go away, and the gateway, a process of
 its own with a journal, is told to stop and started again on the same port and journal. No answer
-may be lost or come twice, no verdict may be missing in the journal or stand there twice, and no
+may be lost or come twice, no verdict may be missing in the journal or appear there twice, and no
 process may grow.
 """
 

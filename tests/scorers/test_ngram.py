@@ -91,9 +91,9 @@ async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> N
 
 async def test_why_names_the_rarest_word() -> None:
     scores = await score(RESPONSE, SAMPLES)
-    assert scores.why[1] == "'harold' stands nowhere in 2 texts compared"
+    assert scores.why[1] == "'harold' appears nowhere in 2 texts compared"
     scores = await score(RESPONSE, SAMPLES, **PUBLISHED)
-    assert scores.why[1] == "'harold' stands nowhere else in the response and 2 texts compared"
+    assert scores.why[1] == "'harold' appears nowhere else in the response and 2 texts compared"
 
 
 async def test_only_the_sentences_asked_for_are_scored() -> None:
@@ -122,9 +122,9 @@ async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() 
 async def test_why_counts_how_often_the_rarest_word_stands_elsewhere() -> None:
     said, samples = ["Its painter was Harold."], ["Its painter was Harold.", "It was."]
     (why,) = (await score(said, samples, **PUBLISHED)).why
-    assert why == "'its' stands only 1 more times in the response and 2 texts compared"
+    assert why == "'its' appears only once elsewhere in the response and 2 texts compared"
     (why,) = (await score(said, samples)).why
-    assert why == "'its' stands only 1 times in 2 texts compared"
+    assert why == "'its' appears only once in 2 texts compared"
 
 
 async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() -> None:

@@ -30,7 +30,7 @@ def guard_of(
         policy: A guard, or a policy.
         retriever: Where documents are found, for a policy that regenerates; None for where the
             policy says.
-        on_verdict: Who is told of verdicts, beside those whom a guard that is given tells.
+        on_verdict: Who is notified of verdicts, beside those that a given guard notifies.
         convert: Makes a retriever of what was given as one; a framework's own knows its classes.
 
     Raises:

@@ -213,7 +213,7 @@ class Relay:
             check breaks off, for clients that count what a stream cost as it is read. What the
             deadline or a bug of the check cuts short then passes unchecked, unless the policy says
             `on_error: block`.
-        told: Who is told of each answer that is given.
+        told: Who is notified of each answer that is given.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class Relay:
         return run_sync(self.acheck, request, response, upstream)
 
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
-        """Check a response that is there already, and act.
+        """Check an existing response, and act.
 
         Of several answers each is checked, and the others are samples for it. Whatever breaks, the
         answer is there: the verdict is inconclusive then.
@@ -371,7 +371,7 @@ class Relay:
         *,
         first: int = 0,
     ) -> list[Answer]:
-        """Check answers that are there already; the others are samples for each.
+        """Check existing answers; the others are samples for each.
 
         Args:
             request: The request.

@@ -33,7 +33,7 @@ def left_alone(reason: str) -> Outcome:
 
 
 def unchecked(reason: str, usage: Usage) -> Answer:
-    """Return what is told of an answer that is not checked: nothing of its words.
+    """Return what is reported of an answer that is not checked: nothing of its words.
 
     Args:
         reason: Why it is not.

@@ -191,7 +191,7 @@ def completions_in(api: Api, response: Body) -> tuple[Completion, ...]:
 
 
 class KnownProvider:
-    """Gives an answer that is there already."""
+    """Gives an existing answer."""
 
     def __init__(self, completion: Completion, usage: Usage) -> None:
         self._answer = Completions((completion,), usage)

@@ -13,7 +13,7 @@ NO_ANSWER = "no answer can be read in what the provider sent"
 """Why the check of what is no answer is inconclusive."""
 
 VERDICT_KEY = "hallucination"
-"""Where the verdict stands in what a framework says of an answer beside its words."""
+"""Where the verdict appears in what a framework says of an answer beside its words."""
 
 
 def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:

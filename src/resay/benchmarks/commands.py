@@ -152,11 +152,11 @@ def fetch(
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Fetch the published data sets from their homes.
 
-    They are written as the other bench commands read them. Files that are there are kept, and a
+    They are written as the other bench commands read them. Existing files are kept, and a
     file is replaced only by one that has arrived whole and is as published.
 
     What models answered (the files named recorded) is not fetched: such recordings are made
@@ -583,7 +583,7 @@ def progress(name: str, total: int) -> Generator[Callable[[], object], None, Non
     """Show a bar on stderr where that is a terminal.
 
     Args:
-        name: What stands before the bar.
+        name: What is before the bar.
         total: How many steps there are.
 
     Yields:

@@ -651,7 +651,7 @@ def bring(
         folder: Where its files go.
         homes: Where it is.
         downloader: Downloads it.
-        force: Replace files that are there.
+        force: Replace existing files.
         on_bytes: Told how far each download is.
 
     Returns:
@@ -688,7 +688,7 @@ def run(datasets: Iterable[DataSet], folder: Path, homes: Homes, *, force: bool)
         datasets: What to fetch.
         folder: Where the files go.
         homes: Where they are.
-        force: Replace files that are there.
+        force: Replace existing files.
 
     Returns:
         Whether all of them are in the folder now.

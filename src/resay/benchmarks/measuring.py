@@ -42,7 +42,7 @@ class BenchJudge(Protocol):
 
     Attributes:
         name: As named on the command line.
-        settings: What a scorer's configuration is told of it.
+        settings: What a scorer's configuration is given of it.
         reports_tokens: Whether its calls say how many tokens they took.
     """
 

@@ -144,7 +144,7 @@ class _Row(Lenient):
 def _examination(turns: Sequence[_Turn]) -> list[str]:
     """Return what examiner and examinee said, without the words of the script between them.
 
-    The examiner's turns are the assistant's. The examinee's answers stand in the user's, before
+    The examiner's turns are the assistant's. The examinee's answers appear in the user's, before
     the script's question whether there are more.
     """
     said: list[str] = []

@@ -1,7 +1,7 @@
 """Whether what is searched for finds the right document, on WikiBio.
 
 The passages of the data set are about people, and each has a reference: the paragraph of Wikipedia
-about the same person. All references stand in one folder, under names that say nothing. For each
+about the same person. All references are in one folder, under names that say nothing. For each
 passage with flagged sentences, searches are made in several ways, the rankings they give are fused
 as regeneration does it, and counted is how often the passage's own reference comes first.
 """
@@ -112,7 +112,7 @@ async def run(
         threshold: From which score on, exclusive, a sentence is flagged.
         k: How many documents each search gives, and among how many of the fused ranking the
             reference is looked for.
-        instructions: Whether each question stands between instructions.
+        instructions: Whether each question appears between instructions.
         concurrency: How many requests a live judge gets at once.
         done: Called after each passage that is scored or searched for.
 
@@ -226,4 +226,4 @@ def _notes(references: int, threshold: float, k: int, *, instructions: bool) -> 
     )
     yield "what is in doubt: what regeneration searches for; it is not told the entity."
     if instructions:
-        yield "Each question stands between three sentences of instructions."
+        yield "Each question appears between three sentences of instructions."

@@ -35,7 +35,7 @@ class Column:
 
     Attributes:
         key: Which value of a row it shows.
-        title: What stands above it.
+        title: What is above it.
         digits: Decimals of its numbers; None for text.
     """
 

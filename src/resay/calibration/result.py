@@ -157,7 +157,7 @@ def _ranking(times: Any, items: Sequence[Item]) -> tuple[Figure, Figure]:
 
 
 def _areas(weights: Any, wrong: Any, starts: Any) -> tuple[Any, Any]:
-    """Return both areas for each row of weights; items stand in the order of their scores."""
+    """Return both areas for each row of weights; items are in the order of their scores."""
     np = _np()
     positive = np.add.reduceat(weights * wrong, starts, axis=1)
     negative = np.add.reduceat(weights * ~wrong, starts, axis=1)

@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Make a page of verdicts that opens in any browser, without a network.",
     ),
     "ask": ("resay.cli.ask:ask_app", "Ask a model, check its answer, and act as the policy says."),
-    "check": ("resay.cli.ask:check_app", "Check a response that is there already."),
+    "check": ("resay.cli.ask:check_app", "Check an existing response."),
     "demo": (
         "resay.cli.demo:app",
         "Catch a hallucinated sentence, with a simulated provider on this machine.",

@@ -142,7 +142,7 @@ def check(
     api_base: ApiBaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a response that is there already."""
+    """Check an existing response."""
     text = read_text(response)
     trusted = [t for path in references or () for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]

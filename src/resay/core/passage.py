@@ -36,7 +36,7 @@ class Sentence:
     """A sentence to be scored.
 
     Attributes:
-        text: The sentence as it stands in the passage, without surrounding white space and without
+        text: The sentence as it appears in the passage, without surrounding white space and without
             the list marker, quote marker or checkbox in front of it.
         start: Where it begins in the passage's text, in code points.
         end: Where it ends (exclusive), in code points.
@@ -157,7 +157,7 @@ class Passage:
         return replace(self, sentences=tuple(self.sentences[index] for index in chosen))
 
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
-        """What of the text stands in none of its sentences.
+        """What of the text appears in none of its sentences.
 
         Left out is what has no letter and no digit, and before a sentence one label of a list or a
         footnote (1 to 3 digits, a letter, or a Roman number of up to 4 letters) with a checkbox.
@@ -175,7 +175,7 @@ class Passage:
 
 
 def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) -> Iterator[Piece]:
-    """What of pieces stands in none of the sentences, as `Passage.unscored` says.
+    """What of pieces appears in none of the sentences, as `Passage.unscored` says.
 
     Args:
         pieces: Pieces in order; the first ends behind `start`.

@@ -65,7 +65,7 @@ class GrowingPassage:
     def __init__(self, splitter: Splitter = "builtin") -> None:
         Passage.of("", splitter=splitter)
         self._splitter: Splitter = splitter
-        # What stands before the window is never looked at again.
+        # What is before the window is never looked at again.
         self._base = 0
         self._window = ""
         self._parts: list[str] = []
@@ -211,7 +211,7 @@ class _SoFar(Passage):
         """Return a passage.
 
         Args:
-            found: Its sentences; more may come to stand behind them.
+            found: Its sentences; more may come after them.
             count: How many of them are its own.
             last: Its last pieces.
             whole: Puts all its pieces together.
@@ -410,7 +410,7 @@ def _ends_blank(text: str) -> bool:
 
 
 def _restart(window: str, layout: Layout) -> int:
-    """The last place from which on the text may be split as if nothing stood before it.
+    """The last place from which on the text may be split as if nothing came before it.
 
     A line at the left margin begins a new block there, whatever was open, and leaves no list open
     that the lines after it could belong to.

@@ -204,7 +204,7 @@ def sources_of(
     main: Provider | None = None,
     payer: str = "",
 ) -> Sources:
-    """Return who is asked about an answer that is there already.
+    """Return who is asked about an existing answer.
 
     Args:
         wanted: What is wanted.
@@ -453,9 +453,9 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
     """
     problem = _missing(guard, asked, request)
     another = "use another policy (x-resay-policy)"
-    if problem is None and asked.documents and not guard.needing("references"):
+    if problem is None and asked.references and not guard.needing("references"):
         problem = (
-            "no step of the policy compares with `documents`; set `evidence: references` on one,"
+            "no step of the policy compares with `references`; set `evidence: references` on one,"
             f" or {another}"
         )
     if problem is None and asked.logprobs and not guard.needing("logprobs"):

@@ -116,7 +116,7 @@ class Gateway:
 
     Args:
         config: What it is told.
-        on_verdict: Who is told of each guarded request, once, when it is over.
+        on_verdict: Who is notified of each guarded request, once, when it is over.
 
     Raises:
         ConfigurationError: A variable that is to hold a client's key holds none.

@@ -486,7 +486,7 @@ class Guarding:
         return any(answer.blocked for answer in self._answers)
 
     def _refusal(self, error: Exception) -> RefusedError:
-        """Return what a client is told of what the guard raised."""
+        """Return how a client is answered where the guard raised."""
         if isinstance(error, HallucinationBlocked):
             self._answers.append(Answer("", "", "block", error.verdict, error.usage))
             return RefusedError(

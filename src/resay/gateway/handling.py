@@ -70,7 +70,7 @@ class Watch:
     """Tells of every request once, when it is over.
 
     Args:
-        observers: Who is told of those that were guarded.
+        observers: Who is notified of those that were guarded.
         journal: Where its verdict is written; None for nowhere.
         metrics: What counts those that were not guarded.
     """
@@ -266,7 +266,7 @@ class Handling:
         config: What the gateway was told.
         policies: The policies.
         admission: Who is let in.
-        watch: Who is told of what was done.
+        watch: Who is notified of what was done.
 
     Raises:
         ConfigurationError: A variable that is to hold a client's key holds none.

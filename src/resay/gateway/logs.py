@@ -1,7 +1,7 @@
 """What the gateway writes to its log: one line for each record, without a word of what was said.
 
 What Resay and uvicorn say holds no content and is written. What other libraries say may hold it, as
-may the messages of exceptions: of those stands in the log who said something, where, and the
+may the messages of exceptions: of those the log has who said something, where, and the
 exception's type. What breaks the gateway itself is written with its traceback and without its
 message. At level DEBUG all of it is written, with tracebacks.
 """
@@ -157,7 +157,7 @@ def _write(
 
 
 def one_line(text: str, longest: int = _LONGEST_FIELD) -> str:
-    r"""Return a text as it can stand in a line.
+    r"""Return a text as it can appear in a line.
 
     Args:
         text: Any text, also one that is no valid Unicode.

@@ -1,7 +1,7 @@
-"""What Prometheus is told of the gateway. It needs the extra `server`.
+"""What Prometheus reads of the gateway. It needs the extra `server`.
 
 Nothing here holds a word of what was said. Labels take few values: those that clients choose freely
-are not among them, but for the names of models, of which only so many are told apart.
+are not among them, but for the names of models, of which only so many are distinguished.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class _Counted:
 
 
 class _Models:
-    """The names of models that are told apart: the first ones that gave an answer.
+    """The names of models that are distinguished: the first ones that gave an answer.
 
     Clients may make up any number of others.
     """

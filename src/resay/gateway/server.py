@@ -88,7 +88,7 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
         super().connection_made(transport)
-        # So that it is told of all that the client has not taken yet.
+        # So that it gets all that the client has not taken yet.
         transport.set_write_buffer_limits(high=0)
         self._expect()
 
@@ -271,7 +271,7 @@ async def _serve(gateway: Gateway, server: Lifetime, listening: socket.socket) -
         reloading.add(task)
         task.add_done_callback(reloading.discard)
 
-    # Windows has no such signal, and only the main thread is told of any.
+    # Windows has no such signal, and only the main thread receives any.
     if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     await server.serve(sockets=[listening])

@@ -458,7 +458,7 @@ def pack(jobs: Sequence[J], settings: Batching) -> Iterator[list[J]]:
     batch: list[J] = []
     tokens = 0
     for job in sorted(jobs, key=lambda job: len(job.item), reverse=True):
-        # All are padded to the length of the longest, which stands first.
+        # All are padded to the length of the longest, which comes first.
         area = len(batch[0].item) * (len(batch) + 1) if batch else 0
         full = (
             area > settings.batch_tokens

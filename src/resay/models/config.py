@@ -90,7 +90,7 @@ class ModelConfig(BaseModel):
     )
     separator: str = Field(
         default="</s></s>",
-        description="For vllm, which takes one text only: what stands between two texts.",
+        description="For vllm, which takes one text only: what is between two texts.",
     )
     timeout_s: float = Field(
         default=30.0, gt=0, description="For tei and vllm, seconds one request may take."

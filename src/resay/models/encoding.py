@@ -141,7 +141,7 @@ class TextEncoder:
         if self._max_tokens is None or self.fits(whole):
             return [whole]
         room = max(self._max_tokens - sum(whole.special), 1)
-        # What stands before and after the text is put around each of its parts.
+        # What is before and after the text is put around each of its parts.
         first = whole.special.index(0)
         last = len(whole) - whole.special[::-1].index(0)
         cuts = [(start, min(start + room, last)) for start in range(first, last, room)]

@@ -154,7 +154,7 @@ def is_ours(path: Path) -> bool:
 
 
 def _contains(path: Path, name: bytes) -> bool:
-    # The names of its operators and its metadata stand in an ONNX file as they are.
+    # The names of its operators and its metadata appear in an ONNX file as they are.
     if not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

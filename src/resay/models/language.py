@@ -52,7 +52,7 @@ class LocalLanguageModel:
         """Return the tokens of a text behind a prompt.
 
         Args:
-            prompt: What stands in front of the text; may be empty.
+            prompt: What is in front of the text; may be empty.
             text: The text.
 
         Returns:
@@ -135,7 +135,7 @@ class RemoteLanguageModel:
         """Return the tokens of a text behind a prompt.
 
         Args:
-            prompt: What stands in front of the text; may be empty.
+            prompt: What is in front of the text; may be empty.
             text: The text.
 
         Returns:
@@ -186,7 +186,7 @@ def _read_echo(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A token that may stand at a place of the prompt."""
+    """A token that may appear at a place of the prompt."""
 
     text: str
     logprob: float

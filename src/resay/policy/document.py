@@ -22,7 +22,7 @@ MAX_VALUES = 10_000
 MAX_DEPTH = 50
 _SHOWN = 60
 _FUNCTION: Path = ("when", "call")
-"""Where a policy made in Python may hold a function; in a file its name stands there."""
+"""Where a policy made in Python may hold a function; in a file, its name."""
 _SIMPLE_KEY = re.compile(r"[\w-]{1,60}")
 
 
@@ -67,7 +67,7 @@ def shortened(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a value stands in the file.
+    """Where a value appears in the file.
 
     Attributes:
         key: The line of its key, or of the value itself in a list.
@@ -516,7 +516,7 @@ def _texts(data: object, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _known_keys(path: Path, data: object, model: type[BaseModel]) -> list[str]:
-    """Return the keys the models that may stand at a path know."""
+    """Return the keys the models that may appear at a path know."""
     models = [model]
     for i, step in enumerate(path):
         if isinstance(step, str):

@@ -230,7 +230,7 @@ class _Walk:
     def _inside(self, node: yaml.Node, path: Path) -> Generator[None]:
         if id(node) in self._open:
             line = node.start_mark.line + 1
-            raise UnreadableError("an alias (*name) stands inside of its own anchor", line, path)
+            raise UnreadableError("an alias (*name) is inside of its own anchor", line, path)
         self._open.add(id(node))
         yield
         self._open.remove(id(node))
@@ -246,9 +246,7 @@ class _Walk:
                 if key is None:
                     continue
                 if key in own:
-                    message = (
-                        f"duplicate key {shortened(key)}; it stands on line {own[key]} already"
-                    )
+                    message = f"duplicate key {shortened(key)}; it is on line {own[key]} already"
                     self.document.report((*path, key), message, line)
                     continue
                 own[key] = line

@@ -31,7 +31,7 @@ class Heading:
     """A heading.
 
     Attributes:
-        level: How deep it is; 1 is a title, 0 stands above all headings.
+        level: How deep it is; 1 is a title, 0 is above all headings.
         text: What it says, without markup.
     """
 
@@ -88,7 +88,7 @@ class Chunk:
     Attributes:
         start: Where it begins, in code points.
         end: Where it ends (exclusive), in code points; at most `MAX_CHARS` further.
-        title: The headings it stands below, outermost first, or what the text is called.
+        title: The headings above it, outermost first, or what the text is called.
     """
 
     start: int
@@ -113,7 +113,7 @@ def split_text(text: str, *, title: str) -> list[Chunk]:
 def split_markdown(text: str, *, title: str) -> list[Chunk]:
     """Divide Markdown: like plain text, and at every heading.
 
-    A heading stands in one chunk with what follows it; so does what precedes the first heading as
+    A heading is in one chunk with what follows it; so does what precedes the first heading as
     metadata (YAML between two lines of dashes).
 
     Args:
@@ -328,7 +328,7 @@ def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped
         search.enter(root)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot search the folder {str(folder)!r}: {error.strerror}; name one that is there"
+            f"cannot search the folder {str(folder)!r}: {error.strerror}; name an existing one"
             " and can be read"
         ) from error
     # Only then the links, so that what they lead to keeps its own name.

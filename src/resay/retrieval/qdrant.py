@@ -389,7 +389,7 @@ class QdrantRetriever:
 
         Raises:
             ConfigurationError: The model or the collection cannot be had, or do not go together; or
-                metadata stands under the key of the text.
+                metadata is under the key of the text.
             ResayError: A document could not be added. Those before it may have been.
         """
         if not await self._store.has(self._collection):

@@ -9,7 +9,7 @@ Here it takes any methods:
 
 x_m is the method's own unbounded value where it has one (`ngram`), else its score; or with `scale:
 log_odds` the logarithm of the odds of its score, which tells a sentence that 20 of 20 samples
-contradict from one that 19 do. With equal weights, `intercept: 0` and `lean: 0` sentences stand in
+contradict from one that 19 do. With equal weights, `intercept: 0` and `lean: 0` sentences are in
 the order of the paper's mean.
 
 The mean and deviation of x_m belong to the model and the domain, as do weights, intercept and lean;

@@ -88,7 +88,7 @@ class Samples:
         self.add(texts)
 
     def add(self, texts: Iterable[str]) -> None:
-        """Add samples that are there already."""
+        """Add existing samples."""
         for text in texts:
             self._add(text)
 

@@ -58,7 +58,7 @@ class Blank:
     """An expression students are to fill in.
 
     Attributes:
-        value: The expression, as it stands in the sentence.
+        value: The expression, as it appears in the sentence.
         hypernym: What kind of thing it is; the hint students get.
     """
 
@@ -72,7 +72,7 @@ class Listing:
 
     Attributes:
         subject: Its subject; nothing up to the end of it is blanked.
-        blanks: What to blank; what does not stand in the sentence is passed over.
+        blanks: What to blank; what does not appear in the sentence is passed over.
     """
 
     subject: str = ""

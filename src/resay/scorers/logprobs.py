@@ -204,7 +204,7 @@ def _unreadable_run(parts: Sequence[_Part]) -> int:
 
 
 def _start(part: _Part, core: bytes, end: int) -> int | None:
-    """Return where a part begins that ends here, None where it does not stand here."""
+    """Return where a part begins that ends here, None where it does not appear here."""
     data = part.data or b""
     if core.endswith(data, 0, end):
         return end - len(data)
@@ -277,7 +277,7 @@ def _text_at(span: _Span | None, starts: Sequence[int], text: str) -> str:
 
 
 _HIGHEST_SURPRISE = 100.0
-# Nothing in between is told apart: a list filled up with -9999 or with -inf.
+# Nothing in between is distinguished: a list filled up with -9999 or with -inf.
 _LOWEST = -9999.0
 
 

@@ -19,9 +19,9 @@ nothing else in the response, and the passage has the mean of the sentences'. `c
 the published form.
 
 Those values grow with the amount of text counted. `raw` keeps them; the score places them between
-two fixed points of the same model: 1 at log T, the value of an n-gram that stands once among the T
+two fixed points of the same model: 1 at log T, the value of an n-gram that appears once among the T
 counted and so only in the response itself; and 0 at log T - log(N + 1), the value of one that
-stands once in each of the N samples too (for `average`, which common words pull down, 0 at the
+appears once in each of the N samples too (for `average`, which common words pull down, 0 at the
 value 0).
 
 Cost: no calls. Good at: speed, names and numbers that no sample repeats. Bad at: paraphrase, and
@@ -208,7 +208,11 @@ def _why(found: _Found, samples: int, *, alone: bool) -> str | None:
     count, rarest = min(zip(found.counts, found.grams, strict=True), key=lambda pair: pair[0])
     words = rarest.replace(_START, "").strip()
     if alone:
-        again = "nowhere" if count == 1 else f"only {count - 1} times"
-        return f"{words!r} stands {again} in {samples} texts compared"
-    again = "nowhere else" if count == 1 else f"only {count - 1} more times"
-    return f"{words!r} stands {again} in the response and {samples} texts compared"
+        again = "nowhere" if count == 1 else f"only {_times(count - 1)}"
+        return f"{words!r} appears {again} in {samples} texts compared"
+    again = "nowhere else" if count == 1 else f"only {_times(count - 1)} elsewhere"
+    return f"{words!r} appears {again} in the response and {samples} texts compared"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

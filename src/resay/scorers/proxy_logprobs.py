@@ -40,7 +40,7 @@ class LanguageModel(Protocol):
         """Return the tokens of a text behind a prompt.
 
         Args:
-            prompt: What stands in front of the text; may be empty.
+            prompt: What is in front of the text; may be empty.
             text: The text.
 
         Returns:

@@ -278,7 +278,7 @@ class Step:
 
     @property
     def whole(self) -> bool:
-        """Whether it scores the passage as a whole, or sentences by what stands around them.
+        """Whether it scores the passage as a whole, or sentences by what is around them.
 
         Such a step has to wait for the end of a response that is still being written.
         """

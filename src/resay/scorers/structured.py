@@ -245,7 +245,7 @@ class _Object:
         self._paths = sorted(values)
 
     def at(self, path: str) -> _Values | None:
-        """Return what stands at a path; in a list, what stands anywhere in it."""
+        """Return what is at a path; in a list, what is anywhere in it."""
         shelf = _shelf(path)
         return self._values.get(path) if shelf == path else self._shelves.get(shelf)
 

@@ -30,7 +30,7 @@ _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be read is told the form of the answer once more.
 _RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
 
-# Where a whole prompt of this kind stands in a question to a judge, more text follows.
+# Where a whole prompt of this kind appears in a question to a judge, more text follows.
 _ANSWER = re.compile(
     r"(?P<question>.*?)^[ \t]*Answer by these documents:[ \t]*\n(?P<documents>.*)\n\s*"
     r"Rules:\n(?:\d+\. [^\n]*\n?)+\s*",

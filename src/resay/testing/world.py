@@ -280,7 +280,7 @@ def _spelt(name: str) -> str:
 
 def stranger(question: str) -> Subject:
     """Return a subject nobody has heard of, called what the question calls it."""
-    # The question is the last line where instructions or documents stand before it.
+    # The question is the last line where instructions or documents appear before it.
     line = next((line for line in reversed(question.splitlines()) if line.strip()), "")
     spoken = WORD.findall(line)
     words = [word for word in spoken if fold(word) not in FUNCTION_WORDS]

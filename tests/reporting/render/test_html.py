@@ -185,7 +185,7 @@ def test_the_head_says_what_was_decided_and_why() -> None:
         "Action": "annotated: given with its verdict",
         "Samples": "5, through native",
         "The check": "6 calls, 1,200 tokens, $0.0123, 1.3 s",
-        "All together": "9 calls, 2 tokens, price unknown",
+        "Total": "9 calls, 2 tokens, price unknown",
     }
 
 

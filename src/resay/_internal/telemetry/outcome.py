@@ -16,7 +16,7 @@ Place = NewType("Place", object)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is told of a check that has ended.
+    """What is reported of a check that has ended.
 
     Attributes:
         decision: What was decided.

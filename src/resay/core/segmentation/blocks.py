@@ -25,7 +25,7 @@ class Fence:
     Attributes:
         mark: "`" or "~".
         length: How many of them; the closing line has at least as many.
-        quotes: How many quote markers stand before it.
+        quotes: How many quote markers appear before it.
     """
 
     mark: str

@@ -1,6 +1,6 @@
 """Rules for where sentences end inside one block of prose, and the words they know by name.
 
-A terminator is a candidate; what stands around it decides. Nothing here looks further than a fixed
+A terminator is a candidate; what is around it decides. Nothing here looks further than a fixed
 number of characters to either side, so the work is linear in the text. The word lists are in lower
 case and without the final stop.
 """
@@ -178,7 +178,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 @dataclass(slots=True)
 class _Stop:
-    """A terminator with white space after it, and what stands around it."""
+    """A terminator with white space after it, and what is around it."""
 
     mark: str
     closers: str

@@ -155,7 +155,7 @@ def _conversation(asked: GuardrailRequest) -> Body | None:
 def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
     """Return what is wanted by the policy that the proxy's configuration names.
 
-    LiteLLM may let its clients add to these parameters. A header stands above them.
+    LiteLLM may let its clients add to these parameters. A header has precedence.
     """
     if params.policy is None or wanted.call.policy is not None:
         return wanted

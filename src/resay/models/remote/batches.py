@@ -283,7 +283,7 @@ class Together(Generic[K, R]):
             return
         if isinstance(outcome, Exception):
             job.result.set_exception(outcome)
-            # A caller that is told of another item's error never asks for this one.
+            # A caller that gets another item's error never asks for this one.
             job.result.exception()
         else:
             job.result.set_result(outcome)

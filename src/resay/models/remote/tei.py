@@ -169,7 +169,7 @@ class TeiServer:
             )
         if classifies and (not info.labels or len(set(info.labels)) < len(info.labels)):
             raise ConfigurationError(
-                f"{self.server.called} serves a model whose labels cannot be told apart,"
+                f"{self.server.called} serves a model whose labels cannot be distinguished,"
                 f" {info.labels!r}; give each a name of its own in its config.json (`id2label`)"
             )
         return info

@@ -140,7 +140,7 @@ class VllmClassifier:
 
     It takes one text, so a pair is joined by `separator`, which must be what the model's tokenizer
     puts between two texts: `</s></s>` for RoBERTa's kin, `[SEP]` for BERT's and DeBERTa's. A
-    separator that stands in a text itself is replaced by a blank, or it would end that text. Models
+    separator that is in a text itself is replaced by a blank, or it would end that text. Models
     that tell the texts apart by token types, as BERT does, get the type of the first for both, and
     answer differently from elsewhere; serve those with text-embeddings-inference.
 

@@ -103,7 +103,7 @@ def _words(message: Message) -> str:
 
 
 def _add(said: list[dict[str, Any]], message: dict[str, Any]) -> None:
-    """Add a message; what tools have returned stands in one with what the user says to it."""
+    """Add a message; what tools have returned goes into one with what the user says to it."""
     before: dict[str, Any] = said[-1] if said else {}
     if before.get("role") != message["role"] or not _tells_results(before):
         said.append(message)

@@ -1,7 +1,7 @@
 """The events of a streamed message of Anthropic's Messages API.
 
 A message is made of blocks, of which only some are text, and what ends a block does not say which
-kind it was. So a text that is released piece by piece stands in one block, that of the answer's
+kind it was. So a text that is released piece by piece is in one block, that of the answer's
 first text: blocks of text after it keep their place and what they cite, and are empty.
 """
 
@@ -123,7 +123,7 @@ def silent_event(event: Event) -> Event | None:
 def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
     """Return events that add a text where the reader was given what is before the first.
 
-    All of it stands in one block: the one of the first text, or a new one where there is none.
+    All of it is in one block: the one of the first text, or a new one where there is none.
     """
     index = _text_index(seen)
     if index is not None:
@@ -216,7 +216,7 @@ def _usage_in(event: Event) -> Usage | None:
 
 
 def _text_index(seen: Sequence[Event]) -> int | None:
-    """Return the block of the first text, or the one it would have stood in; None if nowhere."""
+    """Return the block of the first text, or the one it would have been in; None if nowhere."""
     texts = [event for event in seen if _text_in(event)]
     if texts:
         return number(texts[0].body.get("index"))

@@ -157,7 +157,7 @@ def made_id(response: Body, place: int) -> str:
     without the thoughts that came before it, and any that is there twice.
 
     Args:
-        response: The response it stands in.
+        response: The response it is in.
         place: Its place among the items.
     """
     known = f"{response.get('id')} {place}".encode("utf-8", "surrogatepass")

@@ -59,7 +59,7 @@ class EventReader:
     def _line(self, received: bytes) -> list[Event]:
         self._received.append(received)
         if not self._begun:
-            # A mark of the encoding may stand before all else, and is no part of it.
+            # A mark of the encoding may appear before all else, and is no part of it.
             self._begun, received = True, received.removeprefix(_MARK)
         if received.startswith(b"data:"):
             self._data.append(received[5:].rstrip(b"\r\n"))

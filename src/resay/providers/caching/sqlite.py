@@ -199,7 +199,7 @@ def _make_private(path: Path) -> None:
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:
-    # SQLite's messages speak of files and tables; those of the system name what stands in the repr.
+    # SQLite's messages speak of files and tables; those of the system name what is in the repr.
     return (
         str(error) if isinstance(error, sqlite3.Error) else error.strerror or type(error).__name__
     )

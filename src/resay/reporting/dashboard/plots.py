@@ -256,7 +256,7 @@ def _filled(kind: str, x: float, y: float, width: float, height: float) -> list[
     shape = tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", class_=kind, **size)
     if kind == "main":
         return [shape]
-    # Lines across it, so that it is told apart without colours too.
+    # Lines across it, so that it can be told from the others without colours too.
     rungs = [f"M{x:.1f} {y + i:.1f}h{width:.1f}" for i in range(2, int(height), 4)]
     return [shape, tag("path", d="".join(rungs), class_="rungs")] if rungs else [shape]
 

@@ -165,7 +165,7 @@ def _short(value: str) -> str:
     return repr(value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…")
 
 
-# How many models, policies, tenants or APIs are told apart.
+# How many models, policies, tenants or APIs are distinguished.
 _MOST_PARTS = 20
 # At most a twentieth of the time is spent on the figures of one span.
 _LEAST_FRESH_S = 5.0

@@ -28,7 +28,7 @@ class Session(Protocol):
     """What one event loop has open of a database. The tables are there before it is used."""
 
     async def insert(self, rows: Sequence[Row]) -> None:
-        """Write entries, all or none of them; those whose ids are there already are left as is.
+        """Write entries, all or none of them; those whose ids exist already are left as is.
 
         Raises:
             RefusedError: It takes other rows, but not these.

@@ -100,7 +100,7 @@ class Entry:
         policy: What the policy is called.
         action: What was done.
         decision: What the check found.
-        id: The key; an entry with an id that is there already is not written again.
+        id: The key; an entry whose id exists already is not written again.
         time: When, in seconds since the epoch (UTC).
         request_id: What the application calls the request, or None.
         tenant: For whom, or None.

@@ -107,7 +107,7 @@ def query(whole: Callable[[str], str], by: By | None) -> str:
         by: What tells the slices of one stretch apart.
 
     Raises:
-        ConfigurationError: Slices cannot be told apart by that.
+        ConfigurationError: Slices cannot be distinguished by that.
     """
     if by not in _COLUMNS:
         raise ConfigurationError(
@@ -192,7 +192,7 @@ class Writer:
     because the wait was broken off, is written again, which changes nothing.
 
     Args:
-        write: Writes rows, all or none; rows that are there already are left as they are.
+        write: Writes rows, all or none; existing rows are left as they are.
         losses: Where losses are counted.
         most: How many rows may wait.
     """

@@ -91,7 +91,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         console.print(_headline(answer.verdict))
     else:
         print_verdict(answer.verdict, answer.response, console)
-    console.print(Text(f"All together: {cost(answer.usage)}", "dim"))
+    console.print(Text(f"Total: {cost(answer.usage)}", "dim"))
 
 
 def print_part(part: Part, console: Console) -> None:

@@ -357,7 +357,7 @@ _LISTED = re.compile(r"^\s*(?:\d+\s*[.):-]|[-*•])\s*(?=\S)")
 
 
 def _read_list(text: str) -> str | None:
-    """Read a list: its lines, without what stands before and behind them."""
+    """Read a list: its lines, without what comes before and after them."""
     lines = [line.rstrip() for line in text.strip().splitlines() if _LISTED.match(line)]
     return "\n".join(lines) or None
 

@@ -36,7 +36,23 @@ from resay.scorers.reverse_validation.words import (
     respell,
 )
 
-# Aliases stand with the definition; further down it is other things that are known as something.
+__all__ = [
+    "ARTICLES",
+    "Form",
+    "Mention",
+    "Name",
+    "adjoin",
+    "find_mentions",
+    "mentions",
+    "name_of",
+    "names_entity",
+    "names_exactly",
+    "read_percentage",
+    "read_percentage_exactly",
+    "stated_aliases",
+    "written_as",
+]
+# Aliases appear with the definition; further down it is other things that are known as something.
 _DEFINITION_CHARS = 500
 _WORD = r"[\w'’.-]+"
 _NAME = (
@@ -78,10 +94,10 @@ class Form:
 
     Attributes:
         key: The joined key of its words.
-        alone: It is so short that it names the entity only where no other name stands beside it.
+        alone: It is so short that it names the entity only where no other name is beside it.
         headless: Its article is left out, so that it may be the end of another name.
         capitals: It is an initialism, whose small letters may be an everyday word.
-        inverted: It must stand with a comma.
+        inverted: It needs a comma.
         inflected: It is the plural of the name, or the singular; "'s" makes neither.
         dropped: Keys of the words that the whole name has and this form leaves out.
     """
@@ -143,7 +159,7 @@ def name_of(entity: str, aliases: Sequence[str]) -> Name:
 
 
 def _outside(written: str, words: list[Word]) -> list[Word]:
-    """The words of a name that do not stand in parentheses."""
+    """The words of a name that do not appear in parentheses."""
     spans = [match.span() for match in _PARENTHESES.finditer(written)]
     outside = [w for w in words if not any(a <= w.start < b for a, b in spans)]
     return outside or words
@@ -371,7 +387,7 @@ def _spelled_alike(a: str, b: str) -> bool:
 def names_exactly(answer: str, entity: str) -> bool:
     """Match as the paper's released code does: the name occurs in the answer, anywhere.
 
-    The name is what stands before the first parenthesis. Case counts only for names of fewer than
+    The name is what is before the first parenthesis. Case counts only for names of fewer than
     five characters, which as small letters would be found inside other words.
 
     Args:
@@ -536,7 +552,7 @@ def _stands_as_given(clause: str, start: int, slot: _Slot) -> bool:
 
 
 def _free_before(clause: str, words: list[Word], mention: Mention) -> bool:
-    """Whether what stands before a mention neither owns it nor makes another name of it."""
+    """Whether what is before a mention neither owns it nor makes another name of it."""
     at = mention.first - 1
     direct = at >= 0 and adjoin(clause, words[at], words[mention.first])
     article = direct and words[at].key in ARTICLES
@@ -563,7 +579,7 @@ def _free_before(clause: str, words: list[Word], mention: Mention) -> bool:
 
 
 def _free_after(clause: str, words: list[Word], mention: Mention) -> bool:
-    """Whether what stands behind a mention neither is owned by it nor makes another name of it."""
+    """Whether what is behind a mention neither is owned by it nor makes another name of it."""
     at = mention.last + 1
     if at >= len(words):
         return True

@@ -202,11 +202,11 @@ class Word:
     """A word of a text.
 
     Attributes:
-        text: As it stands in the text.
+        text: As it appears in the text.
         start: Where it begins, in code points.
         end: Where it ends (exclusive).
         key: Folded, for comparing.
-        small: Whether names are compared without it when it stands inside one.
+        small: Whether names are compared without it when it appears inside one.
     """
 
     text: str

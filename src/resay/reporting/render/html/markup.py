@@ -113,7 +113,7 @@ def meter(score: float | None) -> Html | None:
         return None
     text = score_text(score)
     limits = {"min": "0", "low": "0.25", "high": "0.5", "max": "1", "optimum": "0"}
-    # The number stands beside it, so it need not be read out.
+    # The number appears beside it, so it need not be read out.
     return tag("meter", text, value=text, aria_hidden="true", **limits)
 
 

@@ -49,7 +49,7 @@ def answer(verdict: Verdict, text: str | None, key: str) -> Html:
 
     Args:
         verdict: What was found; its words were kept.
-        text: The text the sentences are of. Where they do not stand in it at their offsets, they
+        text: The text the sentences are of. Where they do not appear in it at their offsets, they
             and what was not scored are shown without what lies between them.
         key: What the ids of the verdict's elements begin with.
     """
@@ -474,7 +474,7 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Html]:
 
 def _facts(reported: Reported) -> Html:
     verdict = reported.verdict
-    total = definition("All together", cost(reported.usage)) if reported.usage else None
+    total = definition("Total", cost(reported.usage)) if reported.usage else None
     via = f", through {verdict.via}" if verdict.via else ""
     rows = [
         definition("Score", tag("b", score_text(verdict.score)), " ", meter(verdict.score)),
