@@ -346,12 +346,14 @@ async def test_a_guard_tells_of_checks_streams_and_nothing_without_a_verdict(sim
     checks = Guard(POLICY, on_verdict=heard.append)
     verdict = await checks.acheck("It has 31 lamps.", samples=SAMPLES)
     assert heard == [verdict]
-    told_too: list[Verdict] = []
-    asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).telling(told_too.append)
+    too: list[Verdict] = []
+    asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).notifying(
+        told_too.append
+    )
     where = {"api_base": simulated.base_url, "api_key": "k"}
     with asks.stream(QUESTION, **where) as stream:
         list(stream)
-    assert heard[1:] == told_too == [stream.answer.verdict] == [resay.last_verdict()]
+    assert heard[1:] == too == [stream.answer.verdict] == [resay.last_verdict()]
     with pytest.raises(ProviderError):
         await Guard(POLICY, provider=Failing(), on_verdict=heard.append).aask(QUESTION)
     assert len(heard) == 2

@@ -77,7 +77,7 @@ def exiting(
     known_block = withholding(known)
     if exit_behavior is None and known_block is None:
         raise ConfigurationError(
-            "violation_message stands in place of a withheld answer, and this policy withholds"
+            "violation_message replaces a withheld answer, and this policy withholds"
             " none; pass exit_behavior too, or set `action: {do: block}`"
         )
     block = known_block or Block()
@@ -211,7 +211,7 @@ class HallucinationGuardMiddleware(
         changed = exiting(policy, exit_behavior, violation_message)
         self._guard = guarding(changed, retriever, on_verdict)
         if isinstance(policy, Guard) and changed is not policy:
-            self._guard = self._guard.telling(*policy.listeners.functions)
+            self._guard = self._guard.notifying(*policy.listeners.functions)
         self._ends = exit_behavior == "end"
 
     @property

@@ -225,7 +225,7 @@ def with_standard(
     given = {names[key]: fields.pop(key) for key in _STANDARD if key in fields and key in names}
     if unknown := fields.keys() - set(known):
         raise ConfigurationError(
-            f"{min(unknown)!r} is no field of GuardedChatModel; set it on the model inside"
+            f"{min(unknown)!r} is not a field of GuardedChatModel; set it on the model inside"
         )
     return model.model_copy(update=given) if given else model
 

@@ -163,4 +163,4 @@ def _patient(rerun: Rerun) -> Guard:
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
     guard = Guard(policy.model_copy(update={"sampling": patient}))
-    return guard.telling(*rerun.guard.listeners.functions)
+    return guard.notifying(*rerun.guard.listeners.functions)

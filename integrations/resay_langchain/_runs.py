@@ -237,9 +237,9 @@ class Traced(Layer):
         except BaseException as error:
             # Cancelled calls end as runs too.
             with anyio.CancelScope(shield=True):
-                await _told(started.on_llm_error(error))
+                await _finished(started.on_llm_error(error))
             raise
-        await _told(started.on_llm_end(_result(answers, query.model)))
+        await _finished(started.on_llm_end(_result(answers, query.model)))
         return answers
 
     async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
@@ -253,8 +253,8 @@ class Traced(Layer):
         return manager.on_chat_model_start({}, [messages], **options)[0]
 
 
-async def _told(outcome: Any) -> None:
-    # Synchronous run managers have told it already.
+async def _finished(outcome: Any) -> None:
+    # Synchronous run managers return nothing.
     if outcome is not None:
         await outcome
 

@@ -140,7 +140,7 @@ class ResayGuardrail(CustomGuardrail):
         try:
             async with aclosing(relay.aevents(request, form.events(whole), upstream)) as events:
                 async for event in events:
-                    if (verdict := _told(event)) is not None:
+                    if (verdict := _verdict_in(event)) is not None:
                         self._record(request_data, verdict, since)
                     begun = True
                     yield form.piece(event)
@@ -195,7 +195,7 @@ async def _put_back(first: Any, others: AsyncIterator[Any]) -> AsyncGenerator[An
         yield piece
 
 
-def _told(event: Event) -> Body | None:
+def _verdict_in(event: Event) -> Body | None:
     return event.body.get(VERDICT_KEY) or field_of(event.body.get("response"), VERDICT_KEY)
 
 

@@ -141,7 +141,7 @@ def _connection(llm: LLM, kwargs: Mapping[str, Any]) -> tuple[str, dict[str, Any
     if connect is None:
         raise UnmappedError(f"{_name(llm)} is not known to litellm by its settings")
     if not llm.metadata.is_chat_model:
-        raise UnmappedError(f"{_name(llm)} is no chat model")
+        raise UnmappedError(f"{_name(llm)} is not a chat model")
     _check_fields(llm)
     model, where, payload = connect(llm, kwargs)
     sent = {k: v for k, v in payload.items() if v is not None and k not in _LEFT_OUT}

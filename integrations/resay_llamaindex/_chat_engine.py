@@ -94,28 +94,28 @@ class GuardedChatEngine(BaseChatEngine):
             Exception: Whatever the engine raises.
         """
         found: dict[str, Any] = {}
-        return _with(self._telling(found).chat(message, chat_history), found)
+        return _with(self._notifying(found).chat(message, chat_history), found)
 
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
         """Do what `chat` does, on the caller's event loop."""
         found: dict[str, Any] = {}
-        return _with(await self._telling(found).achat(message, chat_history), found)
+        return _with(await self._notifying(found).achat(message, chat_history), found)
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Answer a message in pieces, checked as the policy's `stream` says; see `chat`."""
         found: dict[str, Any] = {}
-        return _streaming(self._telling(found).stream_chat(message, chat_history), found)
+        return _streaming(self._notifying(found).stream_chat(message, chat_history), found)
 
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Do what `stream_chat` does, on the caller's event loop."""
         found: dict[str, Any] = {}
-        return _streaming(await self._telling(found).astream_chat(message, chat_history), found)
+        return _streaming(await self._notifying(found).astream_chat(message, chat_history), found)
 
     def reset(self) -> None:
         """Forget the conversation."""
@@ -126,7 +126,7 @@ class GuardedChatEngine(BaseChatEngine):
         """The conversation so far."""
         return self._inner.chat_history
 
-    def _telling(self, found: dict[str, Any]) -> BaseChatEngine:
+    def _notifying(self, found: dict[str, Any]) -> BaseChatEngine:
         """Return the engine for one answer, whose verdict it leaves in `found`."""
 
         def listen(data: dict[str, Any]) -> None:
@@ -134,9 +134,9 @@ class GuardedChatEngine(BaseChatEngine):
 
         engine = copy(self._inner)
         if isinstance(self._writer, GuardedLLM):
-            setattr(engine, _LLM, self._writer.telling(listen, answers_only=True))
+            setattr(engine, _LLM, self._writer.notifying(listen, answers_only=True))
         else:
-            setattr(engine, _ENGINE, self._writer.telling(listen))
+            setattr(engine, _ENGINE, self._writer.notifying(listen))
         return engine
 
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from llama_index.core.tools.types import BaseTool
 
 
-class _Telling(Protocol):
-    def telling(self, listener: Callable[[dict[str, Any]], None]) -> LLM: ...
+class _Notifying(Protocol):
+    def notifying(self, listener: Callable[[dict[str, Any]], None]) -> LLM: ...
 
 
 class GuardedStructuredLLM(StructuredLLM):
@@ -70,24 +70,24 @@ class GuardedStructuredLLM(StructuredLLM):
         """Return the name under which LlamaIndex stores it."""
         return "guarded_structured_llm"
 
-    def _telling(self, found: dict[str, Any]) -> StructuredLLM:
-        guarded = cast("_Telling", self.llm).telling(found.update)
+    def _notifying(self, found: dict[str, Any]) -> StructuredLLM:
+        guarded = cast("_Notifying", self.llm).notifying(found.update)
         return StructuredLLM(llm=guarded, output_cls=self.output_cls)
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Ask for an object, check it and act."""
         found: dict[str, Any] = {}
-        return _with(self._telling(found).chat(messages, **kwargs), found)
+        return _with(self._notifying(found).chat(messages, **kwargs), found)
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Do what `chat` does, on the caller's event loop."""
         found: dict[str, Any] = {}
-        return _with(await self._telling(found).achat(messages, **kwargs), found)
+        return _with(await self._notifying(found).achat(messages, **kwargs), found)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Do what `chat` does, in a stream of one response."""
         found: dict[str, Any] = {}
-        responses = self._telling(found).stream_chat(messages, **kwargs)
+        responses = self._notifying(found).stream_chat(messages, **kwargs)
 
         def shown() -> Generator[ChatResponse, None, None]:
             for response in responses:
@@ -100,7 +100,7 @@ class GuardedStructuredLLM(StructuredLLM):
     ) -> ChatResponseAsyncGen:
         """Do what `stream_chat` does, on the caller's event loop."""
         found: dict[str, Any] = {}
-        responses = await self._telling(found).astream_chat(messages, **kwargs)
+        responses = await self._notifying(found).astream_chat(messages, **kwargs)
 
         async def shown() -> AsyncGenerator[ChatResponse, None]:
             async for response in responses:
@@ -135,7 +135,7 @@ class Answering:
         """Who checks and acts."""
         return self._asking.guard
 
-    def telling(self, listener: Listener) -> Answering:
+    def notifying(self, listener: Listener) -> Answering:
         """Return the same with a listener."""
         return Answering(self._asking, listener)
 
@@ -323,8 +323,8 @@ class GuardedLLM(FunctionCallingLLM):
         """Who checks and acts."""
         return self._answers.guard
 
-    def telling(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
-        """Return a copy that tells of its verdicts in place of leaving them in messages.
+    def notifying(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
+        """Return a copy that reports its verdicts in place of leaving them in messages.
 
         Args:
             listener: Called with each verdict.
@@ -332,7 +332,7 @@ class GuardedLLM(FunctionCallingLLM):
                 ask for answers by messages, or by prompts that are formatted already.
         """
         copy = self.model_copy()
-        copy._answers = self._answers.telling(listener)  # noqa: SLF001 - its own
+        copy._answers = self._answers.notifying(listener)  # noqa: SLF001 - its own
         copy._answers_only = answers_only  # noqa: SLF001
         return copy
 

@@ -392,8 +392,8 @@ class GuardedQueryEngine(BaseQueryEngine):
         """Who checks and acts."""
         return self._guard
 
-    def telling(self, listener: Callable[[dict[str, Any]], None]) -> GuardedQueryEngine:
-        """Return a copy that tells of its verdicts.
+    def notifying(self, listener: Callable[[dict[str, Any]], None]) -> GuardedQueryEngine:
+        """Return a copy that reports its verdicts.
 
         Args:
             listener: Called with each verdict.

@@ -286,11 +286,11 @@ class Guard:
         Guard.__init__(self, **state)
         self.listeners = Listeners(listeners)
 
-    def telling(self, *listeners: OnVerdict) -> Guard:
-        """Return the same guard, which tells others too of its verdicts.
+    def notifying(self, *listeners: OnVerdict) -> Guard:
+        """Return the same guard, which also notifies others of its verdicts.
 
         Args:
-            *listeners: Who is told, as by `on_verdict`.
+            *listeners: Functions that get each verdict, as `on_verdict` does.
         """
         made = object.__new__(type(self))
         made.__dict__ |= self.__dict__

@@ -40,14 +40,14 @@ def test_a_guard_is_taken_as_it_is_and_a_policy_makes_one() -> None:
 
 
 def test_a_retriever_is_the_guards() -> None:
-    mending = {**NGRAM, "action": {"do": "regenerate"}}
+    repairing = {**NGRAM, "action": {"do": "regenerate"}}
 
     def search(query: str) -> list[str]:
         return []
 
-    assert guard_of(mending, search).policy == Policy.of(mending)
+    assert guard_of(repairing, search).policy == Policy.of(repairing)
     with pytest.raises(ConfigurationError, match="no retriever"):
-        guard_of(mending)
+        guard_of(repairing)
     with pytest.raises(ConfigurationError, match="'function', but a Guard has its own"):
         guard_of(Guard(NGRAM), search)
 
@@ -137,7 +137,7 @@ def test_a_withheld_answers_verdict_has_none_of_its_words() -> None:
     assert Verdict.from_dict(shown) == verdict
 
 
-def test_a_mended_answers_verdict_says_what_was_changed() -> None:
+def test_a_repaired_answers_verdict_says_what_was_changed() -> None:
     edit = Edit("It is made up.", "It is known.", 0, 14, ("a.md",))
     record = Regeneration("repair", (Attempt("why"),), 0, draft="It is made up.", edits=(edit,))
     verdict = Verdict("consistent", 0.0, "passage 0.00 <= 0.50", regeneration=record)

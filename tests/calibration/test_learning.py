@@ -227,8 +227,12 @@ def test_a_sum_goes_by_what_is_there():
     [
         ([[[1.0], [2.0]]], [[True, True]], "of 2 labelled sentences 2 are wrong"),
         ([[[1.0], [2.0]]], [[False, False]], "of 2 labelled sentences 0 are wrong"),
-        ([[[1.0, 0.1], [2.0, 0.1]]], [[True, False]], "part 2 does not tell any sentence"),
-        ([[[1.0, None], [2.0, None]]], [[True, False]], "part 2 does not tell any sentence"),
+        ([[[1.0, 0.1], [2.0, 0.1]]], [[True, False]], "every sentence the same score"),
+        (
+            [[[1.0, None], [2.0, None]]],
+            [[True, False]],
+            "every sentence the same score",
+        ),
         ([[[None]]], [[True]], "no sentence to learn from"),
         ([], [], "no sentence to learn from"),
     ],
@@ -239,7 +243,7 @@ def test_what_nothing_can_be_learned_from(values, wrong, message):
 
 
 def test_a_sum_needs_a_sentence_with_all_scores():
-    with pytest.raises(ConfigurationError, match="every part has a score"):
+    with pytest.raises(ConfigurationError, match="no sentence has a score of every part"):
         learn_sum([[[1.0, None], [None, 1.0]]], [[True, False]])
 
 

@@ -1,4 +1,4 @@
-"""The demo that mends an answer, and the documents it does that by."""
+"""The demo that repairs an answer, and the documents it does that by."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def demo(monkeypatch: pytest.MonkeyPatch) -> str:
     return done.stdout
 
 
-def test_the_demo_mends_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_repairs_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     draft, rest = demo(monkeypatch).split("─ The answer, repaired by documents ─")
     answer, rest = rest.split("REPAIRED")
     record, policy = rest.split("─ The policy that did it ─")

@@ -31,7 +31,7 @@ STRICT = NGRAM.replace("1.0", "0.0")
 BLOCK = STRICT + "action: {do: block, exit: raise}\n"
 MESSAGE = STRICT + "action: {do: block, message: Withheld.}\n"
 JUDGED = "chain: [{method: zero_shot}]\n"
-MEND = """
+REPAIR = """
 chain: [{method: prompt, mode: per_sample}]
 sampling: {max: 3, confidence: null}
 action: {do: regenerate, retriever: {kind: folder, path: SHELF}}
@@ -144,7 +144,7 @@ def test_a_flagged_answer_is_written_again(gateways: Gateways) -> None:
     shelf = gateways.folder / "shelf"
     shelf.mkdir()
     (shelf / "clocks.md").write_text(f"{CLOCK} {RIGHT}\n")
-    reply = called(gateways.start(MEND.replace("SHELF", str(shelf))), ANSWER)
+    reply = called(gateways.start(REPAIR.replace("SHELF", str(shelf))), ANSWER)
     assert (reply["action"], reply["texts"]) == ("GUARDRAIL_INTERVENED", [RIGHT])
     assert reply["hallucination"][0]["action"] == "regenerate"
 

@@ -352,7 +352,7 @@ async def test_clients_and_models_are_told_apart(upstreams: Upstreams) -> None:
 
 async def test_a_model_that_litellm_cannot_place_is_found_at_the_start(litellm: Any) -> None:
     upstream = LiteLLMUpstream({"m": ModelConfig(model="whatever")})
-    with pytest.raises(ConfigurationError, match=r"models\.m: .*'whatever'.*name its provider"):
+    with pytest.raises(ConfigurationError, match=r"models\.m: .*'whatever'.*name the provider"):
         await upstream.prepare()
 
 

@@ -22,7 +22,7 @@ from resay.engine.actions import Answer
 from resay.gateway import GatewayConfig, Observation
 from resay.gateway.logs import one_line
 from resay.gateway.metrics import Metrics, Readings
-from support.journal import SECRETS, found, mended
+from support.journal import SECRETS, found, repaired
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 OPEN = "application/openmetrics-text; version=1.0.0"
@@ -32,7 +32,7 @@ LABELS = {
     *("part", "policy", "status", "stream", "version"),
 }
 FLAGGED = Answer(
-    "", "", "annotate", found("flagged", mended(0)), found().usage + Usage(1, 10, 4, 0.5)
+    "", "", "annotate", found("flagged", repaired(0)), found().usage + Usage(1, 10, 4, 0.5)
 )
 ANY = st.text(st.characters(), max_size=200) | st.sampled_from(
     ['a"b', "a\nb", "a\\b", "\\", '\\"', "\\n", "a\n# EOF\nb", "\r", "\u2028", "\ud800", '",le="1']

@@ -24,9 +24,9 @@ from resay.gateway.calls import OWN, REQUEST_ID, TENANT
 from resay.gateway.calls import POLICY as POLICY_HEADER
 from resay.gateway.openapi import document
 from support.gateway import ASKED, CHAT, POLICY, Gateways
-from support.journal import found, mended
+from support.journal import found, repaired
 from support.regenerating import QUESTION, Model, Shelf
-from support.regenerating import guard_of as mending
+from support.regenerating import guard_of as repairing
 
 UPSTREAM = {"upstream": {"url": "http://127.0.0.1:9/v1"}}
 KEYS = {"keys": [{"name": "team", "sha256": "0" * 64}]}
@@ -102,13 +102,13 @@ def verdicts() -> Iterator[tuple[str, Verdict]]:
     skips = Guard({"chain": [{"method": "ngram"}], "when": {"min_sentences": 9}})
     yield "consistent", guard.check(TEXT, samples=[TEXT] * 3)
     yield "flagged", guard.check(TEXT, samples=[f"Some {i} others." for i in range(3)])
-    yield "inconclusive", mending(Model(judges=False)).check(TEXT, question="?", samples=[TEXT])
+    yield "inconclusive", repairing(Model(judges=False)).check(TEXT, question="?", samples=[TEXT])
     yield "skipped", skips.check(TEXT, samples=[TEXT] * 3)
-    yield "mended", mending(Model()).ask(QUESTION).verdict
-    yield "written anew", mending(Model(), action={"mode": "rewrite"}).ask(QUESTION).verdict
-    yield "not mended", mending(Model(), Shelf(())).ask(QUESTION).verdict
-    yield "broken", mending(Model(repairs=lambda _: None)).ask(QUESTION).verdict
-    yield "everything", found("flagged", mended(0))
+    yield "repaired", repairing(Model()).ask(QUESTION).verdict
+    yield "written anew", repairing(Model(), action={"mode": "rewrite"}).ask(QUESTION).verdict
+    yield "not repaired", repairing(Model(), Shelf(())).ask(QUESTION).verdict
+    yield "broken", repairing(Model(repairs=lambda _: None)).ask(QUESTION).verdict
+    yield "everything", found("flagged", repaired(0))
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_the_verdicts_differ(real: dict[str, Verdict]) -> None:
     assert {one.decision for one in real.values()} == {
         *("consistent", "flagged", "inconclusive", "skipped")
     }
-    assert real["mended"].regenerated
+    assert real["repaired"].regenerated
     assert real["written anew"].regenerated
     assert real["broken"].regeneration
     assert not real["broken"].regenerated
@@ -144,7 +144,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_no_field_may_be_missing_or_of_another_kind() -> None:
-    data = verdict_data(found("flagged", mended(0)), "annotate")
+    data = verdict_data(found("flagged", repaired(0)), "annotate")
     validator = schema("Hallucination", closed=True)
     # What a retriever says of a document, and the kinds of failures, are free.
     ways = [way for way in leaves(data) if not {"metadata", "failures"} & set(way[:-1])]

@@ -2,7 +2,7 @@
 
 The same questions are asked in several ways, in turns, so that a machine that is busy for a while
 slows all of them. The model knows the subjects by half, so that every draft says things that it
-cannot say twice. A question has a `seed` of its own, which the main call alone gets: each way mends
+cannot say twice. A question has its own `seed`, which the main call alone gets: each way repairs
 the same drafts.
 """
 
@@ -52,7 +52,7 @@ class Way:
     Attributes:
         name: What it is called.
         chain: What checks the answer; None for nothing.
-        mode: How a flagged answer is mended; None for not at all.
+        mode: How a flagged answer is repaired; None for not at all.
         held: Whether the answer is streamed, and held until its sentences are checked.
     """
 
@@ -73,7 +73,7 @@ class Way:
 
     @property
     def guarded(self) -> str | None:
-        """The name of the way that does the same and mends nothing; None where none does."""
+        """The name of the way that does the same and repairs nothing; None where none does."""
         same = (w for w in WAYS if (w.chain, w.held, w.mode) == (self.chain, self.held, None))
         return next((way.name for way in same), None) if self.chain else None
 
@@ -170,18 +170,18 @@ async def _held(guard: Guard, query: Query) -> Taken:
 
 
 _NOTES = (
-    "Each way is asked the same questions, about what the model knows by half, and mends the same"
+    "Each way is asked the same questions, about what the model knows by half, and repairs the same"
     " drafts. Nothing is cached. prompt: a judge's answer for each sample; both chains draw 3 to 5"
     " samples, as many as the decision takes.",
-    "guarded: the way with the same chain, whole or streamed, that marks a flagged answer and mends"
-    " nothing. first: the first sentence of a stream released, in ms. mending: searching, comparing"
+    "guarded: the way with the same chain, whole or streamed, that marks flagged answers, repairing"
+    " nothing. first: the first sentence of a stream released, in ms. repair: searching, comparing"
     " the draft with what was found, writing, and checking what was written, in ms at p50.",
-    "flagged, mended, consistent: of all answers, the drafts that were flagged, those in whose"
+    "flagged, repaired, consistent: of all answers, the drafts that were flagged, those in whose"
     " place another was given, and the answers that were consistent with what was found in the end."
     " removed: of the sentences that a repair changed, those it left out, since no document spoke"
     " of the same.",
     "The model is simulated and writes what the documents say and nothing else, so that the shares"
-    " say that the machinery works and not how often a real model's answer is mended. Its answers"
+    " say that the machinery works and not how often a real model's answer is repaired. Its answers"
     " take the same time however short they are: a real model's one sentence of a repair takes less"
     " than a whole answer.",
     "Dollars are at the price that litellm knows for the name the model pretends to.",

@@ -1,4 +1,4 @@
-"""What an answer that may have been mended took, and what many of them took."""
+"""What an answer that may have been repaired took, and what many of them took."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COLUMNS = (
     Column("ratio_p95", "/ guarded", 2),
     Column("first_p50_ms", "first p50", 0),
     Column("first_p95_ms", "first p95", 0),
-    Column("mending_p50_ms", "mending", 0),
+    Column("repair_p50_ms", "repair", 0),
     Column("calls", "calls", 2),
     Column("prompt_tokens", "tokens read", 0),
     Column("completion_tokens", "written", 0),
     Column("usd_per_1000", "$ per 1000", 2),
     Column("flagged", "flagged %", 1),
-    Column("mended", "mended %", 1),
+    Column("repaired", "repaired %", 1),
     Column("consistent", "consistent %", 1),
     Column("removed", "removed %", 1),
 )
@@ -45,11 +45,11 @@ class Taken:
         first_s: For a stream, from asking to the first sentence released.
         decision: What was found of the answer in the end; None where nothing was checked.
         flagged: Whether the draft was flagged.
-        mended: Whether another answer was given in its place.
+        repaired: Whether another answer was given in its place.
         replaced: How many sentences of the draft got another one in their place.
         removed: How many were left out.
-        mending_s: How long the attempts to mend it took: searching, writing and checking.
-        mending: What they cost.
+        repair_s: How long the attempts to repair it took: searching, writing and checking.
+        repair: What they cost.
     """
 
     seconds: float
@@ -57,11 +57,11 @@ class Taken:
     first_s: float | None = None
     decision: str | None = None
     flagged: bool = False
-    mended: bool = False
+    repaired: bool = False
     replaced: int = 0
     removed: int = 0
-    mending_s: float = 0.0
-    mending: Usage = field(default_factory=Usage)
+    repair_s: float = 0.0
+    repair: Usage = field(default_factory=Usage)
 
     @classmethod
     def by(cls, answer: Answer, seconds: float, first_s: float | None = None) -> Taken:
@@ -80,13 +80,13 @@ class Taken:
             answer.usage,
             first_s,
             verdict.decision,
-            # Only what is flagged is tried to be mended.
+            # Only what is flagged is tried to be repaired.
             flagged=verdict.flagged or regeneration is not None,
-            mended=answer.regenerated,
+            repaired=answer.regenerated,
             replaced=sum(1 for edit in edits if edit.after),
             removed=sum(1 for edit in edits if not edit.after),
-            mending_s=sum(attempt.elapsed_s for attempt in attempts),
-            mending=sum((attempt.usage for attempt in attempts), Usage()),
+            repair_s=sum(attempt.elapsed_s for attempt in attempts),
+            repair=sum((attempt.usage for attempt in attempts), Usage()),
         )
 
 
@@ -96,7 +96,7 @@ def row_of(name: str, taken: Sequence[Taken], guarded: Sequence[Taken] | None) -
     Args:
         name: The way.
         taken: What its requests took, at least one.
-        guarded: What those of the way took that does the same and mends nothing; None for none.
+        guarded: What those of the way took that does the same and repairs nothing; None for none.
     """
     return {"way": name, **_times(taken, guarded), **_costs(taken), **_found(taken)}
 
@@ -104,7 +104,7 @@ def row_of(name: str, taken: Sequence[Taken], guarded: Sequence[Taken] | None) -
 def _times(taken: Sequence[Taken], guarded: Sequence[Taken] | None) -> Row:
     seconds = [one.seconds for one in taken]
     first = [one.first_s for one in taken if one.first_s is not None]
-    mending = [one.mending_s for one in taken if one.mending_s]
+    repair = [one.repair_s for one in taken if one.repair_s]
     ratios: dict[float, float | None] = {0.5: None, 0.95: None}
     if guarded:
         beside = [one.seconds for one in guarded]
@@ -116,15 +116,15 @@ def _times(taken: Sequence[Taken], guarded: Sequence[Taken] | None) -> Row:
         "ratio_p95": _rounded(ratios[0.95], 3),
         "first_p50_ms": _ms(first, 0.5),
         "first_p95_ms": _ms(first, 0.95),
-        "mending_p50_ms": _ms(mending, 0.5),
-        "mending_p95_ms": _ms(mending, 0.95),
+        "repair_p50_ms": _ms(repair, 0.5),
+        "repair_p95_ms": _ms(repair, 0.95),
     }
 
 
 def _costs(taken: Sequence[Taken]) -> Row:
     usages = [one.usage for one in taken]
     total = sum(usages, Usage())
-    mending = sum((one.mending for one in taken), Usage())
+    repair = sum((one.repair for one in taken), Usage())
     cost = total.cost_usd
     return {
         "calls": total.calls / len(taken),
@@ -132,9 +132,9 @@ def _costs(taken: Sequence[Taken]) -> Row:
         "prompt_tokens": total.prompt_tokens / len(taken),
         "completion_tokens": total.completion_tokens / len(taken),
         "usd_per_1000": None if cost is None else 1000 * cost / len(taken),
-        "mending_calls": mending.calls / len(taken),
-        "mending_prompt_tokens": mending.prompt_tokens / len(taken),
-        "mending_completion_tokens": mending.completion_tokens / len(taken),
+        "repair_calls": repair.calls / len(taken),
+        "repair_prompt_tokens": repair.prompt_tokens / len(taken),
+        "repair_completion_tokens": repair.completion_tokens / len(taken),
     }
 
 
@@ -145,7 +145,7 @@ def _found(taken: Sequence[Taken]) -> Row:
     return {
         "requests": len(taken),
         "flagged": _percent(one.flagged for one in taken) if checked else None,
-        "mended": _percent(one.mended for one in taken) if checked else None,
+        "repaired": _percent(one.repaired for one in taken) if checked else None,
         "consistent": _percent(one.decision == "consistent" for one in taken) if checked else None,
         "decisions": dict(decisions),
         "replaced_sentences": replaced,

@@ -51,25 +51,25 @@ def test_what_is_not_checked_is_one_call(rows: Mapping[str, Any]) -> None:
 def test_what_is_only_checked_stays_flagged(way: Way, rows: Mapping[str, Any]) -> None:
     row = rows[way.name]
     assert row["flagged"] == 100
-    assert row["mended"] == row["consistent"] == row["mending_calls"] == 0
+    assert row["repaired"] == row["consistent"] == row["repair_calls"] == 0
     assert row["decisions"] == {"flagged": 3}
     assert row["ratio_p50"] == 1
 
 
 @pytest.mark.parametrize("way", [w for w in WAYS if w.mode])
-def test_what_is_mended_costs_the_guarded_answer_and_the_mending(
+def test_what_is_repaired_costs_the_guarded_answer_and_the_repair(
     way: Way, rows: Mapping[str, Any]
 ) -> None:
     row, guarded = rows[way.name], rows[way.guarded or ""]
     assert row["flagged"] == 100
     assert sum(row["decisions"].values()) == 3
     assert row["consistent"] == pytest.approx(100 * row["decisions"].get("consistent", 0) / 3)
-    assert row["mending_p50_ms"] <= row["p50_ms"]
-    assert row["mending_calls"] >= 1
+    assert row["repair_p50_ms"] <= row["p50_ms"]
+    assert row["repair_calls"] >= 1
     if not way.held:
         # All ways have the same drafts, and take the same calls up to the flag.
-        assert row["calls"] - row["mending_calls"] == pytest.approx(guarded["calls"])
-    assert row["prompt_tokens"] > row["mending_prompt_tokens"] > 0
+        assert row["calls"] - row["repair_calls"] == pytest.approx(guarded["calls"])
+    assert row["prompt_tokens"] > row["repair_prompt_tokens"] > 0
     assert row["usd_per_1000"] > guarded["usd_per_1000"]
 
 
@@ -86,7 +86,7 @@ def test_only_streams_have_a_first_sentence(rows: Mapping[str, Any]) -> None:
         assert row["first_p50_ms"] is None or row["first_p50_ms"] <= row["p95_ms"]
 
 
-def test_a_way_is_compared_with_the_one_that_mends_nothing() -> None:
+def test_a_way_is_compared_with_the_one_that_repairs_nothing() -> None:
     guarded = {way.name: way.guarded for way in WAYS}
     assert guarded["unguarded"] is None
     assert guarded["ngram, rewrite"] == guarded["ngram"] == "ngram"
@@ -94,32 +94,32 @@ def test_a_way_is_compared_with_the_one_that_mends_nothing() -> None:
 
 
 def test_a_row_counts_what_came_of_the_answers() -> None:
-    spent, mending = Usage(12, 100, 50, 0.002), Usage(3, 60, 20, 0.001)
-    mended = Taken(
+    spent, repair = Usage(12, 100, 50, 0.002), Usage(3, 60, 20, 0.001)
+    repaired = Taken(
         2.0,
         spent,
         decision="consistent",
         flagged=True,
-        mended=True,
+        repaired=True,
         replaced=1,
         removed=2,
-        mending_s=0.5,
-        mending=mending,
+        repair_s=0.5,
+        repair=repair,
     )
     still = Taken(3.0, Usage(14, 200, 70, 0.004), decision="flagged", flagged=True)
     fine = Taken(1.0, Usage(8, 30, 30, 0.0), decision="consistent")
-    row = row_of("prompt, repair", [mended, still, fine, fine], [fine])
+    row = row_of("prompt, repair", [repaired, still, fine, fine], [fine])
     assert (row["p50_ms"], row["p95_ms"], row["ratio_p50"]) == (1000.0, 3000.0, 1.0)
-    assert (row["flagged"], row["mended"], row["consistent"]) == (50, 25, 75)
+    assert (row["flagged"], row["repaired"], row["consistent"]) == (50, 25, 75)
     assert row["removed"] == pytest.approx(200 / 3)
-    assert (row["calls"], row["mending_calls"]) == (10.5, 0.75)
+    assert (row["calls"], row["repair_calls"]) == (10.5, 0.75)
     assert row["usd_per_1000"] == pytest.approx(1.5)
-    assert row["mending_p50_ms"] == 500.0
+    assert row["repair_p50_ms"] == 500.0
     unpriced = row_of("prompt", [Taken(1.0, Usage(cost_usd=None))], None)
     assert unpriced["usd_per_1000"] is None
 
 
-def test_an_answer_that_nothing_could_mend_counts_as_flagged() -> None:
+def test_an_answer_that_nothing_could_repair_counts_as_flagged() -> None:
     class Nothing:
         async def retrieve(self, query: str, *, k: int) -> list[Document]:
             return []
@@ -132,8 +132,8 @@ def test_an_answer_that_nothing_could_mend_counts_as_flagged() -> None:
         )
         answer = guard.ask("Tell me about Canberra.", **provider.params)
     taken = Taken.by(answer, 1.0)
-    assert (taken.decision, taken.flagged, taken.mended) == ("flagged", True, False)
-    assert (taken.replaced, taken.removed, taken.mending.calls) == (0, 0, 0)
+    assert (taken.decision, taken.flagged, taken.repaired) == ("flagged", True, False)
+    assert (taken.replaced, taken.removed, taken.repair.calls) == (0, 0, 0)
 
 
 def test_the_bench_is_skipped_without_litellm(monkeypatch: pytest.MonkeyPatch) -> None:

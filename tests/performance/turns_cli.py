@@ -86,6 +86,6 @@ latency = _command(
 regenerate = _command(
     regenerate_bench,
     "regenerate",
-    "Measure what mending a flagged answer costs, in time, calls, tokens and dollars.",
+    "Measure what repairing a flagged answer costs, in time, calls, tokens and dollars.",
     regenerate_bench.DEFAULT,
 )

@@ -111,8 +111,8 @@ def proxy(
     shelf = folder / "shelf"
     shelf.mkdir()
     (shelf / "zorblatt.md").write_text("The Zorblatt was built in 1631 by Ada Kling.\n")
-    mending = {"do": "regenerate", "retriever": {"kind": "folder", "path": str(shelf)}}
-    policies = {**POLICIES, "mend": {**JUDGED, "action": mending}}
+    repairing = {"do": "regenerate", "retriever": {"kind": "folder", "path": str(shelf)}}
+    policies = {**POLICIES, "repair": {**JUDGED, "action": repairing}}
     with proxied(upstream, folder, all_seen.append, policies, _guardrails) as address:
         yield address
 
@@ -242,7 +242,7 @@ def test_a_message_stands_in_place_of_an_answer(client: Any) -> None:
 
 
 def test_an_answer_is_written_again(client: Any, seen: Seen) -> None:
-    response = chat(client, "mend")
+    response = chat(client, "repair")
 
     assert "1631 by Ada Kling" in response.choices[0].message.content
     assert [one.action for one in seen.verdicts] == ["regenerate"]
@@ -294,7 +294,7 @@ def test_a_message_stands_in_place_of_a_stream(client: Any) -> None:
 
 
 def test_a_stream_is_written_again(client: Any) -> None:
-    text = shown(list(chat(client, "mend", stream=True)))
+    text = shown(list(chat(client, "repair", stream=True)))
     assert "1631 by Ada Kling" in text
 
 

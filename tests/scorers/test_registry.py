@@ -199,7 +199,10 @@ def test_a_part_may_be_ones_own_scorer(own: str) -> None:
     ("name", "why"),
     [
         ("{own}:Coins", "cannot be imported: there is no 'Coins' in '{own}'"),
-        ("no_such_place:Coin", "ModuleNotFoundError in 'no_such_place'; see that it is installed"),
+        (
+            "no_such_place:Coin",
+            "ModuleNotFoundError in 'no_such_place'; check that it is installed",
+        ),
         ("{own}:coin", "is not a class; name the scorer's class"),
         ("{own}:Nested", "is not a scorer: it has no 'score'"),
         ("{own}:NoConfig", "is not a scorer: it has no 'Config'"),

@@ -288,7 +288,7 @@ def kept_logs(level: int, *, but: Mapping[str, int]) -> Iterator[Logs]:
     """Keep what is logged.
 
     Args:
-        level: From which level on.
+        level: The lowest level that is logged.
         but: The levels of some loggers, by name.
     """
     logs, root = Logs(), logging.getLogger()

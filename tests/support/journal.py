@@ -17,7 +17,7 @@ from resay.core.verdict import (
 )
 from resay.reporting.journal import Entry
 
-__all__ = ["NOW", "SECRETS", "entry", "found", "mended"]
+__all__ = ["NOW", "SECRETS", "entry", "found", "repaired"]
 
 NOW = 1_700_000_000.0
 # One for each place in which a verdict holds words.
@@ -61,7 +61,7 @@ def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -
     )
 
 
-def mended(adopted: int | None) -> Regeneration:
+def repaired(adopted: int | None) -> Regeneration:
     """What a verdict says of an answer that was written again."""
     return Regeneration(
         "repair",

@@ -17,7 +17,7 @@ __all__ = [
     "RIGHT",
     "WORLD",
     "Shelf",
-    "check_mended",
+    "check_repaired",
     "guard",
     "half_right",
     "said_beside",
@@ -56,7 +56,7 @@ class Shelf:
 
 
 def guard(mode: str = "repair", stream: str = "hold", **action: Any) -> Guard:
-    """Return a guard that mends what is flagged."""
+    """Return a guard that repairs what is flagged."""
     policy = {
         "chain": [{"method": "prompt", "mode": "per_sample"}],
         "sampling": {"max": 3, "confidence": None, "start": "after"},
@@ -78,8 +78,8 @@ def words_of_draft(verdict: Verdict | None) -> set[str]:
     return invented
 
 
-def check_mended(text: str, verdict: Verdict | None, told: Any) -> None:
-    """See whether a text is a mended answer, and all that is told of it.
+def check_repaired(text: str, verdict: Verdict | None, told: Any) -> None:
+    """See whether a text is a repaired answer, and all that is told of it.
 
     Args:
         text: The text.

@@ -63,7 +63,7 @@ def check_settings() -> None:
     told = [name for name in _CHANGING if getattr(litellm, name, None)]
     told += [name for name in _VARIABLES if os.environ.get(name)]
     if told:
-        raise UnmappedError(f"litellm is told {told[0]!r}")
+        raise UnmappedError(f"litellm has {told[0]!r} set")
 
 
 # `thinking` is not translated: litellm rewrites it for some models.

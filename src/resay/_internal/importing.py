@@ -83,8 +83,8 @@ def import_named(path: str) -> Any:
         found = _imported(module)
     except Exception as error:
         raise ConfigurationError(
-            f"{path!r} cannot be imported: {type(error).__name__} in {module!r}; see that it is"
-            " installed or on the path"
+            f"{path!r} cannot be imported: {type(error).__name__} in {module!r}; check that it is"
+            " installed or on PYTHONPATH"
         ) from error
     try:
         return attrgetter(name)(found)

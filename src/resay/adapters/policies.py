@@ -46,9 +46,9 @@ def guard_of(
                 " the Guard, with `as_retriever` around it, or pass the policy in place of the"
                 " Guard"
             )
-        return policy.telling(*listeners) if listeners else policy
+        return policy.notifying(*listeners) if listeners else policy
     guard = Guard(policy, retriever=None if retriever is None else convert(retriever))
-    return guard.telling(*listeners)
+    return guard.notifying(*listeners)
 
 
 def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> None:

@@ -356,7 +356,7 @@ async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
         raise provider_error(error) from error
     items = api.completions(response)
     if not items:
-        raise ProviderError("the model answered without an answer in it", retryable=True)
+        raise ProviderError("the model's reply has no answer in it", retryable=True)
     return Completions(items, _usage(api, response, upstream.cost_usd))
 
 

@@ -211,7 +211,7 @@ def learn_sum(passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> Le
     table = _Table.of(passages, wrong)
     whole = ~_np().isnan(table.values).any(axis=1)
     if not whole.any():
-        raise ConfigurationError("there is no sentence that every part has a score for")
+        raise ConfigurationError("no sentence has a score of every part")
     weights, _ = _optimize().nnls(table.values[whole], table.wrong[whole])
     return LearnedSum(tuple(float(weight) for weight in weights))
 
@@ -256,7 +256,7 @@ class _Table:
             deviation = float(known.std()) if len(set(known.tolist())) > 1 else 0.0
             if deviation <= 0:
                 raise ConfigurationError(
-                    f"part {number + 1} does not tell any sentence from another; leave it out"
+                    f"part {number + 1} gives every sentence the same score; leave it out"
                 )
             parts.append(LearnedPart(float(known.mean()), deviation, 1.0))
         return tuple(parts)

@@ -44,13 +44,13 @@ PolicyOption = Annotated[
 ]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--method", help="A chain of this method, in place of a policy file; repeatable."),
+    typer.Option("--method", help="A chain of this method instead of a policy file; repeatable."),
 ]
 ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="In litellm's notation: openai/gpt-4.1-mini.")
 ]
 EntityOption = Annotated[
-    str | None, typer.Option("--entity", help="What the response is about: reverse_validation.")
+    str | None, typer.Option("--entity", help="What the response is about, for reverse_validation.")
 ]
 
 
@@ -122,7 +122,7 @@ def check(
         str, typer.Option("--response", "-r", help="A file with the response; - reads stdin.")
     ],
     question: Annotated[
-        str | None, typer.Option(help="The question that the response answers; to draw samples.")
+        str | None, typer.Option(help="The question that the response answers.")
     ] = None,
     samples: Annotated[
         list[Path] | None,

@@ -36,11 +36,13 @@ def calibrate(
     ],
     labels: Annotated[
         Path,
-        typer.Option(help="Labelled responses: JSON Lines, see the docs.", show_default=False),
+        typer.Option(
+            help="Labelled responses as JSON Lines; see docs/calibration.md.", show_default=False
+        ),
     ],
     from_log: Annotated[
         Path | None,
-        typer.Option(help="Logged verdicts to take in place of checks.", show_default=False),
+        typer.Option(help="Logged verdicts to use instead of checking.", show_default=False),
     ] = None,
     passage_fpr: Annotated[
         float | None,
@@ -69,13 +71,13 @@ def calibrate(
         ),
     ] = None,
     guarantee: Annotated[
-        _Kind, typer.Option(help="In which sense the target is kept.")
+        _Kind, typer.Option(help="Whether the target holds probably or in expectation.")
     ] = _Kind.probable,
     confidence: Annotated[
-        float, typer.Option(help="In which share of calibrations, if probable.")
+        float, typer.Option(help="The probability, for a probable guarantee.")
     ] = 0.9,
     no_weights: Annotated[
-        bool, typer.Option("--no-weights", help="Leave the weights of composites.")
+        bool, typer.Option("--no-weights", help="Leave the weights of composites as they are.")
     ] = False,
     settle_error: Annotated[
         float | None,
@@ -91,10 +93,13 @@ def calibrate(
     ] = None,
     api_base: ApiBaseOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Responses checked at once.")] = 4,
-    seed: Annotated[int, typer.Option(help="Divides responses; the same seed, the same way.")] = 0,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Draws for the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The seed by which responses are divided.")] = 0,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Bootstrap draws for the intervals.")
+    ] = 1000,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it: FILE.svg or FILE.html.", show_default=False)
+        Path | None,
+        typer.Option(help="Draw a reliability plot: FILE.svg or FILE.html.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,

@@ -56,9 +56,11 @@ action:
 
 @app.command()
 def demo(
-    question: Annotated[str | None, typer.Argument(help="Ask the simulated model this.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(help="The question for the simulated model.")
+    ] = None,
     regenerate: Annotated[
-        bool, typer.Option("--regenerate", help="Repair the answer by documents, too.")
+        bool, typer.Option("--regenerate", help="Also repair the answer from documents.")
     ] = False,
 ) -> None:
     """Catch a hallucinated sentence, with a simulated provider on this machine."""

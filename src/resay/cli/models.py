@@ -53,11 +53,11 @@ ModelArgument = Annotated[
 ]
 KindOption = Annotated[
     _Kind | None,
-    typer.Option(help="What it is to give.", show_default="what it was made for"),
+    typer.Option(help="The kind of output it needs.", show_default="what it was made for"),
 ]
 LayerOption = Annotated[
     int | None,
-    typer.Option(min=1, help="For embeddings, after which layer.", show_default="the last"),
+    typer.Option(min=1, help="For embeddings: the layer they come from.", show_default="the last"),
 ]
 RevisionOption = Annotated[
     str | None, typer.Option(help="A branch, tag or commit on the hub.", show_default=False)
@@ -75,7 +75,7 @@ def export_model(
     ] = False,
     revision: RevisionOption = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what was exported there before.")
+        bool, typer.Option("--overwrite", help="Replace an earlier export.")
     ] = False,
 ) -> None:
     """Export a model to ONNX, so that it runs without torch; compare the two."""

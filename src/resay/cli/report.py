@@ -37,7 +37,7 @@ def report(
     if not verdicts:
         raise ConfigurationError(f"{file!r} holds no verdict; pass what `resay check --json` wrote")
     if file != "-" and html.resolve() == Path(file).resolve():
-        raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another one")
+        raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another")
     write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
     flagged = sum(one.verdict.flagged for one in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")

@@ -45,15 +45,17 @@ def serve(
     journal: Annotated[
         str | None,
         typer.Option(
-            help="Where verdicts are written down, without any words: sqlite:///FILE,"
+            help="Where verdicts are recorded, without content: sqlite:///FILE,"
             f" postgresql://…, or none. By default the gateway file's, or {JOURNAL}.",
             show_default=False,
         ),
     ] = None,
     log_format: Annotated[
-        _Format, typer.Option(help="What log lines look like: text, or one JSON object each.")
+        _Format, typer.Option(help="The format of log lines: text, or one JSON object each.")
     ] = _Format.TEXT,
-    log_level: Annotated[_Level, typer.Option(help="From which level on.")] = _Level.INFO,
+    log_level: Annotated[
+        _Level, typer.Option(help="The lowest level that is logged.")
+    ] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8100,
 ) -> None:

@@ -75,7 +75,7 @@ class ModelConfig(Strict):
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL:
-            raise ValueError("is no URL; write one such as http://127.0.0.1:11434") from None
+            raise ValueError("is not a URL; write one such as http://127.0.0.1:11434") from None
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ValueError("must begin with http:// or https:// and name a host")
         if parsed.userinfo or parsed.fragment:
@@ -138,7 +138,7 @@ class UpstreamConfig(Strict):
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL:
-            raise ValueError("is no URL; write one such as https://api.openai.com/v1") from None
+            raise ValueError("is not a URL; write one such as https://api.openai.com/v1") from None
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ValueError("must begin with http:// or https:// and name a host")
         if parsed.userinfo or parsed.query or parsed.fragment:
@@ -271,7 +271,7 @@ class GatewayConfig(Strict):
     @model_validator(mode="after")
     def _must_have_somebody_answer(self) -> GatewayConfig:
         if self.upstream is None and not self.models:
-            raise ValueError("nobody answers; give an `upstream`, or `models`")
+            raise ValueError("no model can answer; give an `upstream`, or `models`")
         return self
 
     @classmethod

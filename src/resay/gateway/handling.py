@@ -182,7 +182,7 @@ def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
     value = env.get(key.env or "")
     if not value:
         raise ConfigurationError(
-            f"the key {key.name!r} is to be in the environment variable {key.env!r}, which is not"
+            f"the key {key.name!r} must be in the environment variable {key.env!r}, which is not"
             " set; set it, or give the key's `sha256`"
         )
     return _hash(value)

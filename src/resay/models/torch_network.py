@@ -40,7 +40,7 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
 
     Args:
         config: Which, and where it runs.
-        kind: What it is to give.
+        kind: The kind of output it needs.
         layer: For vectors of tokens, after which layer; None = the last.
 
     Returns:

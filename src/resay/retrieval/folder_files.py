@@ -328,7 +328,7 @@ def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped
         search.enter(root)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot search the folder {str(folder)!r}: {error.strerror}; name an existing one"
+            f"cannot search the folder {str(folder)!r}: {error.strerror}; name one that exists"
             " and can be read"
         ) from error
     # Only then the links, so that what they lead to keeps its own name.

@@ -46,7 +46,7 @@ def assert_no_content(text: str) -> None:
 
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
 @pytest.mark.parametrize("documents", [(DOCUMENT,), OSError(f"Zephyrine {SECRET}")])
-async def test_mending_tells_no_content(
+async def test_repair_reports_no_content(
     seen: Seen, caplog: pytest.LogCaptureFixture, mode: str, documents: Any
 ) -> None:
     caplog.set_level(logging.DEBUG)

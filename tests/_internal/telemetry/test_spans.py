@@ -126,7 +126,7 @@ async def test_a_stream_that_is_left(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("streams", [False, True])
-async def test_mending_is_part_of_the_tree(seen: Seen, streams: bool) -> None:
+async def test_repair_is_part_of_the_tree(seen: Seen, streams: bool) -> None:
     guard = guard_of(Model())
     if streams:
         async with guard.astream(QUESTION, mode="hold") as stream:
@@ -142,17 +142,17 @@ async def test_mending_is_part_of_the_tree(seen: Seen, streams: bool) -> None:
         ("resay.regenerate", "resay.score prompt"),
     }
     assert (seen.named("resay.retrieve")[0].attributes or {})["resay.documents"] == 2
-    mended = seen.one("resay.regenerate").attributes or {}
+    repaired = seen.one("resay.regenerate").attributes or {}
     record = answer.verdict.regeneration
     assert record is not None
-    assert mended["resay.regenerate.mode"] == "repair"
-    assert mended["resay.regenerate.attempts"] == len(record.attempts) == 1
-    assert mended["resay.regenerate.adopted"] is True
-    assert mended["resay.calls"] == record.attempts[0].usage.calls
+    assert repaired["resay.regenerate.mode"] == "repair"
+    assert repaired["resay.regenerate.attempts"] == len(record.attempts) == 1
+    assert repaired["resay.regenerate.adopted"] is True
+    assert repaired["resay.calls"] == record.attempts[0].usage.calls
     assert (seen.one("resay.check").attributes or {})["resay.action"] == "regenerate"
 
 
-async def test_samples_of_a_mended_answer_belong_to_the_mending(seen: Seen) -> None:
+async def test_samples_of_a_repaired_answer_belong_to_the_repair(seen: Seen) -> None:
     await guard_of(Model(), action={"resample": True}).aask(QUESTION)
     assert ("resay.regenerate", "resay.sample") in seen.edges()
 

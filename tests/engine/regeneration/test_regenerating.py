@@ -1,4 +1,4 @@
-"""A flagged answer is mended from documents, and whatever fails, there is an answer."""
+"""A flagged answer is repaired from documents, and whatever fails, there is an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was shown stays, and what is in doubt is shown when it is mended."""
+"""What was shown stays, and what is in doubt is shown when it is repaired."""
 
 from __future__ import annotations
 

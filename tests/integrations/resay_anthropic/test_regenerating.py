@@ -17,7 +17,7 @@ from support.repaired import (
     MODES,
     QUESTION,
     Shelf,
-    check_mended,
+    check_repaired,
     guard,
     half_right,
 )
@@ -35,7 +35,7 @@ def asked(question: Any = QUESTION, **further: Any) -> dict[str, Any]:
 
 
 def check(text: str, verdict: Any, told: list[Any]) -> None:
-    check_mended(text, verdict, [json.loads(item.to_json()) for item in told])
+    check_repaired(text, verdict, [json.loads(item.to_json()) for item in told])
 
 
 def texts_in(events: list[Any]) -> list[str]:

@@ -82,7 +82,7 @@ def sources(verdict: dict[str, Any]) -> list[str]:
     return [source["id"] for source in verdict["regeneration"]["sources"]]
 
 
-def mended(text: str) -> bool:
+def repaired(text: str) -> bool:
     """Whether a text says what the documents say, and nothing else."""
     rest = text
     for fact in FACTS:
@@ -93,14 +93,14 @@ def mended(text: str) -> bool:
 @pytest.mark.usefixtures("litellm")
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
 @pytest.mark.parametrize("via", ["litellm", "native"])
-async def test_the_message_is_the_mended_one(make_model_at, provider, mode, via):
+async def test_the_message_is_the_repaired_one(make_model_at, provider, mode, via):
     shelf, recorder = Shelf(), Recorder()
     inside = make_model_at(provider, plain=via == "litellm")
     model = GuardedChatModel(inside, policy(mode), retriever=shelf)
     message = await model.ainvoke(MADE_UP, {"callbacks": [recorder]})
     verdict = verdict_of(message)
     draft = verdict["regeneration"]["draft"]
-    assert mended(message.content)
+    assert repaired(message.content)
     assert (verdict["action"], verdict["decision"], verdict["via"]) == (
         "regenerate",
         "consistent",
@@ -174,7 +174,7 @@ async def test_judges_whose_answers_are_to_differ_are_not_the_model_that_repeats
 async def test_both_ways_to_ask_give_it(ask, make_model, mode):
     model = GuardedChatModel(make_model(logprobs=True), policy(mode), retriever=Shelf())
     message = await ask(model, MADE_UP)
-    assert mended(message.content)
+    assert repaired(message.content)
     assert "logprobs" not in message.response_metadata
     assert message.usage_metadata["output_tokens"] > 0
 
@@ -304,7 +304,7 @@ async def test_what_goes_through_litellm_has_the_whole_conversation_too(make_mod
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 @pytest.mark.parametrize("way", ["stream", "astream"])
-async def test_a_stream_gives_the_mended_answer(make_model, mode, stream, way):
+async def test_a_stream_gives_the_repaired_answer(make_model, mode, stream, way):
     inside = make_model(stream_usage=True, logprobs=True)
     model = GuardedChatModel(inside, policy(mode, stream=stream), retriever=Shelf())
     if way == "stream":
@@ -312,7 +312,7 @@ async def test_a_stream_gives_the_mended_answer(make_model, mode, stream, way):
     else:
         chunks = [chunk async for chunk in model.astream(MADE_UP)]
     whole = sum(chunks[1:], chunks[0])
-    assert mended(whole.text)
+    assert repaired(whole.text)
     assert (chunks[-1].text, chunks[-1].chunk_position) == ("", "last")
     told = whole.response_metadata
     assert (told["finish_reason"], told["model_name"]) == ("stop", "simulated")
@@ -351,7 +351,7 @@ async def test_what_is_consistent_is_left_alone(ask, make_model):
     ("otherwise", "action", "shown"),
     [("annotate", "annotate", "Zorblatt"), (BLOCKING, "block", MESSAGE)],
 )
-async def test_what_cannot_be_mended_gets_what_the_policy_says(
+async def test_what_cannot_be_repaired_gets_what_the_policy_says(
     ask, make_model, otherwise, action, shown
 ):
     unmended = policy(action={"otherwise": otherwise})
@@ -361,7 +361,7 @@ async def test_what_cannot_be_mended_gets_what_the_policy_says(
     assert shown in message.text
 
 
-async def test_what_cannot_be_mended_may_raise(ask, make_model):
+async def test_what_cannot_be_repaired_may_raise(ask, make_model):
     raising = policy(action={"otherwise": RAISING})
     shelf = Shelf(texts=USELESS)
     with pytest.raises(HallucinationBlocked):
@@ -373,28 +373,28 @@ async def test_what_cannot_be_mended_may_raise(ask, make_model):
         _ = [piece async for piece in chain.astream({"question": MADE_UP})]
 
 
-async def test_a_batch_is_mended_one_by_one(make_model):
+async def test_a_batch_is_repaired_one_by_one(make_model):
     model = GuardedChatModel(make_model(), policy(), retriever=Shelf())
     for messages in (model.batch([MADE_UP, KNOWN]), await model.abatch([MADE_UP, KNOWN])):
         assert [verdict_of(m)["action"] for m in messages] == ["regenerate", "allow"]
-        assert mended(messages[0].text)
+        assert repaired(messages[0].text)
 
 
-async def test_a_chain_gives_the_mended_text(ask, make_model):
+async def test_a_chain_gives_the_repaired_text(ask, make_model):
     collector = VerdictCollector()
     chain = guard(PROMPT | make_model() | StrOutputParser(), policy(), retriever=Shelf())
     text = await ask(chain, {"question": MADE_UP}, {"callbacks": [collector]})
-    assert mended(text)
+    assert repaired(text)
     assert collector.last.regenerated
     pieces = [piece async for piece in chain.astream({"question": MADE_UP})]
-    assert mended("".join(pieces))
+    assert repaired("".join(pieces))
 
 
-async def test_an_output_with_keys_has_the_mended_text_and_its_verdict(ask, make_model):
+async def test_an_output_with_keys_has_the_repaired_text_and_its_verdict(ask, make_model):
     answer = PROMPT | make_model() | StrOutputParser()
     chain = guard(RunnablePassthrough.assign(answer=answer), policy(), retriever=Shelf())
     output = await ask(chain, {"question": MADE_UP})
-    assert mended(output["answer"])
+    assert repaired(output["answer"])
     assert output["hallucination"]["action"] == "regenerate"
 
 
@@ -409,13 +409,13 @@ async def test_who_writes_must_be_known():
         guard(writing, named, retriever=Shelf())
 
 
-async def test_a_runnable_that_is_run_again_as_a_whole_is_mended(ask, make_model):
+async def test_a_runnable_that_is_run_again_as_a_whole_is_repaired(ask, make_model):
     # What comes last is no model, so that all of it is run again; the model in it writes.
     chain = make_model() | RunnableLambda(lambda message: message)
     collector = VerdictCollector()
-    mending = guard(chain, policy("rewrite"), retriever=Shelf())
-    message = await ask(mending, MADE_UP, {"callbacks": [collector]})
-    assert mended(message.text)
+    repairing = guard(chain, policy("rewrite"), retriever=Shelf())
+    message = await ask(repairing, MADE_UP, {"callbacks": [collector]})
+    assert repaired(message.text)
     assert collector.last.regenerated
 
 
@@ -436,11 +436,11 @@ def agent(model: Any, given: Any, tools: Any = (), **kwargs: Any) -> Any:
     return create_agent(model, list(tools), middleware=[middleware])
 
 
-async def test_an_agents_last_message_is_the_mended_one(ask, make_model):
+async def test_an_agents_last_message_is_the_repaired_one(ask, make_model):
     made = agent(make_model(), policy(), retriever=Shelf())
     state = await ask(made, {"messages": [HumanMessage(MADE_UP)]})
     question, answer = state["messages"]
-    assert (question.text, mended(answer.text)) == (MADE_UP, True)
+    assert (question.text, repaired(answer.text)) == (MADE_UP, True)
     assert state["hallucination"]["action"] == "regenerate"
     assert state["hallucination"]["regeneration"]["draft"] != answer.text
 
@@ -455,16 +455,16 @@ async def test_an_agents_turns_that_call_tools_are_untouched(ask, make_model):
     assert verdict_of(calls)["regeneration"] is None
     asked = {"messages": [*state["messages"], HumanMessage(MADE_UP)]}
     state = await ask(made, asked)
-    assert mended(state["messages"][-1].text)
+    assert repaired(state["messages"][-1].text)
     assert state["messages"][1].tool_calls == calls.tool_calls
 
 
 @needs_hearing_agents
-async def test_an_agent_streams_the_mended_answer(make_model):
+async def test_an_agent_streams_the_repaired_answer(make_model):
     made = agent(make_model(), policy(), retriever=Shelf())
     asked = {"messages": [HumanMessage(MADE_UP)]}
     parts = [part async for part, _ in made.astream(asked, stream_mode="messages")]
-    assert mended("".join(part.text for part in parts if part.type == "AIMessageChunk"))
+    assert repaired("".join(part.text for part in parts if part.type == "AIMessageChunk"))
 
 
 @pytest.mark.parametrize("exit_behavior", ["replace", "end", "error"])
@@ -486,7 +486,7 @@ async def test_an_agent_does_what_it_is_told_with_what_stays_flagged(
         else:
             state = await ask(made, asked)
             answer = state["messages"][-1].text
-            assert answer == MESSAGE if texts is USELESS else mended(answer)
+            assert answer == MESSAGE if texts is USELESS else repaired(answer)
 
 
 async def test_objects_are_not_written_again(ask, make_model):
@@ -617,7 +617,7 @@ async def test_many_at_once_are_not_mixed_up(make_model):
 async def test_a_guard_brings_its_own_retriever(ask, make_model):
     ready = Guard(policy(), retriever=as_retriever(Shelf()))
     message = await ask(GuardedChatModel(make_model(), ready), MADE_UP)
-    assert mended(message.text)
+    assert repaired(message.text)
 
 
 def fake() -> Any:
@@ -659,4 +659,4 @@ async def test_a_policy_may_name_its_retriever(ask, make_model, monkeypatch):
     monkeypatch.setattr(resay, "shelf_of_this_test", lambda query: list(FACTS), raising=False)
     named = policy(action={"retriever": "resay:shelf_of_this_test"})
     message = await ask(GuardedChatModel(make_model(), named), MADE_UP)
-    assert mended(message.text)
+    assert repaired(message.text)

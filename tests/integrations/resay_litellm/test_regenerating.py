@@ -21,7 +21,7 @@ from support.repaired import (
     QUESTION,
     RIGHT,
     Shelf,
-    check_mended,
+    check_repaired,
     guard,
     half_right,
     said_beside,
@@ -41,7 +41,7 @@ def as_json(piece: Any) -> Any:
 
 
 def check(text: str, verdict: Any, told: list[Any]) -> None:
-    check_mended(text, verdict, [as_json(piece) for piece in told])
+    check_repaired(text, verdict, [as_json(piece) for piece in told])
 
 
 async def given(guardrail: Any, response: Any, body: dict[str, Any]) -> Any:
@@ -127,7 +127,7 @@ def piece(reason: str | None = None, **delta: Any) -> Any:
 
 
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
-async def test_each_of_several_answers_is_mended(make_guardrail, router, stream):
+async def test_each_of_several_answers_is_repaired(make_guardrail, router, stream):
     guardrail = make_guardrail(guard(stream=stream))
     body = ask(QUESTION, n=2)
     answer = await given(guardrail, await router.acompletion(**body), body)
@@ -202,6 +202,6 @@ async def test_a_callback_gives_the_new_text(litellm, provider, monkeypatch):
     assert response.hallucination["action"] == "regenerate"
 
 
-async def test_a_callback_cannot_withhold_what_cannot_be_mended():
+async def test_a_callback_cannot_withhold_what_cannot_be_repaired():
     with pytest.raises(ConfigurationError, match="otherwise: block"):
         HallucinationCallback(guard(otherwise="block"))

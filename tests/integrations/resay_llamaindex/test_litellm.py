@@ -229,7 +229,7 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         ),
         (lambda: like(modalities=["text", "audio"]), "sets 'modalities'"),
         (lambda: like(additional_kwargs={"best_of": 2}), "sends 'best_of'"),
-        (lambda: OpenAILike(model="m", api_key="k", api_base="http://h"), "is no chat model"),
+        (lambda: OpenAILike(model="m", api_key="k", api_base="http://h"), "is not a chat model"),
         (lambda: azure(use_azure_ad=True), "tokens of its own"),
         (lambda: azure(azure_endpoint=None), "no endpoint"),
         (lambda: OpenAI(model="gpt-5-pro", api_key="k"), "Responses API"),

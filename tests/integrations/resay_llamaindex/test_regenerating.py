@@ -92,7 +92,7 @@ def policy(mode: str = "repair", via: str = "auto", **further: Any) -> dict[str,
     } | further
 
 
-def mended(text: str | None) -> bool:
+def repaired(text: str | None) -> bool:
     """Whether a text says what the documents say, and nothing else."""
     rest = text or ""
     for fact in FACTS:
@@ -140,11 +140,11 @@ async def chat(
 
 
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
-async def test_the_response_is_the_mended_one(chat, seen, mode):
+async def test_the_response_is_the_repaired_one(chat, seen, mode):
     response = await chat(policy(mode), Shelf(), ask(MADE_UP))
     verdict = verdict_of(response)
     (draft,) = drafts(seen)
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
     assert response.additional_kwargs[VERDICT_KEY]["action"] == "regenerate"
     assert (verdict.decision, verdict.regenerated, sources(response)) == (
         "consistent",
@@ -248,13 +248,13 @@ async def test_judges_take_a_temperature_of_their_own(call, make_llm, provider):
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 @pytest.mark.parametrize("method", ["stream_chat", "stream_complete"])
-async def test_a_stream_gives_the_mended_answer(call, llm, mode, stream, method):
+async def test_a_stream_gives_the_repaired_answer(call, llm, mode, stream, method):
     guarded = GuardedLLM(llm, policy(mode, stream=stream), retriever=Shelf())
     asked = ask(MADE_UP) if method == "stream_chat" else MADE_UP
     pieces = await call(guarded, method, asked)
     texts = [p.message.content if method == "stream_chat" else p.text for p in pieces]
     *_, last = pieces
-    assert mended(texts[-1])
+    assert repaired(texts[-1])
     assert "".join(p.delta for p in pieces) == texts[-1]
     assert (last.delta, last.raw) == ("", None)
     for (before, after), piece in zip(pairwise(texts), pieces[1:], strict=True):
@@ -277,15 +277,15 @@ async def test_no_event_but_those_with_tags_has_the_draft(
     await call(guarded, method, ask(MADE_UP))
     told = [repr(e) for e in seen if not e.tags]
     (draft,) = set(drafts(seen))
-    assert not mended(draft)
+    assert not repaired(draft)
     assert not [s for s in draft.split(". ") if any(s in text for text in told)]
     assert [text for text in told if FACTS[0] in text]
     assert not [text for text in told if "document-" in text or "in doubt" in text]
 
 
-async def test_completions_are_mended(call, llm):
+async def test_completions_are_repaired(call, llm):
     response = await call(GuardedLLM(llm, policy(), retriever=Shelf()), "complete", MADE_UP)
-    assert mended(response.text)
+    assert repaired(response.text)
     assert response.additional_kwargs[VERDICT_KEY]["action"] == "regenerate"
 
 
@@ -301,15 +301,15 @@ async def test_what_is_consistent_is_left_alone(call, llm):
     ("otherwise", "action", "shown"),
     [("annotate", "annotate", "Zorblatt"), (BLOCKING, "block", MESSAGE)],
 )
-async def test_what_cannot_be_mended_gets_what_the_policy_says(call, llm, otherwise, action, shown):
-    unmended = policy(action={"otherwise": otherwise})
-    guarded = GuardedLLM(llm, unmended, retriever=Shelf(USELESS))
+async def test_what_stays_flagged_gets_what_the_policy_says(call, llm, otherwise, action, shown):
+    unrepaired = policy(action={"otherwise": otherwise})
+    guarded = GuardedLLM(llm, unrepaired, retriever=Shelf(USELESS))
     response = await call(guarded, "chat", ask(MADE_UP))
     assert response.additional_kwargs[VERDICT_KEY]["action"] == action
     assert shown in response.message.content
 
 
-async def test_what_cannot_be_mended_may_raise(call, llm):
+async def test_what_cannot_be_repaired_may_raise(call, llm):
     raising = policy(action={"otherwise": RAISING})
     guarded = GuardedLLM(llm, raising, retriever=Shelf(USELESS))
     for method in ("chat", "stream_chat"):
@@ -328,7 +328,7 @@ async def test_the_writer_is_asked_with_the_whole_conversation(chat, provider):
         ),
     ]
     response = await chat(policy("rewrite"), Shelf(), asked, max_tokens=150)
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
     bodies = [r.body for r in provider.requests]
     written = [b for b in bodies if "these documents" in str(b["messages"][-1]["content"])]
     assert written
@@ -360,7 +360,7 @@ async def test_a_conversation_with_tools_is_sent_on_to_the_writer(call, llm, pro
     )
     asked = [*ask("[[tool]] weather in Paris"), first.message, result, *ask(MADE_UP)]
     response = await call(guarded, "chat", asked)
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
     bodies = [r.body for r in provider.requests]
     (written,) = [b for b in bodies if "these documents" in str(b["messages"][-1]["content"])]
     roles = [message["role"] for message in written["messages"]]
@@ -370,11 +370,11 @@ async def test_a_conversation_with_tools_is_sent_on_to_the_writer(call, llm, pro
     assert "tools" not in written
 
 
-async def test_what_is_asked_to_mend_is_tagged_and_told_to_no_callbacks(call, make_llm, seen):
+async def test_what_is_asked_to_repair_is_tagged_and_told_to_no_callbacks(call, make_llm, seen):
     handler = LlamaDebugHandler(print_trace_on_end=False)
     llm = make_llm(callback_manager=CallbackManager([handler]))
     response = await call(GuardedLLM(llm, policy(), retriever=Shelf()), "chat", ask(MADE_UP))
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
     assert len(handler.get_llm_inputs_outputs()) == 1
     starts = [e for e in seen if e.class_name() == "LLMChatStartEvent" and e.tags]
     writing = [e for e in starts if "in doubt" in str(e.messages[-1].content)]
@@ -390,11 +390,11 @@ async def read(response: Any) -> str:
     return "".join(response.response_gen)
 
 
-async def test_an_engines_response_is_the_mended_one(call, llm):
+async def test_an_engines_response_is_the_repaired_one(call, llm):
     own, named = Shelf(USELESS), Shelf()
     inside = RetrieverQueryEngine.from_args(own, llm=llm)
     response = await call(GuardedQueryEngine(inside, policy(), retriever=named), "query", MADE_UP)
-    assert mended(response.response)
+    assert repaired(response.response)
     assert sources(response) == ["node-0"]
     assert response.metadata[VERDICT_KEY]["action"] == "regenerate"
     assert [found.node.get_content() for found in response.source_nodes] == [USELESS]
@@ -422,7 +422,7 @@ async def test_an_engines_own_retriever_is_searched_if_no_other_is_named(call, l
     if nested:
         inside = TransformQueryEngine(inside, IdentityQueryTransform())
     response = await call(GuardedQueryEngine(inside, policy()), "query", MADE_UP)
-    assert mended(response.response)
+    assert repaired(response.response)
     assert sources(response) == ["node-0"]
     assert [found.node.node_id for found in response.source_nodes] == ["useless"]
     # Its callbacks hear of the user's question alone, not of words of the draft.
@@ -432,11 +432,11 @@ async def test_an_engines_own_retriever_is_searched_if_no_other_is_named(call, l
 
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
-async def test_an_engine_streams_the_mended_answer(call, llm, mode, stream):
+async def test_an_engine_streams_the_repaired_answer(call, llm, mode, stream):
     inside = RetrieverQueryEngine.from_args(Turning(), llm=llm, streaming=True)
     engine = GuardedQueryEngine(inside, policy(mode, stream=stream))
     response = await call(engine, "query", MADE_UP)
-    assert mended(await read(response))
+    assert repaired(await read(response))
     assert response.metadata[VERDICT_KEY]["action"] == "regenerate"
     assert len(response.source_nodes) == 1
 
@@ -447,7 +447,7 @@ async def test_an_index_is_searched(call, llm):
     with pytest.raises(ConfigurationError, match="a Guard has its own"):
         GuardedLLM(llm, guarded.guard, retriever=index)
     response = await call(guarded, "chat", ask(MADE_UP))
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
     assert sources(response) == ["facts"]
 
 
@@ -458,7 +458,7 @@ async def test_an_engine_with_a_guarded_llm_keeps_its_policy(call, llm, named):
     engine = RetrieverQueryEngine.from_args(Shelf(USELESS), llm=inside)
     guarded = GuardedQueryEngine(engine, retriever=Shelf() if named else None)
     response = await call(guarded, "query", MADE_UP)
-    assert mended(response.response)
+    assert repaired(response.response)
     assert useless.searches == []
 
 
@@ -482,7 +482,7 @@ def make_engine():
 async def test_a_chat_engine_searches_with_its_own_retriever(call, llm, make_engine, mode):
     engine = GuardedChatEngine(make_engine(mode, llm, Turning()), policy())
     response = await call(engine, "chat", MADE_UP)
-    assert mended(response.response)
+    assert repaired(response.response)
     assert sources(response) == ["node-0"]
     assert engine.chat_history[-1].content == response.response
     assert not [m for m in engine.chat_history if VERDICT_KEY in m.additional_kwargs]
@@ -495,18 +495,18 @@ async def test_a_chat_engine_searches_where_it_is_told(call, llm, make_engine, g
     given = None if guarded else policy()
     engine = GuardedChatEngine(inside, given, retriever=Shelf())
     response = await call(engine, "chat", MADE_UP)
-    assert mended(response.response)
+    assert repaired(response.response)
     response = await call(engine, "stream_chat", MADE_UP)
     if response.achat_stream is not None:
         text = "".join([token async for token in response.async_response_gen()])
     else:
         text = "".join(response.response_gen)
-    assert mended(text)
+    assert repaired(text)
     assert engine.chat_history[-1].content == text
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_an_agents_output_is_the_mended_one(llm, streaming):
+async def test_an_agents_output_is_the_repaired_one(llm, streaming):
     def weather(city: str) -> str:
         """Say what the weather is like."""
         return f"Sunny in {city}."
@@ -515,7 +515,7 @@ async def test_an_agents_output_is_the_mended_one(llm, streaming):
     handler = FunctionAgent(tools=[weather], llm=guarded, streaming=streaming).run(user_msg=MADE_UP)
     streamed = [e async for e in handler.stream_events() if isinstance(e, AgentStream)]
     output = await handler
-    assert mended(output.response.content)
+    assert repaired(output.response.content)
     assert verdict_of(output).regenerated
     if streaming:
         assert "".join(e.delta for e in streamed) == output.response.content
@@ -539,7 +539,7 @@ async def test_objects_are_not_written_again(call, llm, seen):
 async def test_a_guard_brings_its_own_retriever(call, llm):
     ready = Guard(policy(), retriever=as_retriever(Shelf()))
     response = await call(GuardedLLM(llm, ready), "chat", ask(MADE_UP))
-    assert mended(response.message.content)
+    assert repaired(response.message.content)
 
 
 class Hidden(RetrieverQueryEngine):

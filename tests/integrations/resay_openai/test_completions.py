@@ -100,8 +100,8 @@ async def test_a_flagged_answer_is_written_again(make, done, provider) -> None:
     def find(search: object) -> list[str]:
         return ["The Zorblatt is a tower of glass. The Zorblatt stands in Oslo."]
 
-    mending = {"do": "regenerate", "mode": "rewrite"}
-    client = make(JUDGED | {"action": mending}, retriever=find)
+    repairing = {"do": "regenerate", "mode": "rewrite"}
+    client = make(JUDGED | {"action": repairing}, retriever=find)
     answer = await done(complete(client, MADE_UP, suffix="!"))
     assert "glass" in answer.choices[0].text
     assert (answer.choices[0].finish_reason, answer.hallucination["action"]) == (

@@ -17,7 +17,7 @@ from support.repaired import (
     QUESTION,
     RIGHT,
     Shelf,
-    check_mended,
+    check_repaired,
     guard,
     half_right,
 )
@@ -44,8 +44,8 @@ def as_json(items: Any) -> Any:
 
 
 def check(text: str, verdict: Any, told: Any) -> None:
-    """See whether a text is a mended answer whose sentences the verdict knows."""
-    check_mended(text, verdict, told)
+    """See whether a text is a repaired answer whose sentences the verdict knows."""
+    check_repaired(text, verdict, told)
     assert "".join(s.text for s in verdict.sentences).replace(" ", "") == text.replace(" ", "")
 
 
@@ -127,7 +127,7 @@ async def test_the_helpers_put_the_new_text_together(make, mode, stream) -> None
 
 
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
-async def test_each_of_several_answers_is_mended(make, done, stream) -> None:
+async def test_each_of_several_answers_is_repaired(make, done, stream) -> None:
     client = make(guard(stream=stream))
     answer = await done(chat(client, n=2))
     events = await done(chat(client, n=2, stream=True))
@@ -147,7 +147,7 @@ async def test_it_is_complete_where_the_model_was_cut_short(make, done, stream) 
     assert ended.choices[0].finish_reason == "stop"
 
 
-async def test_what_could_not_be_mended_is_given_as_it_is(make, done) -> None:
+async def test_what_could_not_be_repaired_is_given_as_it_is(make, done) -> None:
     client = make(guard().policy, retriever=lambda query: [])
     answer = await done(chat(client))
     assert answer.hallucination["action"] == "annotate"

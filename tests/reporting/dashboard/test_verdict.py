@@ -13,7 +13,17 @@ import pytest
 from resay.reporting.journal import Journal
 from support.dashboard import asking, make, shown, write
 from support.html import Element
-from support.journal import AFTER, BEFORE, QUESTION, SAMPLE, SECRETS, SENTENCE, entry, found, mended
+from support.journal import (
+    AFTER,
+    BEFORE,
+    QUESTION,
+    SAMPLE,
+    SECRETS,
+    SENTENCE,
+    entry,
+    found,
+    repaired,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +58,7 @@ async def test_everything_that_is_known_of_the_request(
 
 async def test_words_that_were_kept_are_shown(opened: Callable[..., Journal]) -> None:
     journal = opened(content="all")
-    await write(journal, entry(found("flagged", mended(0)), id="e-1"))
+    await write(journal, entry(found("flagged", repaired(0)), id="e-1"))
     async with asking(journal) as client:
         page = await shown(client, "/ui/verdicts/e-1")
     sentence = page.one("a", "sentence")
@@ -121,7 +131,7 @@ async def test_ids_of_any_kind_lead_there_and_back(
 
 async def test_headings_and_ids_are_in_order(opened: Callable[..., Journal]) -> None:
     journal = opened(content="all")
-    await write(journal, entry(found("flagged", mended(0)), id="e-1"), make())
+    await write(journal, entry(found("flagged", repaired(0)), id="e-1"), make())
     async with asking(journal) as client:
         pages = [await shown(client, path) for path in ("/ui", "/ui/verdicts/e-1", "/ui?span=1h")]
     for page in pages:

@@ -18,7 +18,7 @@ from resay import Usage
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
-from support.journal import NOW, SECRETS, entry, found, mended
+from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio
 Opener = Callable[..., Journal]
@@ -208,12 +208,12 @@ async def test_words_are_kept_as_the_settings_say(opened: Opener, level: Any) ->
     notable = {
         "flagged": entry(id="flagged"),
         "blocked": entry(found("inconclusive"), id="blocked", action="block"),
-        "mended": entry(found("consistent", mended(0)), id="mended", action="regenerate"),
-        "unsure": entry(found("inconclusive", mended(0)), id="unsure"),
+        "repaired": entry(found("consistent", repaired(0)), id="repaired", action="regenerate"),
+        "unsure": entry(found("inconclusive", repaired(0)), id="unsure"),
     }
     plain = {
         "fine": entry(found("consistent"), id="fine", action="allow"),
-        "given": entry(found("inconclusive", mended(None)), id="given"),
+        "given": entry(found("inconclusive", repaired(None)), id="given"),
     }
     for one in (notable | plain).values():
         await journal.append(one)

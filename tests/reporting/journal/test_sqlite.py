@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from resay.reporting.journal import Journal, JournalConfig, JournalError, open_journal
-from support.journal import NOW, SECRETS, entry, found, mended
+from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,7 @@ async def test_a_folder_is_that_of_when_it_was_opened(
 
 async def test_no_word_gets_into_the_file(path: Path) -> None:
     journal = journal_in(path)
-    verdicts = [found(), found("consistent", mended(0)), found("inconclusive", mended(None))]
+    verdicts = [found(), found("consistent", repaired(0)), found("inconclusive", repaired(None))]
     await written(journal, *map(entry, verdicts))
     files = on_disk(path)
     assert b"gpt-4.1-mini" in files

@@ -40,7 +40,7 @@ MADE_UP = SentenceVerdict(
     "not supported by 4 of 5 texts compared",
     Contradiction("reference", 2, "It has nine lanes."),
 )
-MENDED = Regeneration(
+REPAIRED = Regeneration(
     "repair",
     (
         Attempt(
@@ -84,7 +84,7 @@ VERDICT = Verdict(
     Usage(6, 1000, 200, 0.0123),
     1.26,
     "native",
-    MENDED,
+    REPAIRED,
 )
 ANSWER = {
     "id": 17,
@@ -302,7 +302,7 @@ def test_sentences_are_a_table() -> None:
     ]
 
 
-def test_how_it_was_mended() -> None:
+def test_how_it_was_repaired() -> None:
     part = shown()
     assert "Repaired" in [e.text for e in part.all("h3")]
     first, second = part.one("ol", "edits").all("li")
@@ -310,7 +310,7 @@ def test_how_it_was_mended() -> None:
     assert first.one("ins").text == "It opened in 1932."
     assert first.one("a", "cite").attributes["href"] == "#verdict-d1"
     assert (second.one("del").text, second.one("em").text) == ("It is.", "removed")
-    assert MENDED.draft in part.text
+    assert REPAIRED.draft in part.text
 
 
 def test_attempts_list_searches_documents_and_scores() -> None:
@@ -334,7 +334,7 @@ def test_sources_are_links_where_they_lead_to_the_web() -> None:
     [({"mode": "rewrite"}, "Rewritten"), ({"adopted": None}, "Not repaired")],
 )
 def test_what_became_of_the_first_answer(change: dict[str, Any], title: str) -> None:
-    part = shown(replace(VERDICT, regeneration=replace(MENDED, **change)))
+    part = shown(replace(VERDICT, regeneration=replace(REPAIRED, **change)))
     assert title in [e.text for e in part.all("h3")]
 
 

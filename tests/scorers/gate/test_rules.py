@@ -253,7 +253,7 @@ async def test_a_function_is_imported_when_it_is_first_needed_and_once(
         ("not_there_at_all:check", "ModuleNotFoundError in 'not_there_at_all'"),
         ("resay.scorers.gate:nothing", "no 'nothing' in 'resay.scorers.gate'"),
         ("resay.scorers.gate:When.nothing", "no 'When.nothing' in 'resay.scorers.gate'"),
-        ("resay._internal._version:__version__", "is no function"),
+        ("resay._internal._version:__version__", "is not a function"),
         ("math:sqrt", "must take two arguments"),
     ],
 )

@@ -251,7 +251,7 @@ class LiteLLM:
             self._placed(config)
             return
         raise ConfigurationError(
-            f"models.{name}: litellm cannot tell whose model {config.model!r} is; name its"
+            f"models.{name}: litellm does not know the provider of {config.model!r}; name the"
             " provider, as in 'openai/gpt-4.1-mini'"
         )
 

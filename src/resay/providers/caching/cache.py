@@ -347,7 +347,9 @@ class Cache:
         self._has_warned = True
         # Only our own errors are known to hold neither content nor a password.
         reason = str(error) if isinstance(error, StoreError) else type(error).__name__
-        _log.log(level, "%r cannot be used (%s); everything is asked for again", self.store, reason)
+        _log.log(
+            level, "%r cannot be used (%s); every answer is requested again", self.store, reason
+        )
 
 
 class Caching(Layer):

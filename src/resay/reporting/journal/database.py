@@ -184,7 +184,7 @@ def _without_content(verdict: Mapping[str, Any]) -> dict[str, Any]:
         places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
     # Outside of the handler, whose exception holds the words of the response.
     raise ConfigurationError(
-        f"the entry's verdict is none; give what Verdict.to_dict() returns, and look at"
+        f"the entry's verdict is not one; give what Verdict.to_dict() returns, and look at"
         f" {', '.join(places)}"
     )
 

@@ -316,7 +316,7 @@ class Writer:
 
     def _recover(self) -> None:
         if self._trouble is not None:
-            _log.warning("the journal is written again")
+            _log.warning("the journal can be written again")
         self._trouble = None
 
     async def _write_some(self) -> None:

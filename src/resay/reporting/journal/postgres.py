@@ -219,6 +219,6 @@ def _parsed(driver: Any, url: str) -> dict[str, Any]:
         return defaults | given | {"client_encoding": "UTF8"}
     # Outside of the handler, whose exception may repeat a password.
     raise ConfigurationError(
-        "the journal's url is none that PostgreSQL's client understands; write"
+        "the journal's url is not one that PostgreSQL's client understands; write"
         " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and special characters as %XX"
     )

@@ -457,7 +457,7 @@ def verdict_section(
     parts = [
         _answer(reported, key, heading),
         _flagged(verdict, key, heading),
-        _mended(verdict, key, level),
+        _repair(verdict, key, level),
         _sentences(verdict, key, heading),
         _unscored(verdict, heading),
         _steps(verdict, heading),
@@ -515,7 +515,7 @@ def _flagged(verdict: Verdict, key: str, heading: str) -> Html | None:
     return tag("section", tag(heading, f"Flagged ({count})"), flagged_cards(verdict, key))
 
 
-def _mended(verdict: Verdict, key: str, level: int) -> Html | None:
+def _repair(verdict: Verdict, key: str, level: int) -> Html | None:
     if verdict.regeneration is None:
         return None
     title = tag(f"h{level + 1}", headline(verdict.regeneration))
