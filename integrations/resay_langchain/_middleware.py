@@ -50,7 +50,7 @@ ExitBehavior = Literal["error", "end", "replace"]
 def exiting(
     policy: PolicyLike, exit_behavior: ExitBehavior | None, violation_message: str | None
 ) -> PolicyLike:
-    """Return a policy that withholds answers as it is told here.
+    """Return a policy that withholds answers as these arguments say.
 
     Args:
         policy: The policy, or a guard.
@@ -62,7 +62,7 @@ def exiting(
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: What it is told makes no sense, or the retriever of a guard would be
+        ConfigurationError: The arguments make no sense, or the retriever of a guard would be
             lost.
     """
     if exit_behavior not in (None, "error", "end", "replace"):

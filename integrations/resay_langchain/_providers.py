@@ -106,8 +106,8 @@ class RunnableProvider:
         kwargs: Further keyword arguments of its call.
         run: Where to run it.
         config: Makes the configuration of each run.
-        cache_source: What tells its answers from those of others, for a cache; None to have them
-            not kept.
+        cache_source: What distinguishes its answers from those of others, for a cache; None to keep
+            none.
     """
 
     def __init__(

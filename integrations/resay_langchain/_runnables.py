@@ -186,7 +186,7 @@ class GuardedChatModel(BaseChatModel):
         """Return a copy that tells somebody what it finds, and leaves raising to them.
 
         Args:
-            watch: Who is told, and who knows about documents.
+            watch: Who is notified, and who knows about documents.
             object_tools: The tools whose arguments are the answer.
         """
         copy = self.model_copy()

@@ -142,7 +142,7 @@ class Recorder:
     """Tells of one answer's verdict.
 
     Args:
-        listener: Who is told besides the readers of events.
+        listener: Who is notified besides the readers of events.
     """
 
     def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:

@@ -99,7 +99,7 @@ def tell(
 
     Args:
         verdict: The verdict.
-        listeners: Who is told.
+        listeners: Who is notified.
         wait: Waits for what an async listener returns.
     """
     _collect(verdict)
@@ -111,7 +111,7 @@ async def atell(verdict: Any, listeners: Sequence[Listener]) -> None:
 
     Args:
         verdict: The verdict.
-        listeners: Who is told.
+        listeners: Who is notified.
     """
     _collect(verdict)
     await _atell(verdict, listeners)
@@ -141,7 +141,7 @@ async def _atell(verdict: Any, listeners: Sequence[Listener]) -> None:
 
 
 def _waiting(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
-    """Return who is told now: nobody inside of another call, which tells them at its end."""
+    """Return who is notified now: nobody inside of another call, which tells them at its end."""
     _last.set(verdict)
     outer = _carrier.get()
     return () if outer is not None and outer.take(verdict, listeners) else listeners

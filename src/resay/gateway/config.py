@@ -98,7 +98,7 @@ def named_model(body: Mapping[str, Any]) -> str | None:
 
 
 def unknown_model(name: str | None, known: Iterable[str]) -> RefusedError:
-    """Return what a client is told that asks for a model that there is not.
+    """Return the message for a client that asks for an unknown model.
 
     Args:
         name: The name it gave.
@@ -151,7 +151,7 @@ class UpstreamConfig(Strict):
 class ClientKey(Strict):
     """A key that clients may come with."""
 
-    name: _Name = Field(description="Whose it is; it is seen in what observers are told.")
+    name: _Name = Field(description="Whose it is; observers see it.")
     sha256: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
@@ -206,7 +206,7 @@ class GatewayLimits(Strict):
 
 
 class GatewayConfig(Strict):
-    """What a gateway is told."""
+    """A gateway's configuration."""
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
     upstream: UpstreamConfig | None = Field(

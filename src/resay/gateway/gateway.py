@@ -115,7 +115,7 @@ class Gateway:
     """Guards what clients ask of one upstream, and of models that are asked through litellm.
 
     Args:
-        config: What it is told.
+        config: Its configuration.
         on_verdict: Who is notified of each guarded request, once, when it is over.
 
     Raises:

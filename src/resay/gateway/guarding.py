@@ -324,7 +324,7 @@ class Guarding:
         return self._client.takes_n(self._body)
 
     def observation(self) -> Observation:
-        """Return what observers are told, once it is over."""
+        """Return what observers get, once it is over."""
         wanted = self._wanted
         return replace(
             observed(wanted, self._outgoing, self._body),
@@ -504,7 +504,7 @@ class Guarding:
 
 
 def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observation:
-    """Return what observers are told of a request, before anything is known of its answers.
+    """Return what observers get of a request, before anything is known of its answers.
 
     Args:
         wanted: What was wanted.

@@ -236,7 +236,7 @@ class Answering:
         await self._outgoing.whole(200, headers, content)
 
     def observation(self) -> Observation:
-        """Return what observers are told, once it is over."""
+        """Return what observers get, once it is over."""
         reply = self._reply
         wanted = replace(self._wanted, policy=reply.policy or self._wanted.policy)
         return replace(

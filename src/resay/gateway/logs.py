@@ -181,7 +181,7 @@ class _Handler(logging.StreamHandler):  # pyright: ignore[reportMissingTypeArgum
 
 
 class _Only(logging.Filter):
-    """Gives what a logger is told to one handler, and to nobody else."""
+    """Gives the records of a logger to one handler, and to nobody else."""
 
     def __init__(self, handler: logging.Handler) -> None:
         super().__init__()

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Lifetime(uvicorn.Server):
-    """Serves from when it can be connected to until it is told to stop.
+    """Serves from when it can be connected to until it is stopped.
 
     Args:
-        config: What uvicorn is told.
+        config: The settings of uvicorn.
         on_start: Called once it can be connected to.
-        on_stop: Called once it is told to stop.
+        on_stop: Called once it is to stop.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Lifetime(uvicorn.Server):
             self._on_start()
 
     async def main_loop(self) -> None:
-        """Serve until it is told to stop."""
+        """Serve until it is stopped."""
         await self.on_tick(0)
         if not self.should_exit:
             await self._over.wait()
@@ -204,7 +204,7 @@ def serve(
     listening: socket.socket,
     on_start: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop, and until what was begun is ended.
+    """Serve until the process is to stop, and until what was begun is ended.
 
     SIGHUP has the policies read again.
 

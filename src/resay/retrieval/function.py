@@ -25,7 +25,7 @@ def as_retriever(found: object) -> AdaptedRetriever:
 
     Args:
         found: An object with `retrieve(query, *, k)`, or a function that takes the query, and `k`
-            if it likes. Where it takes `tenant` it is told on whose behalf the request is, or None.
+            if it likes. Where it takes `tenant` it gets the tenant of the request, or None.
             Either may be asynchronous; what is not runs in a thread. It returns texts,
             `Document`s, or mappings with `text` and whichever of `id`, `score` and `metadata` there
             are; other keys are metadata too.

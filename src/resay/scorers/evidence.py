@@ -147,7 +147,7 @@ class Samples:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Draw in place of what did not come, and tell who waits."""
+        """Draw in place of what did not come, and wake who waits."""
         self.want(0)
         self._changed.set()
         self._changed = anyio.Event()
@@ -346,7 +346,7 @@ class Evidence:
             that methods can compare with as they do with samples.
         query: The query the response answers, where it is known.
         judge_provider: Who answers for judges, or None when nobody can be asked.
-        judge_source: What tells that provider's answers from those of others, for a cache.
+        judge_source: What distinguishes that provider's answers from those of others, for a cache.
         logprobs: The tokens of the response with their probabilities; empty where there are none.
         scores: What the steps before this one say, one entry per sentence of the passage; for
             corrections.

@@ -114,7 +114,7 @@ class Completion:
 
     @property
     def reports_usage(self) -> bool:
-        """Whether the client is told the usage."""
+        """Whether the client gets the usage."""
         options = self.request.stream_options
         return not self.request.stream or bool(options and options.include_usage)
 

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback interface that keeps what it was asked, and fails when told to."""
+"""An HTTP server on the loopback interface that keeps what it was asked, and fails on command."""
 
 from __future__ import annotations
 

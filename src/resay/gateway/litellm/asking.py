@@ -48,7 +48,7 @@ _BY_STATUS: Mapping[int, tuple[str, str]] = {
 
 
 def refusal_of(error: Exception, name: str, asked: Body) -> RefusedError:
-    """Return what a client is told.
+    """Return the message for a client.
 
     Args:
         error: What litellm raised.

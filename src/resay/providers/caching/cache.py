@@ -39,7 +39,7 @@ class Flight:
         self._outcome: Outcome = None
 
     def land(self, outcome: Outcome) -> None:
-        """Tell everybody who waits."""
+        """Wake everybody who waits."""
         self._outcome = outcome
         self._landed.set()
 
@@ -77,7 +77,7 @@ class Flights:
         return led, followed
 
     def land(self, key: str, outcome: Outcome) -> None:
-        """Tell everybody who waits for what the caller claimed."""
+        """Wake everybody who waits for what the caller claimed."""
         self._under_way.pop((asyncio.get_running_loop(), key)).land(outcome)
 
 
@@ -152,7 +152,7 @@ def _plain_mapping(value: Mapping[object, object]) -> dict[str, Any]:
 
 
 def source_of(provider: object) -> str:
-    """Return what tells a provider's answers from those of others.
+    """Return what distinguishes a provider's answers from those of others.
 
     The same model name means something else to another provider. One that answers the same in
     every process says so with an attribute `cache_source`, a text. What any other says is known to

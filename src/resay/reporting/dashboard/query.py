@@ -69,7 +69,7 @@ class Wanted:
 
     Attributes:
         span: How far back the figures go.
-        by: What the last table tells apart.
+        by: The field of the last table.
         model: Only verdicts about this model; None for all, as below.
         policy: Only those of this policy.
         decision: Only those with this decision.
@@ -178,7 +178,7 @@ class Figures:
 
     Attributes:
         span: The span.
-        by: What tells the parts apart.
+        by: The field that separates the parts.
         since: Where it begins, in seconds since the epoch: where a step begins.
         until: Where it ended, when the journal was asked.
         slices: The steps in which there are entries, by time.

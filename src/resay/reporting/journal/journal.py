@@ -104,7 +104,7 @@ def query(whole: Callable[[str], str], by: By | None) -> str:
 
     Args:
         whole: Gives the expression for the whole part of a number.
-        by: What tells the slices of one stretch apart.
+        by: The field that separates the slices of one stretch.
 
     Raises:
         ConfigurationError: Slices cannot be distinguished by that.
@@ -488,7 +488,7 @@ class Journal:
             since: Where the span begins, in seconds since the epoch.
             until: Where it ends; what happened then is no part of it.
             step_s: How long a slice is, in seconds; 10,000 slices at most.
-            by: What tells the slices of one stretch apart; None for one slice each.
+            by: The field that separates the slices of one stretch; None for one slice each.
 
         Returns:
             The slices in which there are entries, by time and name.

@@ -161,7 +161,7 @@ class Reported:
 
     Attributes:
         verdict: The verdict.
-        id: What tells it from others, where it was logged with an id.
+        id: What distinguishes it from others, where it was logged with an id.
         text: What was shown, where that is known.
         action: What was done, where that is known.
         usage: What everything cost, main call and check together, where that is known.
