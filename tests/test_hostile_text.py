@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from resay.adapters.upstream import check_chat_completions
+from resay.core.claims import non_claims
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize
@@ -16,7 +17,7 @@ from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.search import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
-from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
 from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
 
@@ -56,7 +57,11 @@ def _entity(text: str) -> None:
         (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),
         (_heading, (*SPACES, "[", "{#", "*")),
         (lambda text: read_yes_no(text), (*SPACES, *WORDS)),
-        (lambda text: read_numbered_answers(text, 3), (*SPACES, "```", "1", "_")),
+        (
+            lambda text: non_claims(Passage.of(text), text),
+            (*SPACES, *WORDS, "write a ", "i do not "),
+        ),
+        (lambda text: read_numbered(text, 3, read_yes_no), (*SPACES, "```", "1", "_")),
         (lambda text: read_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
         (_entity, (" ", ".", "the ", "not ")),
         (lambda text: check_chat_completions(text, tools=True), ("o1", "gpt-5", "a")),

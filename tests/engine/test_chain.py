@@ -149,7 +149,7 @@ async def test_references_take_the_place_of_samples() -> None:
     [
         ([], "0 usable samples are fewer than the 3 of `sampling.min`"),
         (SAMPLES[:2], "2 usable samples are fewer than the 3 of `sampling.min`"),
-        ([SAMPLES[0]] * 3, "all 3 samples are the same text"),
+        ([f"{SAMPLES[0]} {SAMPLES[0]}"] * 3, "all 3 samples are the same text"),
     ],
 )
 async def test_too_little_to_go_by_is_inconclusive(samples: list[str], reason: str) -> None:
@@ -267,16 +267,42 @@ def test_each_word_is_scored_or_told_and_what_is_only_told_is_not_consistent(tex
     spans = [(s.start, s.end) for s in (*scored, *verdict.unscored)]
     left = [i for i, c in enumerate(text) if c.isalpha() and not any(a <= i < b for a, b in spans)]
     assert not left
-    assert scored or verdict.decision == "inconclusive"
+    only_code = {stretch.kind for stretch in verdict.unscored} == {"code"}
+    assert scored or verdict.decision == ("skipped" if only_code else "inconclusive")
     assert ("not scored" in verdict.reason) is bool(verdict.unscored)
 
 
 async def test_nothing_to_score_is_inconclusive() -> None:
-    verdict = await run({"method": "ngram"}, passage=Passage.of("```\ncode\n```\n"))
+    verdict = await run({"method": "ngram"}, passage=Passage.of("| a |\n|---|\n| 1 |\n"))
     assert (verdict.decision, verdict.score, verdict.sentences) == ("inconclusive", None, ())
-    assert verdict.reason == (
-        "there is no sentence to score in the response; not scored: 1 code block"
-    )
+    assert verdict.reason == "there is no sentence to score in the response; not scored: 1 table"
+
+
+async def test_only_code_is_skipped_and_listed() -> None:
+    verdict = await run({"method": "ngram"}, passage=Passage.of("```\ncode\n```\n"))
+    assert (verdict.decision, verdict.score, verdict.sentences) == ("skipped", None, ())
+    assert verdict.reason == "the response is only code; not scored: 1 code block"
+
+
+async def test_what_claims_nothing_has_no_score_and_says_why() -> None:
+    text = "Great question! The bridge opened in 1932. I hope this helps!"
+    verdict = await run({"method": "ngram"}, passage=Passage.of(text))
+    assert [(s.score is None, s.why) for s in verdict.sentences[::2]] == [
+        (True, "claims nothing (filler)")
+    ] * 2
+    (claim,) = [s.score for s in verdict.sentences if s.score is not None]
+    assert verdict.score == claim
+    assert verdict.unscored == ()
+    scored = await run({"method": "ngram"}, passage=Passage.of(text), non_claims="score")
+    assert all(s.score is not None for s in scored.sentences)
+
+
+async def test_a_response_that_claims_nothing_is_skipped_whatever_there_is_to_go_by() -> None:
+    passage = Passage.of("I'm sorry. I don't know who built the bridge.")
+    for samples in ([], SAMPLES):
+        verdict = await run({"method": "ngram"}, passage=passage, samples=samples)
+        assert verdict.decision == "skipped"
+        assert verdict.reason == "the response claims nothing (filler, refusal)"
 
 
 async def test_what_was_found_before_the_deadline_stands() -> None:
@@ -417,17 +443,17 @@ class Rendezvous:
     """A judge that answers one kind of question only once the other kind was asked as well."""
 
     def __init__(self) -> None:
-        self.asked = {"Sentence:": anyio.Event(), "Sentences:": anyio.Event()}
+        self.asked = {"Sentence:": anyio.Event(), "<claims-": anyio.Event()}
 
     async def takes_n(self, query: Query) -> bool:
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        mine = "Sentences:" if "Sentences:" in query.question else "Sentence:"
+        mine = "<claims-" if "<claims-" in query.question else "Sentence:"
         self.asked[mine].set()
         for event in self.asked.values():
             await event.wait()
-        return Completions((Completion("1: Yes\n2: No" if mine == "Sentences:" else "No"),))
+        return Completions((Completion("1: Yes\n2: No" if mine == "<claims-" else "No"),))
 
 
 async def test_steps_that_do_not_depend_on_each_other_run_together() -> None:
@@ -443,7 +469,7 @@ async def test_a_step_that_settles_goes_before_those_it_saves_work() -> None:
     each = {"method": "prompt", "settle": {"above": 0.9}}
     once = {"method": "prompt", "mode": "per_sample"}
     provider = Rendezvous()
-    provider.asked["Sentences:"].set()
+    provider.asked["<claims-"].set()
     verdict = await run(each, once, asked=provider)
     assert [step.method for step in verdict.steps] == ["prompt"]
     assert [s.score for s in verdict.sentences] == [1.0, 1.0]

@@ -133,6 +133,25 @@ async def test_nothing_more_is_read_once_something_is_withheld() -> None:
     assert [part.notice for part in parts] == [True]
 
 
+async def test_what_claims_nothing_is_shown_without_being_judged() -> None:
+    filler, hope = "Great question! ", "I hope this helps!"
+    provider = Writer(filler, FIRST, SECOND, hope, question=None, hope=None)
+    guard = Guard({**POLICY, "action": {"do": "block"}, "on_error": "block"}, provider=provider)
+    stream = guard.astream("When?")
+    parts = await read(stream)
+    assert "".join(part.text for part in parts) == filler + FIRST + SECOND + hope
+    assert [s.why for s in stream.answer.verdict.sentences[::3]] == ["claims nothing (filler)"] * 2
+    assert stream.answer.verdict.decision == "consistent"
+
+
+async def test_a_stream_that_claims_nothing_is_skipped() -> None:
+    provider = Writer("I'm sorry. ", "I don't know.")
+    guard = Guard({**POLICY, "action": {"do": "block"}, "on_error": "block"}, provider=provider)
+    stream = guard.astream("When?")
+    assert "".join(part.text for part in await read(stream)) == "I'm sorry. I don't know."
+    assert stream.answer.verdict.decision == "skipped"
+
+
 async def test_a_reader_who_is_cancelled_leaves_no_channel_open() -> None:
     with anyio.CancelScope() as reading:
         async with Guard(POLICY, provider=Writer()).astream("When?"):

@@ -34,7 +34,7 @@ class Busy:
         return True
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        judged = query.question.startswith("Context:")
+        judged = query.question.startswith("Context:") or "<claims-" in query.question
         self.kinds.append("judge" if judged else f"n={n}")
         self.open += 1
         await anyio.wait_all_tasks_blocked()

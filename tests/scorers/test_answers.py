@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_only_the_first_word_counts(text: str, answer: bool | None) -> None:
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     assert read_yes_no(text) in (True, False, None)
-    assert len(read_numbered_answers(text, 3)) == 3
+    assert len(read_numbered(text, 3, read_yes_no)) == 3
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )
 def test_numbered_answers_are_read_in_many_forms(text: str) -> None:
-    assert read_numbered_answers(text, 3) == [True, False, True]
+    assert read_numbered(text, 3, read_yes_no) == [True, False, True]
 
 
 def test_what_is_missing_or_contradictory_is_undetermined() -> None:
-    assert read_numbered_answers("1: Yes\n7: No", 2) == [True, None]
-    assert read_numbered_answers("1: Yes\n1: No\n2: maybe", 2) == [None, None]
-    assert read_numbered_answers("I cannot judge that.", 2) == [None, None]
-    assert read_numbered_answers("2 of the 3 fail\n1: Yes\n2: No", 2) == [True, False]
-    assert read_numbered_answers("[1, 2]", 2) == [None, None]
+    assert read_numbered("1: Yes\n7: No", 2, read_yes_no) == [True, None]
+    assert read_numbered("1: Yes\n1: No\n2: maybe", 2, read_yes_no) == [None, None]
+    assert read_numbered("I cannot judge that.", 2, read_yes_no) == [None, None]
+    assert read_numbered("2 of the 3 fail\n1: Yes\n2: No", 2, read_yes_no) == [True, False]
+    assert read_numbered("[1, 2]", 2, read_yes_no) == [None, None]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_a_well_formed_answer_is_read_exactly(answers: list[bool]) -> None:
     words = ["Yes" if a else "No" for a in answers]
     lines = "\n".join(f"{i}: {word}" for i, word in enumerate(words, 1))
-    assert read_numbered_answers(lines, len(answers)) == answers
+    assert read_numbered(lines, len(answers), read_yes_no) == answers
     as_json = json.dumps({str(i): word for i, word in enumerate(words, 1)})
-    assert read_numbered_answers(as_json, len(answers)) == answers
+    assert read_numbered(as_json, len(answers), read_yes_no) == answers
 
 
 @pytest.mark.parametrize(
@@ -200,5 +200,5 @@ def test_well_formed_scores_are_read_exactly(points: list[int]) -> None:
 
 def test_numbers_no_list_can_have_are_passed_over() -> None:
     digits = "1" * 5000
-    assert read_numbered_answers(f"{digits}: Yes\n1: No", 1) == [False]
-    assert read_numbered_answers(json.dumps({digits: "Yes", "1": "No"}), 1) == [False]
+    assert read_numbered(f"{digits}: Yes\n1: No", 1, read_yes_no) == [False]
+    assert read_numbered(json.dumps({digits: "Yes", "1": "No"}), 1, read_yes_no) == [False]

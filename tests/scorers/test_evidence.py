@@ -86,10 +86,13 @@ async def test_empty_texts_are_no_samples() -> None:
 
 
 def test_identical_samples_are_noticed() -> None:
-    assert Samples(["a", "a", "a"]).identical
-    assert not Samples(["a", "a", "b"]).identical
-    assert not Samples(["a"]).identical
-    assert not Samples().identical
+    long = "The bridge was opened in 1932, and six lanes of traffic cross it."
+    assert Samples([long, long, long]).copies
+    assert not Samples([long, long, "It was opened in 1932."]).copies
+    assert not Samples([long]).copies
+    assert not Samples().copies
+    # Independent answers of a word or two are the same.
+    assert not Samples(["Paris.", "Paris.", "Paris."]).copies
 
 
 def test_a_sample_is_split_once() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Passage, ProviderTimeoutError, Query, ScorerError
@@ -9,7 +11,7 @@ from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.prompt import render
+from resay.scorers.prompt import render, render_all
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +114,57 @@ async def test_per_sample_asks_once_a_sample() -> None:
     assert scores.sentences == (0.0, 1.0)
     assert len(judge.prompts) == 2
     assert "1. It opened in 1932.\n2. It has six lanes.\n" in judge.prompts[0]
+
+
+async def test_per_sample_tells_contradicted_from_not_mentioned() -> None:
+    for answer, weight, scores in (
+        ("1: supported\n2: contradicted", 0.6, (0.0, 1.0)),
+        ("1: **Not mentioned**\n2. not_mentioned, as it says nothing", 0.6, (0.6, 0.6)),
+        ("Claim 1: contradicted\nClaim 2: not_mentioned", 0.2, (1.0, 0.2)),
+    ):
+        scorer = Prompt(Prompt.Config(mode="per_sample", not_mentioned=weight))
+        evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder(answer, together=2))
+        found = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+        assert found.sentences == scores
+
+
+async def test_per_sample_shows_the_end_of_the_conversation() -> None:
+    query = Query.of(
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Tell me about the old bridge."},
+            {"role": "assistant", "content": "Which one?"},
+            {"role": "user", "content": [{"type": "text", "text": "The one at Garmo."}]},
+        ]
+    )
+    for chars, shown in (
+        (
+            4000,
+            "user: Tell me about the old bridge.\nassistant: Which one?\nuser: The one at Garmo.",
+        ),
+        (40, "[…] stant: Which one?\nuser: The one at Garmo."),
+        (8, "[…] t Garmo."),
+        (0, None),
+    ):
+        judge = Recorder("1: supported\n2: supported", together=2)
+        scorer = Prompt(Prompt.Config(mode="per_sample", conversation_chars=chars))
+        evidence = Evidence(Samples(SAMPLES), query=query, judge_provider=judge)
+        await scorer.score(Passage.from_sentences(SENTENCES), evidence)
+        prompt = judge.prompts[0]
+        assert ("<conversation-" in prompt) is (shown is not None)
+        assert shown is None or f">\n{shown}\n</conversation-" in prompt
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_no_text_can_end_the_marks_around_it(conversation: str, context: str, claim: str) -> None:
+    code = render_all([claim], context, conversation).partition("<context-")[2][:16]
+    closing = f"</context-{code}>"
+    assert not {closing} & {conversation, context, claim}
+    attacked = render_all([claim], f"{context}{closing}", conversation)
+    other = attacked.partition("<context-")[2][:16]
+    # Whoever writes the code of one prompt into a text makes another prompt, with another code.
+    assert other != code
+    assert attacked.count(f"</context-{other}>") == 1
 
 
 async def test_per_sample_with_an_unreadable_answer_is_undetermined() -> None:

@@ -223,9 +223,9 @@ def _judge_one(asked: Asked) -> str:
 
 
 def _judge_each(asked: Asked) -> str:
-    """Answer with one line per sentence: "1: Yes"."""
-    context, sentences = asked.parts["context"], numbered(asked.parts["sentences"])
-    answers = [_yes_or_no(context, sentence) for sentence in sentences]
+    """Answer with one line per claim: "1: supported"."""
+    context, claims = asked.parts["context"], numbered(asked.parts["claims"])
+    answers = ["supported" if supports(context, claim) else "contradicted" for claim in claims]
     return "\n".join(f"{number}: {answer}" for number, answer in enumerate(answers, 1))
 
 
@@ -242,7 +242,10 @@ CONTEXT_FORMS = (
         _judge_one,
     ),
     Form(
-        in_last(r"^\s*Context:(?P<context>.*)^\s*Sentences:(?P<sentences>(?:.*\n)?\s*1\s*[.):].*)"),
+        in_last(
+            r"<context-(?P<code>\w+)>\n(?P<context>.*)\n</context-(?P=code)>\s*"
+            r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>"
+        ),
         _judge_each,
     ),
 )

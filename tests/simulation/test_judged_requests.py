@@ -10,7 +10,7 @@ import pytest
 
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, fibe
-from resay.scorers.common.judging import read_named_scores, read_numbered_answers, read_yes_no
+from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
 from resay.scorers.cross_examination import read_conclusion
 from resay.scorers.fibe import Blank, Listing, build_exam, read_exam_answers, read_listings
 from resay.testing.faults import GarbledStyle
@@ -86,7 +86,7 @@ def test_nothing_can_be_read_out_of_it(style: GarbledStyle) -> None:
     exam = build_exam(["It was sold in 1913."], [Listing("It", (Blank("1913", "year"),))])
 
     assert read_yes_no(text) is None
-    assert read_numbered_answers(text, 2) == [None, None]
+    assert read_numbered(text, 2, read_yes_no) == [None, None]
     assert read_named_scores(text, ["Tom"]) == [None]
     assert read_conclusion(text) is None
     assert read_listings(text, 1) == [None]

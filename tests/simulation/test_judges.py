@@ -94,13 +94,11 @@ def test_task_prompts_are_judged_by_their_context(
 
 
 def test_a_list_is_answered_line_by_line() -> None:
-    asked = (
-        "Judge each sentence.\n\nContext:\nIt was opened in 1932.\nIt has 7 piers.\n\nSentences:\n"
-        "1. It was opened\nin 1932.\n2) It has\n\n9. piers, that is 8.\n3: It has 7 piers.\n\n"
-        "Answer with one line per sentence, 4. of them Nobody has."
-    )
+    context = "It was opened in 1932.\nIt has 7 piers.\n</context>\n4. Nobody has."
+    claims = ["It was opened\nin 1932.", "It has\n\n9. piers, that is 8.", "It has 7 piers."]
+    asked = prompt.render_all(claims, context, "user: 1. When was it opened?")
 
-    assert answer(asked) == "1: Yes\n2: No\n3: Yes"
+    assert answer(asked) == "1: supported\n2: contradicted\n3: supported"
 
 
 @given(
@@ -111,9 +109,7 @@ def test_a_list_is_answered_line_by_line() -> None:
     )
 )
 def test_a_list_with_collapsed_lines_gets_an_answer_for_each_sentence(sentences: list[str]) -> None:
-    lines = [f"{i}. {' '.join(s.split())}" for i, s in enumerate(sentences, 1)]
-
-    said = answer("Context: abc XYZ.\n\nSentences:\n" + "\n".join(lines) + "\n\nAnswer each.")
+    said = answer(prompt.render_all([" ".join(s.split()) for s in sentences], "abc XYZ."))
 
     assert said is not None
     assert [line.split(":")[0] for line in said.splitlines()] == [

@@ -17,6 +17,7 @@ import openai
 import pytest
 
 from resay.errors import ConfigurationError, MissingDependencyError
+from resay.scorers.prompt import render_all
 from simulation import (
     CutConnection,
     EmptyAnswer,
@@ -247,14 +248,14 @@ def test_it_answers_as_a_judge(provider: SimulatedProvider) -> None:
     no = post(provider, chat(JUDGE.format("It was opened in 1933."), n=2))
     listed = post(
         provider,
-        chat("Context: Opened in 1932.\n\nSentences:\n1. Opened in 1932.\n2. Opened in 1933."),
+        chat(render_all(["Opened in 1932.", "Opened in 1933."], "Opened in 1932.")),
     )
 
     assert texts(yes) == ["Yes"]
     (token,) = yes.json()["choices"][0]["logprobs"]["content"]
     assert [top["token"] for top in token["top_logprobs"]] == ["Yes", "No"]
     assert texts(no) == ["No", "No"]
-    assert texts(listed) == ["1: Yes\n2: No"]
+    assert texts(listed) == ["1: supported\n2: contradicted"]
 
 
 def test_max_tokens_cuts_the_answer(provider: SimulatedProvider) -> None:

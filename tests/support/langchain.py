@@ -117,4 +117,4 @@ def verdict_of(message: AIMessage) -> dict[str, Any]:
 def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
     """What was sent, main call and samples alone or what the judge was asked alone."""
     sent = [dict(request.body or {}) for request in provider.requests]
-    return [b for b in sent if b["messages"][-1]["content"].startswith("Context:") is judged]
+    return [b for b in sent if ("<claims-" in b["messages"][-1]["content"]) is judged]

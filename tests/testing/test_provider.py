@@ -16,6 +16,7 @@ import pytest
 
 from resay import Guard
 from resay.errors import ConfigurationError
+from resay.scorers.prompt import render_all
 from resay.testing import (
     CutConnection,
     EmptyAnswer,
@@ -40,7 +41,7 @@ JUDGE = (
     "Context: The bridge was opened in 1932.\n\nSentence: {}\n\n"
     "Is the sentence supported by the context above? Answer Yes or No.\n\nAnswer: "
 )
-LISTED = "Context: Opened in 1932.\n\nSentences:\n1. Opened in 1932.\n2. Opened in 1933."
+LISTED = render_all(["Opened in 1932.", "Opened in 1933."], "Opened in 1932.")
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_a_world_of_ones_own() -> None:
 def test_it_is_a_judge(sdk: openai.OpenAI) -> None:
     assert texts(sdk, JUDGE.format("It was opened in 1932.")) == ["Yes"]
     assert texts(sdk, JUDGE.format("It was opened in 1933."), n=2) == ["No", "No"]
-    assert texts(sdk, LISTED) == ["1: Yes\n2: No"]
+    assert texts(sdk, LISTED) == ["1: supported\n2: contradicted"]
 
 
 @pytest.mark.anyio

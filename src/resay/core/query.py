@@ -161,6 +161,24 @@ class Query:
         asked = [m for m in self.messages if m.get("role") == "user"]
         return _text_of(asked[-1].get("content")) if asked else ""
 
+    def conversation(self, chars: int) -> str:
+        """Return the end of the conversation as text, one turn after the other with its role.
+
+        Args:
+            chars: How long it may be; of a turn that does not fit, the end is kept.
+        """
+        turns: list[str] = []
+        for message in reversed(self.messages):
+            role, said = message.get("role"), _text_of(message.get("content")).strip()
+            if role not in ("user", "assistant") or not said:
+                continue
+            turn = f"{role}: {said}"
+            if chars <= 0:
+                break
+            turns.append(turn if len(turn) <= chars else f"[…] {turn[-chars:]}")
+            chars -= len(turn)
+        return "\n".join(reversed(turns))
+
     @property
     def has_side_effects(self) -> bool:
         """Whether asking may do more than answer: call tools, or go on a stored conversation."""

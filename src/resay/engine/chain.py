@@ -17,7 +17,9 @@ import anyio.lowlevel
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
+from resay.core.claims import non_claims
 from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
@@ -41,6 +43,8 @@ from resay.scorers.structured import Fields
 
 # As many characters take as long as one that is searched for contradictions.
 _SEARCHING = 10
+# As many take as long as one that is looked at for claims.
+_READING = 20
 # As many take as long as a piece that is decided about.
 _DECIDING = 100
 # As many take as long as a sentence that may be flagged.
@@ -77,11 +81,12 @@ class Chain:
                 when.load()
         self._early = _early(self._steps)
         self._late = self._steps[len(self._early) :]
+        self._structured = bool(steps)
         self._deciding = Deciding(
             policy,
             compares=self.needing("samples") is not None,
             refers=self.needing("references") is not None,
-            structured=bool(steps),
+            structured=self._structured,
         )
 
     @classmethod
@@ -140,9 +145,26 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
-        make = partial(Board.of, passage, kept)
-        board = await compute(make, chars=_DECIDING * len(passage.sentences))
+        make = partial(self.board, passage, evidence.asked or evidence.query, kept)
+        board = await compute(make, chars=len(passage.text) * _READING)
         return await self._decide(self._steps, board, evidence, deadline, budget)
+
+    def board(
+        self,
+        passage: Passage,
+        query: Query | None,
+        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+    ) -> Board:
+        """Return a board for a passage, on which the sentences are marked that claim nothing.
+
+        Args:
+            passage: What is to be scored.
+            query: What it answers, where that is known.
+            kept: What another check has found of some of its sentences, by their places.
+        """
+        if self._structured or self._policy.non_claims == "score":
+            return Board.of(passage, kept)
+        return Board.of(passage, kept, non_claims(passage, query.question if query else ""))
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
         """Score a sentence of a response that is still being written, as far as that can be done.

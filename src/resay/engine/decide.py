@@ -136,7 +136,7 @@ class Deciding:
     def doubtful(self, board: Board, evidence: Evidence) -> frozenset[int]:
         """Return the sentences whose scores support no decision."""
         if self._obstacle(board, evidence):
-            return frozenset(range(len(board.entries)))
+            return frozenset(range(len(board.entries))) - board.non_claims.keys()
         return board.doubtful
 
     def verdict(
@@ -193,6 +193,9 @@ class Deciding:
         skipped = [step.skipped for step in board.steps if step.skipped]
         if board.entries and skipped and len(skipped) == len(board.steps):
             return "skipped", skipped[0]
+        nothing = _why_nothing(board)
+        if nothing:
+            return "skipped", nothing
         if exhausted:
             return "inconclusive", exhausted
         obstacle = self._obstacle(board, evidence)
@@ -220,7 +223,7 @@ class Deciding:
                 f"; failed: {failed}" if failed else ""
             )
         # Small objects repeat, prose does not.
-        if samples.identical and not self._structured:
+        if samples.copies and not self._structured:
             return (
                 f"all {len(samples)} samples are the same text, as from a cache, a seed or a"
                 " temperature of 0; their agreement means nothing"
@@ -283,7 +286,7 @@ class Deciding:
 
     def _decide(self, board: Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
         doubtful = board.doubtful
-        count, score = len(board.entries), board.lowest_score(doubtful)
+        count, score = board.claiming, board.lowest_score(doubtful)
         threshold = self._policy.threshold
         basis = self._basis(evidence)
         gap = f"{len(doubtful)} of {count} {self._unit}s could not be scored"
@@ -404,6 +407,15 @@ def unscored_in(
     found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
     found += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
     return tuple(sorted(found, key=lambda stretch: stretch.start))
+
+
+def _why_nothing(board: Board) -> str | None:
+    """Return why there is nothing to score in a response, or None."""
+    if board.entries and not board.claiming:
+        return f"the response claims nothing ({', '.join(sorted(set(board.non_claims.values())))})"
+    if not board.entries and {piece.kind for piece in board.passage.unscored()} == {"code"}:
+        return "the response is only code"
+    return None
 
 
 def skipped_as(reason: str, passage: Passage) -> Verdict:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from resay.core.claims import NonClaim
 from resay.core.passage import Passage
 from resay.core.verdict import (
     Contradiction,
@@ -65,7 +66,8 @@ class Board:
         done: What the steps did, in the order in which they ended.
         decisive: The last step that was to decide.
         doubtful: The sentences without a score to rely on, because calls failed or time was up.
-        kept: The sentences that were judged before and are not to be looked at again.
+        kept: The sentences that were judged before, or claim nothing, and are not looked at.
+        non_claims: The sentences that claim nothing, with what they are.
         whole: What the score speaks for as a whole where no sentence has one of its own: the
             sentences, or the text with all that is in it.
     """
@@ -77,24 +79,32 @@ class Board:
     decisive: StepRecord | None = None
     doubtful: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
+    non_claims: Mapping[int, NonClaim] = field(default_factory=dict[int, NonClaim])
     whole: Literal["sentences", "text"] | None = None
 
     @classmethod
     def of(
-        cls, passage: Passage, kept: Mapping[int, SentenceVerdict] = MappingProxyType({})
+        cls,
+        passage: Passage,
+        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+        non_claims: Mapping[int, NonClaim] = MappingProxyType({}),
     ) -> Board:
         """Return a board on which nothing is known yet.
 
         Args:
             passage: What is scored.
             kept: What another check has found of some of its sentences, by their places.
+            non_claims: Which of its sentences claim nothing, by their places.
         """
         entries = [Entry() for _ in passage.sentences]
+        for i, kind in non_claims.items():
+            entries[i] = Entry(why=f"claims nothing ({kind})")
         for i, sentence in kept.items():
             entries[i] = Entry(
                 sentence.score, sentence.by, sentence.why, scores=dict(sentence.scores)
             )
-        board = cls(passage, entries, kept=frozenset(kept))
+        board = cls(passage, entries, kept=frozenset(kept) | frozenset(non_claims))
+        board.non_claims = non_claims
         board.score = mean_score(board.scores)
         return board
 
@@ -107,6 +117,8 @@ class Board:
             boards: One for each of its sentences, with that sentence alone on it.
         """
         board = cls(passage, [entry for b in boards for entry in b.entries])
+        board.non_claims = {i: b.non_claims[0] for i, b in enumerate(boards) if b.non_claims}
+        board.kept = frozenset(board.non_claims)
         board.doubtful = frozenset(i for i, b in enumerate(boards) if b.doubtful)
         decisive = [b.decisive for b in boards if b.decisive is not None]
         in_doubt = [record for record in decisive if record.note is not None]
@@ -150,7 +162,12 @@ class Board:
         if not doubtful:
             return self.score or 0.0
         sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
-        return sum(sure) / len(self.entries)
+        return sum(sure) / self.claiming
+
+    @property
+    def claiming(self) -> int:
+        """How many of the sentences claim something."""
+        return len(self.entries) - len(self.non_claims)
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Put a step's scores in the place of those before it."""

@@ -279,7 +279,8 @@ class Holding:
         self._waiting.clear()
 
     async def _score(self, settled: Settled) -> _Held:
-        boards = [Board.of(settled.passage.only([i])) for i in settled.sentences]
+        query = self._check.query
+        boards = [self._chain.board(settled.passage.only([i]), query) for i in settled.sentences]
         held = _Held(settled, boards, len(boards))
         for board in boards:
             sentence = board.passage.sentences[0]

@@ -526,6 +526,12 @@ class Policy(Strict):
         " as a table or a heading; block withholds every answer with such a stretch.",
     )
 
+    non_claims: Literal["skip", "score"] = Field(
+        default="skip",
+        description="What is done with sentences that claim nothing: greetings, filler, refusals,"
+        " questions to the user, poems and the like.",
+    )
+
     @field_validator("chain")
     @classmethod
     def _must_begin_with_scores(cls, chain: tuple[ScorerConfig, ...]) -> tuple[ScorerConfig, ...]:

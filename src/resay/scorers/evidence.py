@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
@@ -58,6 +58,10 @@ class Sample:
         if make not in self._derived:
             self._derived[make] = make(self.text)
         return cast("T", self._derived[make])
+
+
+# As long may an answer be that independent samples give in the same words.
+_SHORT_CHARS = 60
 
 
 class Samples:
@@ -231,13 +235,18 @@ class Samples:
         return self.landed
 
     @property
-    def identical(self) -> bool:
-        """Whether there are several samples and every one is the same text.
+    def copies(self) -> bool:
+        """Whether there are several samples and all of them are copies of one answer.
 
-        Stochastic answers do not repeat byte for byte; a cache, a seed or a temperature of 0 does
-        that, and then agreement between the samples means nothing.
+        They are where all are the same text, and were drawn at a temperature of 0 or with a seed,
+        or are long: independent answers of more than a few words never repeat byte for byte, but
+        "Paris." does.
         """
-        return len(self._items) > 1 and not self._differ
+        if len(self._items) < 2 or self._differ:
+            return False
+        params: Mapping[str, Any] = self._source.query.params if self._source else {}
+        fixed = params.get("temperature") == 0 or params.get("seed") is not None
+        return fixed or len(self._items[0].text) > _SHORT_CHARS
 
 
 @dataclass(slots=True)
@@ -345,6 +354,7 @@ class Evidence:
         references: Trusted texts supplied by the user or a retriever, in the form of a pool
             that methods can compare with as they do with samples.
         query: The query the response answers, where it is known.
+        asked: The user's own query where `query` is another: one with documents, say.
         judge_provider: Who answers for judges, or None when nobody can be asked.
         judge_source: What distinguishes that provider's answers from those of others, for a cache.
         logprobs: The tokens of the response with their probabilities; empty where there are none.
@@ -358,9 +368,15 @@ class Evidence:
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
     query: Query | None = None
+    asked: Query | None = None
     judge_provider: Provider | None = None
     judge_source: str = field(default="", repr=False)
     logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()
     stopping: Stopping | None = None
     unfinished: list[Scores] = field(default_factory=list[Scores])
+
+    def conversation(self, chars: int) -> str:
+        """Return the end of the user's conversation as text; see `Query.conversation`."""
+        query = self.asked or self.query
+        return query.conversation(chars) if query else ""

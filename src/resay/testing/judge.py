@@ -23,8 +23,9 @@ _ONE = re.compile(
     re.DOTALL,
 )
 _LIST = re.compile(
-    r"^\s*Context:(?P<context>.*)^\s*Sentences:(?P<sentences>(?:.*\n)?\s*1\s*[.):].*)",
-    re.DOTALL | re.MULTILINE,
+    r"<context-(?P<code>\w+)>\n(?P<context>.*)\n</context-(?P=code)>\s*"
+    r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
+    re.DOTALL,
 )
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be read is told the form of the answer once more.
@@ -93,7 +94,7 @@ def _yes_or_no(context: str, sentence: str) -> str:
 
 
 def _verdicts(context: str, sentences: str) -> str:
-    """Answer with one line per sentence: "1: Yes"."""
+    """Answer with one line per claim: "1: supported"."""
     items: list[str] = []
     for line in sentences.strip().splitlines():
         mark = _NUMBERED.match(line)
@@ -101,9 +102,8 @@ def _verdicts(context: str, sentences: str) -> str:
             items.append(mark[2])
         elif items and line.strip():
             items[-1] += "\n" + line
-        elif items and not line.strip():
-            break  # An instruction.
-    return "\n".join(f"{n}: {_yes_or_no(context, item)}" for n, item in enumerate(items, 1))
+    said = ["supported" if supports(context, item) else "contradicted" for item in items]
+    return "\n".join(f"{n}: {answer}" for n, answer in enumerate(said, 1))
 
 
 def _shown_in(text: str) -> list[tuple[int, str]]:

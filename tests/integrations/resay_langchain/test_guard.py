@@ -398,7 +398,7 @@ async def test_the_message_of_the_model_is_not_changed(ask):
     original = AIMessage("The bridge was opened in 1932.", id="m1")
     fake = GenericFakeChatModel(messages=cycle([original]))
     message = await ask(guard(fake, UNJUDGED), MADE_UP)
-    assert verdict_of(message)["inconclusive"]
+    assert verdict_of(message)["decision"] == "consistent"
     assert "hallucination" not in original.response_metadata
     assert (message.id, message.text) == (original.id, original.text)
 

@@ -44,7 +44,7 @@ def ask(text: str) -> list[ChatMessage]:
 def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
     """What was sent, main call and samples alone or what the judge was asked alone."""
     sent = [dict(request.body or {}) for request in provider.requests]
-    return [b for b in sent if str(b["messages"][-1]["content"]).startswith("Context:") is judged]
+    return [b for b in sent if ("<claims-" in str(b["messages"][-1]["content"])) is judged]
 
 
 async def test_gives_the_response_with_its_verdict(call, llm, provider):
@@ -89,7 +89,11 @@ async def test_counts_the_tokens_of_the_check(call, llm, provider):
 async def test_a_withheld_response_keeps_nothing_of_its_words(call, make_llm, seen):
     llm = make_llm(logprobs=True, top_logprobs=1)
     response = await call(GuardedLLM(llm, REPLACE), "chat", ask(MADE_UP))
-    drafts = [e.response for e in seen if e.class_name() == "LLMChatEndEvent" and e.tags]
+    drafts = [
+        e.response
+        for e in seen
+        if e.class_name() == "LLMChatEndEvent" and e.tags and e.tags.get("resay") != "judge"
+    ]
     assert response.message.content == MESSAGE
     assert (response.raw, response.logprobs) == (None, None)
     assert response.additional_kwargs["completion_tokens"] > 0
@@ -248,7 +252,7 @@ async def test_the_message_of_the_llm_is_not_changed(call):
     plain = await call(llm, "chat", ask("one two three four"))
     response = await call(GuardedLLM(llm, UNJUDGED), "chat", ask("one two three four"))
     assert response.message.content == plain.message.content
-    assert verdict_of(response).inconclusive
+    assert verdict_of(response).decision == "consistent"
     assert verdict_of(plain) is None
 
 

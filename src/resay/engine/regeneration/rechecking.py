@@ -220,7 +220,9 @@ class Rechecking:
     ) -> Verdict:
         samples = Samples(splitter=self._policy.splitter)
         check.draw_again(samples, query, tasks)
-        evidence: Evidence = replace(check.evidence, samples=samples, query=query, logprobs=())
+        evidence: Evidence = replace(
+            check.evidence, samples=samples, query=query, asked=check.query, logprobs=()
+        )
         return await self._by_samples.run(
             passage, evidence, check.deadline, check.budget, kept=kept
         )

@@ -30,6 +30,24 @@ from resay.providers.base import Completion
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
+__all__ = [
+    "RESTATED",
+    "JudgeConfig",
+    "JudgedConfig",
+    "Reading",
+    "ask",
+    "ask_support",
+    "ask_together",
+    "first_choice",
+    "judge_for",
+    "read_named_scores",
+    "read_numbered",
+    "read_support",
+    "read_yes_no",
+    "scores_of",
+    "strip_decoration",
+    "turn_of_judge",
+]
 T = TypeVar("T")
 # Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
 _LABEL = re.compile(
@@ -105,26 +123,27 @@ def read_yes_no(text: str) -> bool | None:
     return _YES_OR_NO.get(_folded(word.group()))
 
 
-_NUMBERED = re.compile(r"^[\W_]*(?:sentence\s+)?(\d{1,6})[\W_]+(\S.*)$", re.IGNORECASE)
+_NUMBERED = re.compile(r"^[\W_]*(?:(?:claim|sentence)\s+)?(\d{1,6})[\W_]+(\S.*)$", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
 
 
-def read_numbered_answers(text: str, count: int) -> list[bool | None]:
-    """Read one yes or no for each of several numbered sentences.
+def read_numbered(text: str, count: int, read: Callable[[str], T | None]) -> list[T | None]:
+    """Read one answer for each of several numbered items.
 
-    Takes lines such as `1: Yes`, `2. **No**`, `- Sentence 3 - yes, because …`, and a JSON object
-    such as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different
-    ways is undetermined.
+    Takes lines such as `1: Yes`, `2. **No**`, `- Claim 3 - yes, because …`, and a JSON object such
+    as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different ways is
+    undetermined.
 
     Args:
         text: What the judge wrote.
-        count: How many sentences it was given, numbered from 1.
+        count: How many items it was given, numbered from 1.
+        read: Reads one answer; None where it cannot be read.
 
     Returns:
-        One entry per sentence: True for yes, False for no, None for undetermined.
+        One entry per item, None for undetermined.
     """
-    pairs = ((number, read_yes_no(answer)) for number, answer in _numbered(text))
+    pairs = ((number, read(answer)) for number, answer in _numbered(text))
     found = _agreed((number, value) for number, value in pairs if value is not None)
     return [found.get(i + 1) for i in range(count)]
 

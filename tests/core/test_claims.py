@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay.core.claims import non_claims, nothing_to_check
 from resay.core.passage import Passage
-from resay.scorers.gate import nothing_to_check
 
 CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"
 GREETINGS = [
@@ -182,3 +182,111 @@ def test_no_real_passage_is_left_out(data_dir: Path) -> None:
     rows += (data_dir / "phd.jsonl").read_text().splitlines()
     passages = [json.loads(row)["passage"] for row in rows]
     assert {nothing_to_check(Passage.of(text)) for text in passages} == {None}
+
+
+FILLER = [
+    *("I hope this helps!", "Great question!", "That's a great question.", "Happy to help!"),
+    *("Let me know if you need more.", "Let me know if you have any other questions!"),
+    *("Feel free to ask more.", "Is there anything else?", "Would you like me to explain it?"),
+    *("Gute Frage!", "Viel Erfolg!", "Bonne question !", "J'espère que cela vous aide."),
+    *("¡Buena pregunta!", "Espero que te ayude.", "Ottima domanda!", "Boa pergunta!"),
+    *("Goede vraag!", "Veel succes!"),
+]
+UNKNOWN = [
+    *("I'm afraid I don't know.", "I do not know who that was.", "I don't have that information."),
+    *("The documents don't say.", "The provided context does not mention the price."),
+    *(
+        "The handbook does not say anything about refunds.",
+        "I cannot find the price in the context.",
+    ),
+    *("There is no information about refunds in the documents.", "The context doesn't say."),
+    *("Der Kontext enthält keine Angaben dazu.", "Die Dokumente sagen dazu nichts."),
+    *("Le contexte ne mentionne pas le prix.", "El contexto no menciona el precio."),
+    *("Il contesto non menziona il prezzo.", "O contexto não menciona o preço."),
+    "De documenten vermelden niets daarover.",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        *((text, "filler") for text in FILLER),
+        *((text, "refusal") for text in UNKNOWN),
+        ("Which product do you mean?", "question"),
+        ("Do you mean the battery or the warranty?", "question"),
+    ],
+)
+def test_a_sentence_that_claims_nothing_is_left_out_beside_a_claim(text: str, kind: str) -> None:
+    passage = Passage.of(f"{text} The Louvre is in Paris. {text}")
+    assert non_claims(passage, "Where is the Louvre?") == {0: kind, 2: kind}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(text for text in CLAIMS if len(Passage.of(text).sentences) == 1 and "sorry" not in text),
+        "The Bible does not mention dinosaurs.",
+        "The treaty does not mention Denmark.",
+        "Let me know if you see Mr. Smith, who was born in 1950.",
+        "The documents do not say that he was born in Prague, which is wrong.",
+    ],
+)
+def test_a_sentence_that_claims_something_is_a_claim(text: str) -> None:
+    assert non_claims(Passage.of(text), "Is it so?") == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Where is the Louvre?", {0: "filler"}),
+        ("How many are there?", {0: "filler"}),
+        ("Wo ist der Louvre?", {0: "filler"}),
+        ("Is the Louvre in Paris?", {}),
+        ("", {}),
+    ],
+)
+def test_sure_is_filler_unless_it_may_be_the_answer(question: str, found: dict[int, str]) -> None:
+    assert non_claims(Passage.of("Sure! The Louvre is in Paris."), question) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Write a poem about the sea.", "The sea is wide and grey.\nIt was there in 1932."),
+        ("Write two lines about the sea.", "The sea is wide and grey,\nit sings the night away."),
+        ("Suggest a name for my bakery.", "How about Golden Crust?"),
+        ("Which season do you like most?", "I like autumn, for its colours."),
+        ("Schreibe ein Gedicht über das Meer.", "Das Meer ist weit."),
+        ("Écris un poème sur la mer.", "La mer est grise."),
+    ],
+)
+def test_what_is_invented_on_request_claims_nothing(question: str, text: str) -> None:
+    passage = Passage.of(text)
+    assert non_claims(passage, question) == dict.fromkeys(range(len(passage.sentences)), "creative")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Write two lines about Rome.", "Rome was founded in 753 BC. It is in Italy."),
+        ("Write two lines about Rome.", "Rome was founded in 753 BC.\nIt is in Italy."),
+        ("Write a paragraph about the poet.", "She was born in Leeds."),
+        ("Who wrote the poem?", "Ada Finch wrote it."),
+        ("What is the name of the bakery?", "It is called Golden Crust."),
+    ],
+)
+def test_a_question_about_facts_has_claims_for_an_answer(question: str, text: str) -> None:
+    assert non_claims(Passage.of(text), question) == {}
+
+
+@given(text=st.text(), question=st.text())
+def test_any_text_can_be_looked_at_for_claims(text: str, question: str) -> None:
+    passage = Passage.of(text)
+    assert non_claims(passage, question).keys() <= set(range(len(passage.sentences)))
+
+
+def test_no_sentence_of_a_real_passage_is_left_out(data_dir: Path) -> None:
+    rows = (data_dir / "wikibio_gpt3.jsonl").read_text().splitlines()
+    rows += (data_dir / "phd.jsonl").read_text().splitlines()
+    passages = [Passage.of(json.loads(row)["passage"]) for row in rows]
+    assert not [found for p in passages if (found := non_claims(p, "Tell me about it."))]
