@@ -14,16 +14,6 @@ from typing import Any
 
 from resay.errors import ConfigurationError, MissingDependencyError
 
-__all__ = [
-    "import_named",
-    "is_async",
-    "is_import_path",
-    "load_optional",
-    "name_of",
-    "require_optional",
-]
-
-
 _IMPORT_PATH = re.compile(r"[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 

@@ -25,8 +25,6 @@ from pydantic_core import (
 
 from resay.errors import ConfigurationError
 
-__all__ = ["MISSING_TAG", "UNKNOWN_TAG", "Imported", "OneOf", "Strict"]
-
 
 class Strict(BaseModel):
     """A part of a policy. Errors about it never show what was written."""

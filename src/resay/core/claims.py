@@ -20,7 +20,6 @@ from typing import Literal
 
 from resay.core.passage import Passage
 
-__all__ = ["NonClaim", "Nothing", "non_claims", "nothing_to_check"]
 CONTRACTIONS = {
     "i'm": "i am",
     "i've": "i have",

@@ -50,19 +50,6 @@ from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 
-__all__ = [
-    "CheckReference",
-    "CheckRequest",
-    "CheckResponse",
-    "Handler",
-    "Marks",
-    "Reply",
-    "Shared",
-    "check",
-    "read_as",
-    "sources_of",
-    "withheld",
-]
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
 _LIKE = "resay."
@@ -474,7 +461,9 @@ def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
         lacking["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (asked.model or guard.policy.sampling.model)
     if asked.samples is None and not can_draw:
-        remedy = "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
+        remedy = (
+            "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
+        )
         lacking["samples"] = f"; {remedy} them from"
         if query.wants_object:
             return f"method 'fields' needs samples{lacking['samples']}"

@@ -25,8 +25,6 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 
-__all__ = ["Decide", "Role", "When", "asks", "resolve"]
-
 Decide = Callable[[Query | None, str], bool | Awaitable[bool]]
 """Called with the query and the response's text; says whether to check it."""
 

@@ -80,17 +80,6 @@ from resay.scorers.common.judging import (
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.evidence import Evidence, Judge, Sample
 
-__all__ = [
-    "Context",
-    "Prompt",
-    "Task",
-    "context_of",
-    "needs",
-    "render",
-    "render_all",
-    "render_task",
-    "vote",
-]
 Task = Literal["definition", "paraphrase", "translation"]
 # How the term stands in the sources of the shared task, and how a person asks.
 _QUOTES = "[\"'“”‘’]?"

@@ -37,15 +37,6 @@ from resay.scorers.base import (
 )
 from resay.scorers.evidence import Evidence
 
-__all__ = [
-    "IMPORTED",
-    "ImportedConfig",
-    "Step",
-    "build",
-    "imported_config",
-    "registry",
-    "scorer_class",
-]
 _GROUP = "resay.scorers"
 # By name, because some of them are made of others and find them here.
 _BUILT_IN: Mapping[str, str] = {

@@ -30,24 +30,6 @@ from resay.providers.base import Completion
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
-__all__ = [
-    "RESTATED",
-    "JudgeConfig",
-    "JudgedConfig",
-    "Reading",
-    "ask",
-    "ask_support",
-    "ask_together",
-    "first_choice",
-    "judge_for",
-    "read_named_scores",
-    "read_numbered",
-    "read_support",
-    "read_yes_no",
-    "scores_of",
-    "strip_decoration",
-    "turn_of_judge",
-]
 T = TypeVar("T")
 # Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
 _LABEL = re.compile(

@@ -36,22 +36,6 @@ from resay.scorers.reverse_validation.words import (
     respell,
 )
 
-__all__ = [
-    "ARTICLES",
-    "Form",
-    "Mention",
-    "Name",
-    "adjoin",
-    "find_mentions",
-    "mentions",
-    "name_of",
-    "names_entity",
-    "names_exactly",
-    "read_percentage",
-    "read_percentage_exactly",
-    "stated_aliases",
-    "written_as",
-]
 # Aliases appear with the definition; further down it is other things that are known as something.
 _DEFINITION_CHARS = 500
 _WORD = r"[\w'’.-]+"
