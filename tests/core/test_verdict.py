@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 from resay import (
     ConfigurationError,
     Contradiction,
+    Document,
+    HallucinationBlocked,
     SentenceVerdict,
     StepRecord,
     Unscored,
     Usage,
     Verdict,
 )
-from resay.core.verdict import Regeneration, Scores, over, tally
+from resay.core.verdict import Attempt, Regeneration, Scores, over, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -95,6 +98,34 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
     assert Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, 0.25) == Usage(2, 3, 4, 0.75)
     assert (Usage(1, 2, 3, None) + Usage(1, 1, 1, 0.25)).cost_usd is None
     assert Usage(1, 2, 3).tokens == 5
+    assert Usage(3, 4, 5, 0.75, 2).since(Usage(1, 2, 4, 0.25, 1)) == Usage(2, 2, 1, 0.5, 1)
+    assert Usage(1, 2, 3, None).since(Usage(0, 0, 0, 0.25)).cost_usd is None
+    assert Usage(1, 2, 3, 0.25).since(Usage(0, 0, 0, None)).cost_usd is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "title"),
+    [
+        ({"title": "The guide"}, "The guide"),
+        ({"title": " "}, "g#1"),
+        ({"title": 7}, "g#1"),
+        ({}, "g#1"),
+    ],
+)
+def test_a_document_is_called_by_its_title_or_its_id(metadata: dict[str, Any], title: str) -> None:
+    document = Document("g#1", "secret words", 0.5, {"by": "secret", **metadata})
+    assert document.title == title
+    assert "secret" not in repr(document)
+
+
+def test_what_was_withheld_says_why_and_what_it_cost() -> None:
+    verdict = Verdict("flagged", 0.9, "passage 0.90 > 0.50", usage=Usage(2))
+    blocked = HallucinationBlocked(verdict)
+    assert str(blocked) == "the answer was withheld: passage 0.90 > 0.50"
+    assert (blocked.verdict, blocked.usage) == (verdict, Usage(2))
+    assert HallucinationBlocked(verdict, Usage(3)).usage == Usage(3)
+    # The policy asked for it: nothing went wrong.
+    assert not blocked.is_failure
 
 
 @pytest.mark.parametrize("score", [math.nan, -0.1, 1.1])
@@ -158,7 +189,8 @@ def test_a_verdict_tells_what_it_is_about() -> None:
     steps = (StepRecord("prompt", 1), StepRecord("fields", 1))
     assert replace(plain, steps=steps).structured
     assert not replace(plain, steps=steps[:1]).structured
-    tried = Regeneration("repair", ())
+    tried = Regeneration("repair", (Attempt("it was flagged"),))
+    assert tried.attempts[0].elapsed_s == 0.0
     assert not replace(plain, regeneration=tried).regenerated
     assert replace(plain, regeneration=replace(tried, adopted=0)).regenerated
     fine, flagged = SentenceVerdict("a", 0, 1), SentenceVerdict("b", 1, 2, 0.9, flagged=True)
@@ -171,6 +203,7 @@ def test_without_content_no_word_of_a_draft_is_left() -> None:
     written = Regeneration("repair", (), adopted=0, draft="secret words")
     verdict = Verdict("consistent", 0.0, "", regeneration=written)
     assert "secret" in json.dumps(verdict.to_dict())
+    assert "secret" not in repr(verdict)
     assert "secret" not in json.dumps(verdict.to_dict(content=False))
 
 
@@ -179,6 +212,7 @@ def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
     assert (nothing.elapsed_s, nothing.undetermined, nothing.failures) == (0.0, 0, {})
     first = StepRecord("prompt", 1, 0.2, Usage(1, 2, 3), 0.5, {"E": 1, "F": 2}, 1, "late")
     second = StepRecord("prompt", 2, 0.6, Usage(2, 2, 2), 0.3, {"E": 1}, 2, "later")
+    assert StepRecord.joined([nothing]) == nothing
     left_out = replace(nothing, skipped="short")
     assert StepRecord.joined([left_out, first, second]) == StepRecord(
         "prompt", 4, pytest.approx(0.4), Usage(3, 4, 5), 0.5, {"E": 2, "F": 2}, 3, "late"

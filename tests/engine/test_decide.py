@@ -14,6 +14,7 @@ from pydantic import Field
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
 from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
+from resay.engine.decide import unscored_in
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, registry
 from resay.scorers.evidence import Evidence, Samples
@@ -154,6 +155,63 @@ async def test_a_lost_sentence_is_in_doubt_unless_an_earlier_step_scored_it() ->
     assert (await decided(lost)).reason == "1 of 2 sentences could not be scored"
     verdict = await decided(step(0.2, 0.3), lost)
     assert (verdict.decision, scores(verdict)) == ("consistent", [0.1, 0.3])
+
+
+async def test_what_has_no_score_is_told_once_whatever_the_decision() -> None:
+    threshold = {"passage": 0.5, "sentence": 0.5}
+    silent = await decided(step(0.1, None), threshold=threshold)
+    limits = "passage 0.10 <= 0.50, every sentence <= 0.50"
+    assert (silent.decision, silent.reason) == ("consistent", f"{limits}; not scored: 1 sentence")
+    assert [stretch.text for stretch in silent.unscored] == [B]
+    # A reason that counts it already does not count it again.
+    lost = await decided(step(0.1, None, lost=(B,)), threshold=threshold)
+    assert lost.reason == "1 of 2 sentences could not be scored"
+    # What another check has said of it is more than nothing.
+    kept = SentenceVerdict(B, 17, 34, None, False, "elsewhere", "no document tells")
+    assert (await decided(step(0.1), kept={1: kept}, threshold=threshold)).unscored == ()
+
+
+def test_what_is_not_prose_is_not_scored_from_where_one_asks() -> None:
+    text = "| a |\n|---|\n| 1 |\n\nIt is so. It was so.\n\n| b |\n|---|\n| 2 |"
+    passage = Passage.of(text)
+    everything = [stretch.kind for stretch in unscored_in(passage, (0, 1))]
+    assert everything == ["table", "sentence", "sentence", "table"]
+    last = passage.sentences[1]
+    later = unscored_in(passage, (0, 1), start=last.start)
+    assert [stretch.kind for stretch in later] == ["sentence", "table"]
+    assert later[0].text == last.text
+
+
+@pytest.mark.parametrize(
+    ("added", "threshold", "flagged"),
+    [
+        ([], {"passage": 0.5}, False),
+        ([0.4, 0.6], {"passage": 0.5, "sentence": None}, False),
+        ([0.3, 0.4], {"passage": 0.5, "sentence": None}, False),
+        ([0.6], {"passage": 0.5, "sentence": None}, True),
+        ([0.6, 0.1], {"passage": None, "sentence": 0.5}, True),
+        # What a method says nothing of does not count, what is in doubt counts as supported.
+        ([0.6, None], {"passage": 0.5, "sentence": None}, True),
+        ([0.6, "lost"], {"passage": 0.5, "sentence": None}, False),
+        ([None], {"passage": 0.5, "sentence": 0.5}, False),
+    ],
+)
+@pytest.mark.parametrize("corrected", [False, True])
+async def test_what_is_flagged_at_the_end_is_foreseen(
+    added: list[Any], threshold: dict[str, Any], flagged: bool, corrected: bool
+) -> None:
+    # No scores here add up to more than a theta of 1: the correction leaves all as they are.
+    late = [{"method": "snowballing", "theta": 1}] if corrected else []
+    given = [None if score == "lost" else score for score in added]
+    lost = tuple(text for text, score in zip((A, B, C), added, strict=False) if score == "lost")
+    steps = [step(*given, lost=lost), *late]
+    ahead = chain_of(*steps, threshold=threshold).ahead()
+    for score in added:
+        ahead.add(0.9 if score == "lost" else score, sure=score != "lost")
+    assert ahead.flagged is flagged
+    if added:
+        verdict = await decided(*steps, sentences=(A, B, C)[: len(added)], threshold=threshold)
+        assert verdict.flagged is flagged
 
 
 async def test_a_methods_own_passage_score_speaks_only_for_all_sentences() -> None:
@@ -348,6 +406,12 @@ async def test_samples_that_failed_are_told_by_kind() -> None:
     assert verdict.reason == (
         "0 usable samples are fewer than the 3 of `sampling.min`; failed: ProviderError x5"
     )
+
+
+async def test_samples_that_are_too_few_without_a_failure_are_told_as_that() -> None:
+    few = Evidence(Samples(SAMPLES[:2]))
+    verdict = await chain_of(NGRAM).run(Passage.of(A), few, math.inf)
+    assert verdict.reason == "2 usable samples are fewer than the 3 of `sampling.min`"
 
 
 async def test_fields_are_called_so_and_may_repeat() -> None:

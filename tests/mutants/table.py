@@ -47,10 +47,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
     "resay.scorers.structured": ("scorers/test_fields.py",),
-    "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
+    "resay.scorers.logprobs": ("scorers/test_logprobs.py", "scorers/test_token_alignment.py"),
     "resay.scorers.mqag": ("scorers/test_mqag_scoring.py", "scorers/test_mqag.py"),
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
-    "resay.scorers.nli": ("scorers/test_known_models.py",),
+    "resay.scorers.nli": ("scorers/test_known_models.py", "scorers/test_nearest.py"),
     "resay.scorers.common.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
