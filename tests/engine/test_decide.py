@@ -414,6 +414,16 @@ async def test_samples_that_are_too_few_without_a_failure_are_told_as_that() -> 
     assert verdict.reason == "2 usable samples are fewer than the 3 of `sampling.min`"
 
 
+async def test_where_every_step_is_left_out_the_first_says_why() -> None:
+    first, second = ({"min_chars": chars} for chars in (1000, 2000))
+    verdict = await decided(step(0.1, when=first), step(0.9, when=second))
+    assert verdict.skipped
+    assert verdict.reason == verdict.steps[0].skipped
+    assert verdict.reason != verdict.steps[1].skipped
+    # One that looks decides.
+    assert (await decided(step(0.1, 0.1), step(0.9, when=second))).decision == "consistent"
+
+
 async def test_fields_are_called_so_and_may_repeat() -> None:
     chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
     same, other = rendered({"lamps": 1}), rendered({"lamps": 2})

@@ -18,6 +18,12 @@ def test_names_and_numbers_count_more_than_the() -> None:
     assert Nearest(SAMPLE).to("Bradfield was the designer.", 1) == [SAMPLE[1]]
 
 
+def test_a_sentence_that_holds_more_of_it_is_nearer_than_one_with_its_rarest_word() -> None:
+    sample = ["The lamp, the bridge.", "The lamp.", "The rivet, the city.", "The bridge."]
+    assert Nearest(sample).to("bridge, lamp, city", 1) == sample[:1]
+    assert Nearest(sample[:1]).to("bridge", 1) == sample[:1]
+
+
 def test_they_come_in_the_order_of_the_text() -> None:
     assert Nearest(SAMPLE).to("Bradfield designed the bridge in 1932.", 2) == [SAMPLE[1], SAMPLE[2]]
 

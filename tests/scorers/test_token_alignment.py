@@ -125,6 +125,13 @@ def test_a_character_shown_as_replacement_characters_is_found() -> None:
     two = Passage.from_sentences(["看山。", "看水。"], text="看山。看水。")
     assert owners(shown("看", "山", "。", "看水。"), two) == (0, 0, 0, 1)
     assert align(shown("看", *"������", "水。"), two) is None
+    two = Passage.from_sentences(["é", "é"], text="éé")
+    assert align(shown("�", "�"), two) is None
+    # How much of a character a token has, beside what it has of another sentence.
+    two = Passage.from_sentences(["A.", "🌉 b."], text="A. 🌉 b.")
+    assert align(shown("A. �", "�", " b."), two) is None
+    # No decoder shows all four bytes of a character as one.
+    assert align(shown("A. ", "�", " b."), two) is None
 
 
 def test_what_replacement_characters_leave_open_does_not_align() -> None:
@@ -149,6 +156,10 @@ def test_what_stands_between_sentences_belongs_to_none() -> None:
     assert owners(tokens, text) == (None, None, None, 0, 0, None, None, 1)
     # A token with more of what is no sentence than of one is none's either.
     assert owners(tokens_of("# ", "Heading\n\n- On", "e is here."), text[:25]) == (None, None, 0)
+
+
+def test_white_space_before_the_text_moves_nothing() -> None:
+    assert owners(tokens_of("It", " is.", " So", " it is."), "\n\nIt is. So it is.") == (0, 0, 1, 1)
 
 
 def test_a_sentence_that_is_left_out_keeps_its_tokens() -> None:

@@ -90,7 +90,7 @@ class _Span:
 
     start: int
     end: int
-    shared: bool = False
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)
