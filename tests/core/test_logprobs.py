@@ -49,7 +49,7 @@ def test_a_completions_tokens() -> None:
         {"bytes": "no"},
         {"bytes": [300]},
         {"top_logprobs": None},
-        {"top_logprobs": [None, {"token": 3}, {"logprob": -1.0}]},
+        {"top_logprobs": [None, {"token": 3, "logprob": -1.0}, {"token": " e"}]},
     ],
 )
 def test_what_providers_leave_out_or_garble_is_left_out(change: dict[str, Any]) -> None:

@@ -43,6 +43,7 @@ def test_annotate_never_changes_the_text() -> None:
     answer = guard().apply(RESPONSE, FLAGGED)
     assert (answer.text, answer.action, answer.blocked) == (RESPONSE, "annotate", False)
     assert str(answer) == RESPONSE
+    assert not answer.regenerated
     assert answer.annotated() == "It opened in 1932. It has six lanes. [unsupported] Done."
     assert answer.annotated("?") == "It opened in 1932. It has six lanes.? Done."
 

@@ -541,6 +541,28 @@ async def test_a_band_is_settled_at_its_edges() -> None:
     assert provider.asked[SENTENCES[0]] < len(MANY)
 
 
+@pytest.mark.parametrize(
+    ("steps", "threshold", "asked"),
+    [
+        # A band of the last step saves no later one any work. Six No of ten are more than half.
+        ([{"method": "prompt", "settle": {"below": 0.1, "above": 0.9}}], {"passage": None}, 6),
+        # A correction leaves the passage to be decided, by what it makes of all scores.
+        (
+            [{"method": "prompt"}, {"method": "snowballing", "theta": 9}],
+            {"passage": 0.5, "sentence": None},
+            10,
+        ),
+    ],
+)
+async def test_the_last_score_is_settled_at_the_thresholds(
+    steps: list[dict[str, object]], threshold: dict[str, float | None], asked: int
+) -> None:
+    provider = Count(*SENTENCES)
+    sampling = {"max": 10, "min": 3, "confidence": 1.0}
+    await run(*steps, samples=MANY, asked=provider, threshold=threshold, sampling=sampling)
+    assert provider.asked == dict.fromkeys(SENTENCES, asked)
+
+
 async def test_a_correction_is_foreseen_while_samples_are_compared() -> None:
     provider = Count()
     verdict = await run(

@@ -6,12 +6,14 @@ import sys
 from collections import Counter
 from math import fsum, log
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from resay import Contradiction
-from resay.engine.decide import Contradictions
-from resay.scorers.evidence import Sample
+from resay import Contradiction, Passage, Policy, SentenceVerdict
+from resay.engine.decide import Contradictions, Deciding
+from resay.engine.state import Board
+from resay.scorers.evidence import Evidence, Sample, Samples
 
 SAMPLES = [
     Sample(0, "The bridge opened in 1932. It has five million rivets."),
@@ -43,6 +45,23 @@ def test_references_say_so() -> None:
     found = Contradictions(SAMPLES[:1], "reference").of("It has six million rivets.")
     assert found is not None
     assert found.source == "reference"
+
+
+def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def abandoned() -> None:
+        raise TimeoutError
+
+    text = "It has six million rivets."
+    board = Board.of(Passage.of(text), {0: SentenceVerdict(text, 0, len(text), 0.9)})
+    evidence = Evidence(Samples([sample.passage.text for sample in SAMPLES]))
+    policy = Policy.of({"chain": [{"method": "ngram"}]})
+    deciding = Deciding(policy, compares=True, refers=False, structured=False)
+    assert deciding.contradictions(board, evidence)
+    monkeypatch.setattr("resay.engine.decide.stop_if_abandoned", abandoned)
+    with pytest.raises(TimeoutError):
+        deciding.contradictions(board, evidence)
+    with pytest.raises(TimeoutError):
+        Contradictions(SAMPLES)
 
 
 WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join)

@@ -239,6 +239,7 @@ async def test_a_step_that_says_nothing_of_a_sentence_leaves_it_to_the_one_befor
     verdict = await decided(step(0.1, 0.2, why=True), step(0.3, None))
     assert [(s.score, s.why) for s in verdict.sentences] == [(0.3, None), (0.2, f"why {B}")]
     assert verdict.score == pytest.approx(0.25)
+    assert (await decided(step(0.1, 0.2), step(None, 0.3))).score == pytest.approx(0.2)
 
 
 async def test_only_samples_over_one_half_contradict() -> None:

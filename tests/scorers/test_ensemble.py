@@ -15,6 +15,7 @@ from resay.scorers.common.parts import Part
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.prompt import render
+from resay.scorers.step import Step
 from resay.scorers.zero_shot import render as render_zero_shot
 
 pytestmark = pytest.mark.anyio
@@ -183,6 +184,22 @@ def test_one_part_is_enough_to_ask_the_model_that_wrote_the_response() -> None:
 async def test_one_part_that_scores_sentences_is_enough() -> None:
     scores = await score({"scorer": ZERO_SHOT, "weight": 0.5}, {"scorer": PROMPT, "weight": 0.5})
     assert scores.sentences == pytest.approx((0.5, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("methods", "by_text"),
+    [
+        (("zero_shot", "prompt"), False),
+        (("prompt", "zero_shot"), False),
+        (("zero_shot", "cross_examination"), True),
+    ],
+)
+def test_it_scores_all_of_the_text_where_every_part_does(
+    methods: tuple[str, ...], by_text: bool
+) -> None:
+    parts = [{"scorer": {"method": method}, "weight": 0.5} for method in methods]
+    (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
+    assert Step.of(step).by_text is by_text
 
 
 def test_a_part_stays_as_it_is_and_weighs_a_number() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,16 @@ def test_a_sentence_that_holds_more_of_it_is_nearer_than_one_with_its_rarest_wor
     sample = ["The lamp, the bridge.", "The lamp.", "The rivet, the city.", "The bridge."]
     assert Nearest(sample).to("bridge, lamp, city", 1) == sample[:1]
     assert Nearest(sample[:1]).to("bridge", 1) == sample[:1]
+
+
+def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def abandoned() -> None:
+        raise TimeoutError
+
+    nearest = Nearest(SAMPLE)
+    monkeypatch.setattr("resay.scorers.nli.stop_if_abandoned", abandoned)
+    with pytest.raises(TimeoutError):
+        nearest.to("The bridge was finished in 1932.", 1)
 
 
 def test_they_come_in_the_order_of_the_text() -> None:

@@ -176,3 +176,12 @@ async def test_saying_a_name_again_in_a_sentence_supports_it_no_more() -> None:
 async def test_the_published_form_waits_for_the_end_of_an_answer() -> None:
     assert Ngram().by_sentence
     assert not Ngram(Ngram.Config(counted="response")).by_sentence
+
+
+async def test_counting_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def abandoned() -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr("resay.scorers.ngram.stop_if_abandoned", abandoned)
+    with pytest.raises(TimeoutError):
+        await Ngram().score(Passage.from_sentences(RESPONSE), Evidence(Samples(SAMPLES)))
