@@ -576,7 +576,14 @@ async def test_a_correction_is_foreseen_while_samples_are_compared() -> None:
     assert sum(provider.asked.values()) == 2 * 3
 
 
-async def test_what_was_found_before_the_deadline_is_told() -> None:
+@pytest.mark.parametrize("deciding", [0.0, math.inf])
+async def test_what_was_found_before_the_deadline_is_told(
+    deciding: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Also where it is written and averaged in another thread, as of a long passage.
+    monkeypatch.setattr("resay.engine.chain._DECIDING", deciding)
+    monkeypatch.setattr("resay.scorers.common.comparing._AVERAGING", deciding)
+
     class Slow(Count):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             if "painter was C" in query.question:

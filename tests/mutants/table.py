@@ -46,9 +46,12 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
-    "resay.scorers.structured": ("scorers/test_fields.py",),
+    "resay.scorers.structured": ("scorers/test_fields.py", "scorers/test_structured.py"),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py", "scorers/test_token_alignment.py"),
-    "resay.scorers.mqag": ("scorers/test_mqag_scoring.py", "scorers/test_mqag.py"),
+    "resay.scorers.mqag": (
+        *("scorers/test_mqag_scoring.py", "scorers/test_mqag.py"),
+        "scorers/test_mqag_questions.py",
+    ),
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
     "resay.scorers.nli": ("scorers/test_known_models.py", "scorers/test_nearest.py"),
     "resay.scorers.common.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
@@ -93,12 +96,23 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
+_AHEAD = "It is only made ahead: what is not there is made when it is asked for."
 _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
+    "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
+    "step is not None": "A step whose method does not say it says None.",
+    "resay.engine.chain:Chain._contradictions: evidence.samples if source == 'sample' else "
+    "evidence.references  ->  evidence.samples": _AHEAD,
+    "resay.engine.chain:Chain._contradictions: evidence.samples if source == 'sample' else "
+    "evidence.references  ->  evidence.references": _AHEAD,
+    "resay.engine.chain:Chain._contradictions: source == 'sample'  ->  source != 'sample'": _AHEAD,
     "resay.engine.stream:Holding._score: 1  ->  2": _TURNS,
+    "resay.engine.stream:Holding._joined.join: self._boards.clear()  ->  pass": (
+        "It only frees what is not read again."
+    ),
     "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
     "self._cache is not None": _NO_JUDGE,
     "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider "
@@ -114,6 +128,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.state:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
     "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
+    "resay.scorers.mqag:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
+    "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
+    "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,
     "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
@@ -121,7 +138,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.structured:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
     "resay.scorers.structured:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
     "resay.scorers.structured:_counted: 1  ->  2": _APART,
-    "resay.scorers.ngram:_grams: n == 1  ->  False": "A shorter way to the same tokens.",
+    "resay.scorers.ngram:_grams: n == 1  ->  False": "A longer way to the same tokens.",
+    "resay.scorers.ngram:_grams: 1  ->  0": "A longer way to the same tokens.",
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (
         "What has just room is one part, cut or not."
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -149,7 +150,12 @@ async def test_what_is_not_compared_says_nothing_about_bounds() -> None:
     assert told.asked == [("One.", "Two.")] * 4 + [("Two.",)] * 2
 
 
-async def test_what_was_compared_until_time_was_up_is_kept() -> None:
+@pytest.mark.parametrize("averaging", [0.0, math.inf])
+async def test_what_was_compared_until_time_was_up_is_kept(
+    averaging: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Also where it is averaged in another thread, as of a long passage.
+    monkeypatch.setattr("resay.scorers.common.comparing._AVERAGING", averaging)
     told = Told(Column((0.2, 0.4)), Column((0.4, 0.4)), None)
     evidence = Evidence(Samples(["A.", "B.", "C."]))
     async with anyio.create_task_group() as tasks:
