@@ -18,6 +18,7 @@ from resay.engine.decide import unscored_in
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, registry
 from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.stopping import Stopping
 from resay.scorers.structured import passage_of, rendered
 
 pytestmark = pytest.mark.anyio
@@ -43,16 +44,19 @@ class Told:
     name = "told"
 
     prepared = 0
+    stopping: Stopping | None = None
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.by_sentence = not config.whole
         self.needs: frozenset[Need] = frozenset({"samples"} if config.columns else ())
+        self.stops = bool(config.columns)
 
     async def prepare(self) -> None:
         Told.prepared += 1
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        Told.stopping = evidence.stopping
         told, texts = self.config, [sentence.text for sentence in passage.sentences]
         return Scores(
             sentences=tuple(told.says.get(text) for text in texts) if told.says else (),
@@ -258,6 +262,17 @@ async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() ->
     assert two.contradicted_by == Contradiction("sample", 7, "Not two.")
     assert six.contradicted_by is not None
     assert six.contradicted_by.text in SAMPLES
+
+
+async def test_what_corrections_make_of_a_passage_is_foreseen_of_each_sentence_once() -> None:
+    early = step(0.1, 0.9, settle={"below": 0.2})
+    compared = step(0.0, 0.5, columns={B: (0.5, 0.5, 0.5)})
+    await decided(early, compared, {"method": "snowballing", "theta": 0})
+    assert Told.stopping is not None
+    outcome = Told.stopping.aim.outcome
+    assert outcome is not None
+    # First what is compared, then what was settled before it.
+    assert outcome([0.5]) == pytest.approx([0.55, 0.1])
 
 
 async def test_the_last_of_the_steps_that_run_together_settles() -> None:

@@ -80,6 +80,10 @@ def beyond_budget(**action: str) -> AnswerStream:
     return Guard(policy, provider=Writer(opened=False)).astream("When?")
 
 
+def test_a_notice_is_told_by_its_place_too() -> None:
+    assert Part("Withheld.", (), True) == Part("Withheld.", notice=True)
+
+
 async def test_what_is_withheld_is_blocked_although_the_verdict_is_inconclusive() -> None:
     stream = beyond_budget(message="Withheld.")
     assert await read(stream) == [Part("Withheld.", notice=True)]

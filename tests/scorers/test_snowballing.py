@@ -28,6 +28,13 @@ def test_the_normalised_form_by_hand() -> None:
     assert correct([0.2, 0.4, 0.9, 0.0], normalise=True) == pytest.approx(expected)
 
 
+def test_what_is_forgiven_is_a_setting() -> None:
+    scores = [0.2, 0.4]
+    method = Snowballing(Snowballing.Config(theta=0.0))
+    assert method.corrected(scores) == pytest.approx([0.2, 0.5])
+    assert Snowballing().corrected(scores) == pytest.approx([0.2, 0.45])
+
+
 @given(SCORES, st.floats(min_value=0, max_value=3))
 def test_the_published_form_only_raises(scores: list[float], theta: float) -> None:
     corrected = correct(scores, theta=theta)
