@@ -342,6 +342,13 @@ async def test_what_was_settled_while_it_was_written_is_not_looked_at_in_the_end
     assert scores(verdict) == [0.9, 0.9]
 
 
+async def test_a_part_tells_which_of_its_sentences_have_no_score() -> None:
+    guard = Guard({"chain": [step(0.1, None)]}, provider=Writer())
+    async with guard.astream("?", mode="hold") as stream:
+        told = [stretch.text async for part in stream for stretch in part.unscored]
+    assert told == [stretch.text for stretch in stream.answer.verdict.unscored] == [B]
+
+
 async def test_a_step_about_the_whole_passage_ends_what_is_done_early() -> None:
     _, verdict = await streamed(step(0.1, 0.5, whole=True), step(0.3, 0.3))
     assert [record.sentences for record in verdict.steps] == [2, 2]

@@ -37,6 +37,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "resay.engine.stream": (
         "engine/test_stream_gate.py",
+        "engine/test_decide.py",
         "engine/test_stream.py",
         "engine/regeneration/test_streams.py",
     ),
