@@ -69,6 +69,17 @@ async def test_hold_gives_the_draft_where_nothing_was_found() -> None:
     assert [s.flagged for part in parts for s in part.sentences] == [False, True, False]
 
 
+async def test_what_was_not_shown_tells_what_in_it_was_not_scored() -> None:
+    table = "| a |\n|---|\n| 1 |"
+    draft = f"{CROSSES} {MADE_UP}\n\n{table}\n\n{TRACKS}"
+    parts, answer = await read(Model(draft), shelf=Shelf([]))
+
+    assert answer.action == "annotate"
+    assert "".join(part.text for part in parts) == answer.text == draft
+    assert [stretch for part in parts for stretch in part.unscored] == list(answer.verdict.unscored)
+    assert [stretch.text for stretch in parts[-1].unscored] == [table]
+
+
 async def test_hold_withholds_the_rest_where_it_is_to() -> None:
     parts, answer = await read(Model(), shelf=Shelf([]), action={"otherwise": "block"})
 
