@@ -84,6 +84,17 @@ def test_a_notice_is_told_by_its_place_too() -> None:
     assert Part("Withheld.", (), True) == Part("Withheld.", notice=True)
 
 
+@pytest.mark.parametrize(("wanted", "texts"), [({}, ["a"]), ({"every_chunk": True}, ["", "a"])])
+async def test_parts_without_text_are_handed_over_where_they_are_wanted(
+    wanted: dict[str, bool], texts: list[str]
+) -> None:
+    async def work(parts: Any) -> Any:
+        parts.send_nowait(Part(""))
+        parts.send_nowait(Part("a"))
+
+    assert [part.text for part in await read(AnswerStream(work, **wanted))] == texts
+
+
 async def test_what_is_withheld_is_blocked_although_the_verdict_is_inconclusive() -> None:
     stream = beyond_budget(message="Withheld.")
     assert await read(stream) == [Part("Withheld.", notice=True)]
