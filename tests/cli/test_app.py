@@ -63,7 +63,7 @@ def test_check_is_fine_or_inconclusive(files: Path) -> None:
     assert resay_here(*words, "a.txt", "b.txt", "c.txt", cwd=files).returncode == 0
     done = resay_here(*words, "a.txt", cwd=files)
     assert done.returncode == 3
-    assert done.stdout.startswith("INCONCLUSIVE  1 usable samples are fewer than the 3")
+    assert done.stdout.startswith("INCONCLUSIVE  only 1 usable sample; `sampling.min` is 3")
 
 
 def test_check_against_references(files: Path, environment: SimulatedProvider) -> None:

@@ -147,8 +147,8 @@ async def test_references_take_the_place_of_samples() -> None:
 @pytest.mark.parametrize(
     ("samples", "reason"),
     [
-        ([], "0 usable samples are fewer than the 3 of `sampling.min`"),
-        (SAMPLES[:2], "2 usable samples are fewer than the 3 of `sampling.min`"),
+        ([], "only 0 usable samples; `sampling.min` is 3"),
+        (SAMPLES[:2], "only 2 usable samples; `sampling.min` is 3"),
         ([f"{SAMPLES[0]} {SAMPLES[0]}"] * 3, "all 3 samples are the same text"),
     ],
 )

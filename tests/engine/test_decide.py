@@ -427,14 +427,14 @@ async def test_samples_that_failed_are_told_by_kind() -> None:
     policy = {"chain": [NGRAM], "cache": {"store": "none"}, "limits": {"retries": 0}}
     verdict = await Guard(policy, provider=Agreeing(fails=True)).acheck(A, question="?")
     assert verdict.reason == (
-        "0 usable samples are fewer than the 3 of `sampling.min`; failed: ProviderError x5"
+        "only 0 usable samples; `sampling.min` is 3; failed: ProviderError x5"
     )
 
 
 async def test_samples_that_are_too_few_without_a_failure_are_told_as_that() -> None:
     few = Evidence(Samples(SAMPLES[:2]))
     verdict = await chain_of(NGRAM).run(Passage.of(A), few, math.inf)
-    assert verdict.reason == "2 usable samples are fewer than the 3 of `sampling.min`"
+    assert verdict.reason == "only 2 usable samples; `sampling.min` is 3"
 
 
 async def test_where_every_step_is_left_out_the_first_says_why() -> None:

@@ -110,7 +110,7 @@ app = typer.Typer(
     name="resay",
     help="A hallucination guard for LLM applications.\n\n"
     "Exit codes: 0 fine or skipped, 1 flagged, 2 bad input, 3 inconclusive, 4 no answer, 5 internal"
-    " error or output that cannot be written, 130 interrupted.",
+    " error or output that cannot be written, 130 interrupted, 141 closed pipe.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

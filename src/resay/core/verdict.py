@@ -171,10 +171,10 @@ class Attempt:
     """One attempt at a better answer.
 
     Attributes:
-        why: What it was to mend, in one line without content: the reason of a verdict.
+        why: What it was to repair, in one line without content: the reason of a verdict.
         queries: What was searched for. Holds words of the answer.
         documents: The ids of the documents that were found, best first.
-        score_before: The passage score of what was to be mended, measured with the documents as
+        score_before: The passage score of what was to be repaired, measured with the documents as
             soon as there are any; None where it has none.
         score_after: The passage score of the new answer; None where there is none.
         decision: What the check of the new answer found; None where there is no new answer.
@@ -196,7 +196,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Regeneration:
-    """How a flagged answer was mended, or was to be.
+    """How a flagged answer was repaired, or was to be.
 
     Attributes:
         mode: How the answer was to be written.
@@ -442,7 +442,7 @@ class Verdict:
         elapsed_s: Wall-clock seconds of the check.
         via: Which way samples were drawn: through litellm, or with the client or provider that the
             application brought (`native`); None where none were drawn.
-        regeneration: How a flagged answer was mended, or was to be; None where that was not tried.
+        regeneration: How a flagged answer was repaired, or was to be; None where it was not tried.
         unscored: What of the response was not scored, in order: each letter and digit of it stands
             in a sentence with a score or in one of these, but for the labels of lists. Empty where
             the answer was left alone whatever it says, or a method scored its text as a whole.

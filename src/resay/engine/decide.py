@@ -219,7 +219,8 @@ class Deciding:
         samples, least = evidence.samples, self._policy.sampling.min
         if len(samples) < least:
             failed = tally(type(error).__name__ for error in samples.failures)
-            return f"{len(samples)} usable samples are fewer than the {least} of `sampling.min`" + (
+            count = f"{len(samples)} usable sample{'' if len(samples) == 1 else 's'}"
+            return f"only {count}; `sampling.min` is {least}" + (
                 f"; failed: {failed}" if failed else ""
             )
         # Small objects repeat, prose does not.

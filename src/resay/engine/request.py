@@ -172,13 +172,13 @@ class Running:
         asked = self._asked(query, sources)
         completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion)
-        found = await self._mended(completion.text, verdict, check)
+        found = await self._regenerated(completion.text, verdict, check)
         held, chars = [check], check.chars
         del check
         await _free(held, chars)
         return asked.answered(self._policy, found.verdict, completion, text=found.text)
 
-    async def _mended(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
+    async def _regenerated(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
         """Return the best answer there is: where it is flagged and that is wanted, a new one."""
         if self._regenerator is None or not verdict.flagged or verdict.structured:
             return Regenerated(text, verdict)

@@ -182,7 +182,7 @@ class Holding:
         check: The check of this request.
         asked: The main call.
         tasks: Where the scoring runs.
-        regenerator: What mends the answer from its first flagged sentence on; None for a policy
+        regenerator: What repairs the answer from its first flagged sentence on; None for a policy
             that does not want that.
     """
 
@@ -359,7 +359,7 @@ class Holding:
         return self._end_with(found, parts)
 
     def _end_with(self, found: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Give what was not shown yet, mended or not."""
+        """Give what was not shown yet, repaired or not."""
         completion, verdict = self._gathered.completion, found.verdict
         answer = self._asked.answered(self._policy, verdict, completion, text=found.text)
         if answer.blocked:

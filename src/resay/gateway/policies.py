@@ -67,7 +67,7 @@ class Policies:
         guard = self._guards.get(wanted)
         if guard is None:
             names = ", ".join(repr(known) for known in sorted(self._guards))
-            message = f"there is no policy {wanted[:_SHOWN]!r} (x-resay-policy); there are {names}"
+            message = f"there is no policy {wanted[:_SHOWN]!r} (x-resay-policy); known: {names}"
             raise RefusedError(400, "unknown_policy", message)
         return wanted, guard
 

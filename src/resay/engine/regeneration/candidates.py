@@ -180,7 +180,7 @@ class Candidate:
 
 
 def in_doubt(verdict: Verdict, threshold: Threshold) -> tuple[int, ...]:
-    """Return which sentences of a flagged answer are to be mended.
+    """Return which sentences of a flagged answer are to be repaired.
 
     Where none is flagged by itself, those over the threshold of the passage; where there is none
     either, all.

@@ -343,7 +343,7 @@ class Regenerator:
 
 
 class _Work:
-    """One answer being mended."""
+    """One answer being repaired."""
 
     def __init__(
         self,
@@ -426,7 +426,7 @@ class _Work:
         return self._best.verdict.flagged
 
     def _doubtful(self) -> tuple[int, ...]:
-        """Return which sentences of the best answer are to be mended and can be."""
+        """Return which sentences of the best answer are to be repaired and can be."""
         sentences = self._best.verdict.sentences
         doubtful = in_doubt(self._best.verdict, self._policy.threshold)
         return tuple(i for i in doubtful if sentences[i].start >= self._shown)
