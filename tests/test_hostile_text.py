@@ -11,9 +11,9 @@ from resay.core.claims import non_claims
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import tokenize
-from resay.engine.regeneration.candidates import replacement_in
 from resay.engine.regeneration.prompts import unmarked
 from resay.engine.regeneration.rechecking import claims_more
+from resay.engine.regeneration.regenerator import replacement_in
 from resay.engine.regeneration.search import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of

@@ -33,11 +33,10 @@ from resay.adapters import (
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay_langchain._grafting import grafted
+from resay_langchain._grafting import Rerun, grafted
 from resay_langchain._inside import Wrapper, check_opaque, check_runnable
 from resay_langchain._policies import guarding, withholding
 from resay_langchain._request import Asking, Reads, Request, asked_for, with_standard
-from resay_langchain._rerun import Rerun
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 # How what a call already knows reaches the methods that LangChain calls in between.

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay.core.passage import Passage, Splitter
-from resay.core.streaming_passage import GrowingPassage, Settled
+from resay.core.passage import GrowingPassage, Passage, Settled, Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 
 PROSE = [

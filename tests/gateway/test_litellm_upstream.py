@@ -358,9 +358,7 @@ async def test_a_model_that_litellm_cannot_place_is_found_at_the_start(litellm: 
 
 async def test_an_unknown_model_is_named_with_those_there_are(upstreams: Upstreams) -> None:
     upstream = await upstreams()
-    with pytest.raises(
-        RefusedError, match="no model 'x'; known: 'claude', 'gpt', 'sim'"
-    ) as caught:
+    with pytest.raises(RefusedError, match="no model 'x'; known: 'claude', 'gpt', 'sim'") as caught:
         await upstream.open(call("/responses"), "/responses", {"model": "x", "input": "Who?"})
     assert caught.value.status == 404
     with pytest.raises(RefusedError, match="names no `model`"):

@@ -17,8 +17,8 @@ from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Document, Verdict
-from resay.engine.regeneration.candidates import replacement_in
 from resay.engine.regeneration.prompts import disarmed
+from resay.engine.regeneration.regenerator import replacement_in
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
 

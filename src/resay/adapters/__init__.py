@@ -6,10 +6,13 @@ from resay._internal.event_loops import carried, carrying
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.telling import acarried, acarrying
 from resay.adapters.policies import (
+    VERDICT_KEY,
     PolicyLike,
     check_client_policy,
     guard_of,
     refuse_without_writer,
+    verdict_data,
+    verdict_in,
 )
 from resay.adapters.relaying import Relay, aparts_of, parts_of
 from resay.adapters.threads import cancelled_once, in_thread, read_in_threads
@@ -23,7 +26,6 @@ from resay.adapters.upstream import (
     is_about_parameters,
     litellm_provider,
 )
-from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
 from resay.core.verdict import OnVerdict
 
 __all__ = [

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from resay._internal.event_loops import run_sync
 from resay._internal.telemetry import here, inside
 from resay._internal.telling import Carrier, acarried, acarrying
+from resay.adapters.policies import failed_check
 from resay.adapters.shaping import (
     FirstOfStream,
     OneOfSeveral,
@@ -37,7 +38,6 @@ from resay.adapters.upstream import (
     is_about_parameters,
     sample_of,
 )
-from resay.adapters.verdicts import failed_check
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Usage
 from resay.engine.actions import Answer, withheld_stops

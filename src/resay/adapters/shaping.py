@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from resay.adapters.verdicts import NO_ANSWER, verdict_data
+from resay.adapters.policies import NO_ANSWER, verdict_data
 from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part

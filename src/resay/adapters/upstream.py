@@ -14,7 +14,7 @@ from typing import Any
 from resay._internal.nesting import marked
 from resay._internal.retrying import retry_after_s
 from resay._internal.telemetry import Place
-from resay.adapters.verdicts import NO_ANSWER
+from resay.adapters.policies import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.verdict import Usage, Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError

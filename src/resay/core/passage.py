@@ -1,14 +1,17 @@
-"""The text under examination, split into sentences with their offsets."""
+"""The text under examination, split into sentences with their offsets, also while it grows."""
 
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, islice, pairwise
-from typing import Literal
+from typing import Any, Literal
 
+from resay._internal.event_loops import compute
 from resay.core.segmentation import (
     Block,
     Kind,
@@ -23,7 +26,6 @@ from resay.core.segmentation import (
 from resay.errors import ConfigurationError
 
 Splitter = Literal["builtin", "sentencex"]
-
 _SPACE = re.compile(r"\s*")
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -281,3 +283,403 @@ def _piece(text: str, start: int, end: int, kind: Kind) -> Piece:
 
 def _sentence(text: str, span: Span) -> Sentence:
     return Sentence(text[span[0] : span[1]], *span)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What has become final since the last time.
+
+    Attributes:
+        passage: The response up to here. All its sentences are final, and its offsets are those of
+            the whole response. Before the end, its text, sentences and pieces are put together
+            when somebody asks for them: `only` and `unscored` do not, for what is new.
+        sentences: Which of them are to be judged now, ascending.
+        text: What may be shown once they are judged. The texts in order are the response.
+        changed: Those of `sentences` that begin in text given out before, where they were part of
+            something else. Only the last one has any, and hardly ever.
+        start: Where `text` begins in the response, in code points.
+    """
+
+    passage: Passage
+    sentences: tuple[int, ...]
+    text: str
+    changed: tuple[int, ...] = ()
+    start: int = 0
+
+
+class GrowingPassage:
+    """Splits a response into sentences while it arrives.
+
+    A response may come in parts as small as they like: most parts cost next to nothing, and what
+    has settled is not read again. Only where one block is longer than some 10,000 characters are
+    its sentences reported later than they could be, by up to 1/32 of what it is longer.
+
+    Args:
+        splitter: Whose rules end sentences, as in `Passage.of`.
+
+    Raises:
+        MissingDependencyError: The splitter is not installed.
+        ConfigurationError: There is no splitter of that name.
+    """
+
+    def __init__(self, splitter: Splitter = "builtin") -> None:
+        Passage.of("", splitter=splitter)
+        self._splitter: Splitter = splitter
+        # What is before the window is never looked at again.
+        self._base = 0
+        self._window = ""
+        self._parts: list[str] = []
+        self._length = 0
+        self._settled = 0
+        self._sentences: list[Sentence] = []
+        self._pieces: list[Piece] = []
+        self._cues = _Cues()
+        self._due: int | None = None
+        self._pause = 0
+
+    @property
+    def text(self) -> str:
+        """The response so far."""
+        before = (piece.text for piece in self._pieces)
+        return "".join([*before, self._window, *self._parts])
+
+    @property
+    def settled(self) -> int:
+        """Up to where the response has been given out by `feed`, in code points."""
+        return self._settled
+
+    def feed(self, text: str) -> Settled | None:
+        """Take the next part of the response.
+
+        Args:
+            text: Any number of characters; parts may end anywhere.
+
+        Returns:
+            What has become final by it, or None.
+        """
+        return self._look() if self._take(text) else None
+
+    async def read(self, text: str) -> Settled | None:
+        """Do what `feed` does, off the event loop where that takes time."""
+        if not self._take(text):
+            return None
+        return await compute(self._look, chars=_LOOKING * (self._length - self._base))
+
+    async def read_all(self) -> Settled:
+        """Do what `finish` does, off the event loop where that takes time."""
+        return await compute(self.finish, chars=_LOOKING * self._length)
+
+    def _take(self, text: str) -> bool:
+        """Take the next part of the response; return whether something may be final by it."""
+        self._parts.append(text)
+        self._length += len(text)
+        if self._cues.feed(text):
+            self._due = min(self._due or sys.maxsize, max(self._length, self._pause))
+        return self._due is not None and self._length >= self._due
+
+    def finish(self) -> Settled:
+        """Split the whole response, which is complete now.
+
+        Returns:
+            The passage, just as `Passage.of` makes it of the whole text; which of its sentences
+            have not been reported in the same bounds; and the rest of the text.
+        """
+        passage = Passage.of(self.text, splitter=self._splitter)
+        reported = {(sentence.start, sentence.end) for sentence in self._sentences}
+        bounds = [(sentence.start, sentence.end) for sentence in passage.sentences]
+        new = tuple(i for i, span in enumerate(bounds) if span not in reported)
+        changed = tuple(i for i in new if bounds[i][0] < self._settled)
+        return Settled(passage, new, passage.text[self._settled :], changed, self._settled)
+
+    def _look(self) -> Settled | None:
+        window = self._window = "".join([self._window, *self._parts])
+        self._parts.clear()
+        layout = lay_out(window)
+        line = _open_line(window)
+        # What a line is cannot be told from its beginning, but from its first two words.
+        if layout.blocks[-1].kind != "prose" or not _TWO_WORDS.match(window, line):
+            window = window[:line]
+            layout = lay_out(window)
+        passage = Passage.of(window, splitter=self._splitter)
+        end, is_undecided = _final_end(layout, passage, self._splitter)
+        found = self._settle(passage, end) if self._base + end > self._settled else None
+        self._move(passage, _restart(window, layout))
+        work = len(window) + _PER_PIECE * len(passage.pieces)
+        self._pause = self._length + (max(0, work - _LONG) // 32 if found else work // 64)
+        self._due = max(self._length + _SOON, self._pause) if is_undecided else None
+        return found
+
+    def _settle(self, passage: Passage, end: int) -> Settled:
+        before, count = self._settled, len(self._sentences)
+        self._settled = self._base + end
+        self._sentences += self._between(passage.sentences, before, self._settled)
+        clipped = (_clipped(piece, end) for piece in passage.pieces if piece.start < end)
+        pieces = tuple(_moved(piece, self._base) for piece in clipped)
+        new = tuple(range(count, len(self._sentences)))
+        text = self._window[before - self._base : end]
+        known = len(self._pieces)
+
+        @cache
+        def whole() -> tuple[Piece, ...]:
+            return (*islice(self._pieces, known), *pieces)
+
+        passage = _SoFar.made(self._sentences, len(self._sentences), pieces, whole)
+        return Settled(passage, new, text, start=before)
+
+    def _between(self, sentences: Sequence[Sentence], start: int, end: int) -> Iterator[Sentence]:
+        """The sentences that end in a stretch; of one that begins before it, only the rest."""
+        base, window = self._base, self._window
+        for sentence in sentences:
+            at = max(base + sentence.start, start)
+            stop = base + sentence.end
+            text = window[at - base : stop - base].strip() if at < stop <= end else ""
+            if _ALNUM.search(text):
+                at = base + window.index(text, at - base)
+                yield Sentence(text, at, at + len(text))
+
+    def _move(self, passage: Passage, start: int) -> None:
+        done = (piece for piece in passage.pieces if piece.end <= start)
+        self._pieces += [_moved(piece, self._base) for piece in done]
+        self._window = self._window[start:]
+        self._base += start
+
+
+class _SoFar(Passage):
+    """A passage that is put together when somebody wants more of it than its end.
+
+    Otherwise a stream would take work, and memory, by the square of its length.
+    """
+
+    __slots__ = ("_count", "_found", "_last", "_whole")
+    _found: Sequence[Sentence]
+    _count: int
+    _last: Sequence[Piece]
+    _whole: Callable[[], tuple[Piece, ...]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a plain passage: `dataclasses.replace` has put all of it together."""
+        return Passage(*args, **kwargs)
+
+    @classmethod
+    def made(
+        cls,
+        found: Sequence[Sentence],
+        count: int,
+        last: Sequence[Piece],
+        whole: Callable[[], tuple[Piece, ...]],
+    ) -> Passage:
+        """Return a passage.
+
+        Args:
+            found: Its sentences; more may come after them.
+            count: How many of them are its own.
+            last: Its last pieces.
+            whole: Puts all its pieces together.
+        """
+        passage = object.__new__(cls)
+        for name, value in zip(cls.__slots__, (count, found, last, whole), strict=True):
+            object.__setattr__(passage, name, value)
+        return passage
+
+    def __getattr__(self, name: str) -> Any:
+        """Put together what is not there yet."""
+        if name == "sentences":
+            value: object = tuple(islice(self._found, self._count))
+        elif name == "pieces":
+            value = self._whole()
+        elif name == "text":
+            value = "".join(piece.text for piece in self.pieces)
+        else:
+            raise AttributeError(name)
+        object.__setattr__(self, name, value)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return self._plain == (other._plain if isinstance(other, _SoFar) else other)
+
+    __hash__ = Passage.__hash__
+
+    def __reduce__(self) -> tuple[type[Passage], tuple[object, ...]]:
+        return Passage, (self.text, self.sentences, self.pieces)
+
+    @property
+    def _plain(self) -> Passage:
+        return Passage(self.text, self.sentences, self.pieces)
+
+    def only(self, indices: Iterable[int]) -> Passage:
+        chosen = sorted(set(indices))
+        if not all(0 <= i < self._count for i in chosen):
+            return super().only(chosen)
+        return self.made([self._found[i] for i in chosen], len(chosen), self._last, self._whole)
+
+    def unscored(self, start: int = 0) -> tuple[Piece, ...]:
+        if not self._last or start < self._last[0].start:
+            return super().unscored(start)
+        first = bisect_right(self._last, start, key=lambda piece: piece.end)
+        sentence = bisect_right(self._found, start, hi=self._count, key=lambda s: s.end)
+        sentences = self._found[sentence : self._count]
+        return tuple(outside(islice(self._last, first, None), sentences, start))
+
+
+def _clipped(piece: Piece, end: int) -> Piece:
+    if piece.end <= end:
+        return piece
+    return Piece(piece.text[: end - piece.start], piece.start, end, piece.kind)
+
+
+def _moved(piece: Piece, by: int) -> Piece:
+    return Piece(piece.text, piece.start + by, piece.end + by, piece.kind)
+
+
+# As many characters take as long as one of the response that is looked at.
+_LOOKING = 8
+# A block as long as this is looked at whenever a sentence may have ended.
+_LONG = 16_000
+# How many characters a piece costs as much as.
+_PER_PIECE = 40
+# When to look again after a sentence that needs more than one word to be decided.
+_SOON = 24
+_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_GAP = rf"[^\S{_BREAKS}]"
+_WIDE_STOPS = "。！？｡．"
+_STOPS = rf".!?…‽؟{_WIDE_STOPS}।॥۔։።፧។៕᠃"
+_LINE_END = re.compile(rf"[{_BREAKS}]\Z")
+_CUE = re.compile(
+    rf"""
+    [{_STOPS}] (?= \S{{0,64}} \s{{1,16}} (?: \S{{1,39}}\s | \S{{40}} ) )
+  | [{_WIDE_STOPS}] (?= .{{8}} )
+  | [{_BREAKS}] (?= \s{{0,16}} \S{{1,39}} \s{{1,16}} \S{{1,39}} \s )
+  | \S {_GAP}{{0,16}} (?: \u2029 | (?: \r\n | (?!\r\n)[{_BREAKS}] ) {_GAP}{{0,16}} [{_BREAKS}] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MAY_CUE = re.compile(rf"[{_STOPS}{_BREAKS}]")
+_MOST_AHEAD = 200
+_MOST_BEHIND = 17
+
+
+class _Cues:
+    """Sees in passing where something may have become final, so that most parts cost nothing."""
+
+    def __init__(self) -> None:
+        self._tail = ""
+
+    def feed(self, text: str) -> bool:
+        tail = self._tail + text
+        start = 0
+        seen = False
+        for match in _CUE.finditer(tail):
+            start = match.start() + 1
+            seen = True
+        first = _MAY_CUE.search(tail, start)
+        pending = first.start() if first else len(tail)
+        self._tail = tail[max(start, pending - _MOST_BEHIND, len(tail) - _MOST_AHEAD) :]
+        return seen
+
+
+_TWO_WORDS = re.compile(r"\s*(?:\S+\s+\S+\s|[\u3040-\u30ff\u3400-\u9fff])|.{24}", re.DOTALL)
+_ONE_WORD = re.compile(r"\S+\s|\S{40}")
+_FIVE_WORDS = re.compile(r"(?:\S+\s+){5}|.{200}", re.DOTALL)
+_TICKS = re.compile(r"`+")
+_LONGEST_CODE_SPAN = 400
+_PAIRS = ("()", "[]", "“”", "‘’", "«»", "„”", "‹›", "「」", "『』", "（）")
+_LONGEST_PAIR = 400
+# Who said what was exclaimed may take five words to see: "Stop!" Mr. John Smith said.
+_EXCLAIMED = re.compile(r"[!?‽؟][^\s\w]*[\"'”’»›“‘«][^\s\w]*(?:\Z|\s+[A-Z])")
+_WIDE_STOP = re.compile(rf"[{_WIDE_STOPS}][^\s\w]*\Z")
+
+
+def _final_end(layout: Layout, passage: Passage, splitter: Splitter) -> tuple[int, bool]:
+    """Up to where nothing that follows changes the sentences, and whether a word may move it."""
+    if not layout.blocks:
+        return 0, False
+    block = layout.blocks[-1]
+    if block.kind != "prose" or _ends_blank(passage.text):
+        return block.end, False
+    prose = layout.masked[block.start :]
+    if prose.islower():
+        # One capital, and sentences no longer begin with small letters.
+        return block.start, False
+    limit = block.start + _open_code(prose)
+    if splitter == "sentencex":
+        limit = min(limit, block.start + _open_pair(prose))
+    end = block.start
+    inside = [piece for piece in passage.pieces if piece.start >= block.start]
+    for piece, following in pairwise(inside):
+        if following.start >= limit:
+            break
+        if not _is_decided(layout.masked, piece.end):
+            return end, True
+        end = piece.end
+    return end, False
+
+
+def _is_decided(masked: str, position: int) -> bool:
+    """Whether all is there that the rules look at to end a sentence before a position."""
+    before = masked[max(0, position - 80) : position].rstrip()
+    after = masked[position:].lstrip()
+    is_wide = _WIDE_STOP.search(before) is not None
+    if _EXCLAIMED.search(before) or not (is_wide or after[:1].isalnum()):
+        return _FIVE_WORDS.match(after) is not None
+    if is_wide:
+        return len(after) >= 8
+    return _ONE_WORD.match(after) is not None
+
+
+def _open_code(prose: str) -> int:
+    """Where inline code begins that may still be closed."""
+    runs = [match.span() for match in _TICKS.finditer(prose)]
+    closers: dict[int, int] = {}
+    partner: list[int | None] = [None] * len(runs)
+    for index in reversed(range(len(runs))):
+        length = runs[index][1] - runs[index][0]
+        partner[index] = closers.get(length)
+        closers[length] = index
+    index = 0
+    while index < len(runs):
+        closer = partner[index]
+        if closer is None and len(prose) - runs[index][1] <= _LONGEST_CODE_SPAN:
+            return runs[index][0]
+        index = index + 1 if closer is None else closer + 1
+    return len(prose)
+
+
+def _open_pair(prose: str) -> int:
+    """Where brackets or quotation marks begin that may be closed yet: sentencex heeds them."""
+    opened = [prose.rfind(a) for a, b in _PAIRS if prose.rfind(a) > prose.rfind(b)]
+    if prose.count('"') % 2:
+        opened.append(prose.rfind('"'))
+    return min((at for at in opened if len(prose) - at <= _LONGEST_PAIR), default=len(prose))
+
+
+def _open_line(window: str) -> int:
+    """Where the line begins that is not yet complete."""
+    if _LINE_END.search(window, len(window) - 1):
+        return len(window)
+    return len(window) - len(window.splitlines()[-1])
+
+
+def _ends_blank(text: str) -> bool:
+    """Whether the last line is blank and complete."""
+    lines = text[-200:].splitlines(keepends=True)
+    if not lines or not _LINE_END.search(lines[-1]):
+        return False
+    return lines[-1].endswith("\u2029") or (len(lines) > 1 and lines[-1].isspace())
+
+
+def _restart(window: str, layout: Layout) -> int:
+    """The last place from which on the text may be split as if nothing came before it.
+
+    A line at the left margin begins a new block there, whatever was open, and leaves no list open
+    that the lines after it could belong to.
+    """
+    markers = {start for start, _ in layout.markers}
+    for block in reversed(layout.blocks):
+        start = block.start
+        if window[start].isspace() or window[start] == ">":
+            continue
+        is_heading = block.kind == "heading" and window[start] == "#"
+        before = window[max(0, start - 200) : start]
+        if start in markers or is_heading or _ends_blank(before):
+            return start
+    return 0

@@ -15,9 +15,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.event_loops import compute, enter_sync, run_sync
 from resay._internal.telling import Carrier
-from resay.core.passage import Passage
+from resay.core.passage import GrowingPassage, Passage, Settled
 from resay.core.query import Query
-from resay.core.streaming_passage import GrowingPassage, Settled
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain

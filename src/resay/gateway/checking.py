@@ -31,8 +31,8 @@ from pydantic import (
 from resay._internal.event_loops import compute
 from resay._internal.strict import Strict
 from resay.adapters import OPENAI_PARAMS, Upstream, cancelled_once, litellm_provider, verdict_data
+from resay.adapters.policies import failed_check
 from resay.adapters.upstream import JudgeProvider, SampleProvider
-from resay.adapters.verdicts import failed_check
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.verdict import Document, HallucinationBlocked, Verdict
 from resay.engine.actions import Answer

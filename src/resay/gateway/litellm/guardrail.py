@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
 from resay.adapters import Relay, verdict_data
+from resay.adapters.policies import failed_check
 from resay.adapters.upstream import KnownProvider
-from resay.adapters.verdicts import failed_check
 from resay.core.verdict import HallucinationBlocked, Usage, Verdict
 from resay.engine.actions import Answer
 from resay.gateway.checking import Reply, Shared, read_as, sources_of

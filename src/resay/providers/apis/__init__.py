@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from resay.providers.apis.base import Api, Body, Event, Outcome, Request
+from resay.providers.apis.base import (
+    Api,
+    Body,
+    Event,
+    EventReader,
+    Outcome,
+    Request,
+    encoded,
+    json_bytes,
+)
 from resay.providers.apis.completions import CHAT_COMPLETIONS, COMPLETIONS
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.responses import RESPONSES
-from resay.providers.apis.sse import EventReader, encoded, json_bytes
 
 __all__ = [
     "CHAT_COMPLETIONS",

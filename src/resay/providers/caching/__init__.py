@@ -1,8 +1,9 @@
 """Answers that are kept, so that the same question about the same text is paid for once."""
 
-from resay.providers.caching.cache import Cache, Caching, source_of
-from resay.providers.caching.config import (
+from resay.providers.caching.cache import (
+    Cache,
     CacheConfig,
+    Caching,
     MemoryCacheConfig,
     NoCacheConfig,
     RedisCacheConfig,
@@ -10,6 +11,7 @@ from resay.providers.caching.config import (
     cache_configs,
     close_caches,
     open_cache,
+    source_of,
 )
 from resay.providers.caching.stores import MemoryStore, Store, StoreError
 
