@@ -101,7 +101,7 @@ def test_by_default_it_is_about_responses_and_labelled_sentences():
 def test_inconclusive_responses_are_left_out_and_counted():
     few = [
         LabelledRow("f:1", response=KNOWN, samples=("One.",), hallucinated=False),
-        LabelledRow("f:2", response=KNOWN, samples=("One.",) * 3, hallucinated=True),
+        LabelledRow("f:2", response=KNOWN, samples=(3 * f"{KNOWN} ",) * 3, hallucinated=True),
     ]
     found = run(rows=[*ROWS, *few])
     assert found.counts.inconclusive == 2

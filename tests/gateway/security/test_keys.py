@@ -87,7 +87,7 @@ TROUBLE: dict[str, tuple[Any, list[str], bytes, set[int]]] = {
                        {504}),
     "badly packed": (BODY, [], said(SAID.encode(), "Content-Encoding: gzip"), {502}),
     "withheld": (BODY, ["x-resay-policy: withheld"],
-                 said({**ANSWER, "choices": [{"index": 0, "message": {"content": SAID}}]}), {422}),
+                 said({**ANSWER, "choices": [{"message": {"content": SAID * 4}}]}), {422}),
 }  # fmt: skip
 
 

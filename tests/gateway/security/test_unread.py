@@ -22,7 +22,7 @@ CHAT, TEXT, MESSAGES, RESPONSES = (
 )
 MAIN = "main-1"
 SECRET = "Zorblatt"
-WORDS = f"The bridge was built by {SECRET}."
+WORDS = f"{SECRET} built the bridge out of steel and stone, in a single year, without any help."
 END = b"data: [DONE]\n\n"
 
 

@@ -60,7 +60,7 @@ async def test_it_is_a_chat_model_with_the_manners_of_the_one_inside(make_model)
     [
         (("gpt",), {}, ConfigurationError, "takes a chat model, not 'str'"),
         ((None, {"chain": []}), {}, PolicyError, "chain"),
-        ((None,), {"polcy": {}}, ConfigurationError, "'polcy' is no field"),
+        ((None,), {"polcy": {}}, ConfigurationError, "'polcy' is not a field"),
         ((None,), {"timeout": 3}, ConfigurationError, "set it on the model inside"),
     ],
 )

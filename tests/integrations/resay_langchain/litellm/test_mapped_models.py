@@ -97,14 +97,14 @@ async def test_what_litellm_is_told_otherwise_is_not_meant_for_langchain(
     model = openai.ChatOpenAI(api_key="k", model="m")
     assert connection_of(model).model == "openai/m"
     monkeypatch.setattr(litellm, name, value)
-    with pytest.raises(UnmappedError, match=f"told '{name}'"):
+    with pytest.raises(UnmappedError, match=f"litellm has '{name}'"):
         connection_of(model)
 
 
 def test_a_proxy_of_litellm_is_given_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     openai = pytest.importorskip("langchain_openai")
     monkeypatch.setenv("USE_LITELLM_PROXY", "true")
-    with pytest.raises(UnmappedError, match="told 'USE_LITELLM_PROXY'"):
+    with pytest.raises(UnmappedError, match="litellm has 'USE_LITELLM_PROXY'"):
         connection_of(openai.ChatOpenAI(api_key="k", model="m"))
 
 
