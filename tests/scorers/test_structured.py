@@ -238,7 +238,7 @@ async def test_a_sample_that_calls_a_tool_says_nothing() -> None:
     provider = Recorded(Completion("It is sunny."), *[Completion("Let me look.", calls=call)] * 4)
     verdict = (await Guard(POLICY, provider=provider).aask("How is it?", tools=[{}])).verdict
     assert verdict.decision == "inconclusive"
-    assert verdict.reason.startswith("0 usable samples")
+    assert verdict.reason.startswith("only 0 usable samples")
 
 
 async def test_an_empty_answer_is_skipped() -> None:
