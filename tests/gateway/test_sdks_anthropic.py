@@ -82,7 +82,7 @@ FAULTS = {
 
 def limits_for(faults: list[Fault]) -> dict[str, Any]:
     hangs = any(isinstance(fault, Hang) for fault in faults)
-    return {"timeout": 0.4 if hangs else 10, "max_retries": 2}
+    return {"timeout": 2 if hangs else 10, "max_retries": 2}
 
 
 @pytest.mark.parametrize("shape", [create, stream], ids=lambda shape: shape.__name__)

@@ -157,7 +157,7 @@ def test_what_takes_time_runs_into_the_clients_limit(
     client: Client, fault: Fault, stream: bool
 ) -> None:
     client.provider.set_faults(fault)
-    failure = client.failure(stream=stream, timeout=0.25)
+    failure = client.failure(stream=stream, timeout=0.5)
     # In the middle of a stream the clients pass on what their transport raises.
     assert type(failure).__name__ in ("APITimeoutError", "ReadTimeout")
     client.provider.wait_calls(1)

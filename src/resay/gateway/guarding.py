@@ -181,8 +181,12 @@ def read_body(call: Call, data: bytes) -> Body:
     try:
         value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
     # Deep nesting is refused with a RecursionError.
-    except (ValueError, RecursionError):
-        value = None
+    except (ValueError, RecursionError) as error:
+        message = (
+            "the request's body cannot be read as JSON; send UTF-8, finite numbers of ordinary"
+            " length, no raw control characters, and no nesting that is thousands deep"
+        )
+        raise RefusedError(400, "invalid_json", message) from error
     if not isinstance(value, dict):
         raise RefusedError(400, "invalid_json", "the request's body is not a JSON object")
     return cast("Body", value)

@@ -101,7 +101,7 @@ FAULTS = {
 def limits_for(faults: list[Fault]) -> dict[str, Any]:
     hangs = [fault for fault in faults if isinstance(fault, Hang)]
     # What hangs for ever may time out soon; what answers at last must not.
-    timeout = 10 if not hangs else 0.1 if hangs[0].first is None else 0.4
+    timeout = 10 if not hangs else 0.5 if hangs[0].first is None else 1
     return {"timeout": timeout, "max_retries": 1}
 
 

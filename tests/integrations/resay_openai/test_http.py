@@ -138,7 +138,7 @@ def test_errors_are_the_sdk_s_own(make, provider) -> None:
         make(NGRAM).chat.completions.create(model="simulated", messages=[{"role": "nobody"}])
     provider.set_faults(Hang())
     with pytest.raises(openai.APITimeoutError):
-        make(NGRAM, timeout=0.1).chat.completions.create(**asking(KNOWN))
+        make(NGRAM, timeout=1, max_retries=0).chat.completions.create(**asking(KNOWN))
     assert len(provider.requests) == 2
 
 
