@@ -1,0 +1,20 @@
+"""Numbers, dates and measures in a text, made comparable, and negation.
+
+"5 km", "5,000 m" and "five kilometres" are one quantity; "19 March 1932", "19.03.1932" and
+"1932-03-19" one date. Number words, months, units and words such as "about" are known in English,
+German, French, Spanish, Italian, Portuguese and Dutch; numerals and dates also in Chinese, Japanese
+and Korean, and digits of every script.
+
+pint, dateparser, babel and num2words were looked at: each reads or writes one notation that it is
+told of, in milliseconds, where here free text in an unknown language is to be searched in
+microseconds, so a table of words serves better and the core needs no further dependency.
+
+Everything takes time linear in the length of the text.
+"""
+
+from resay.core.quantities.negation import may_negate, negations
+from resay.core.quantities.quantity import Quantity
+from resay.core.quantities.reader import quantities
+from resay.core.quantities.words import guess_language, word_set
+
+__all__ = ["Quantity", "guess_language", "may_negate", "negations", "quantities", "word_set"]

@@ -1,0 +1,800 @@
+"""Reads the quantities of a text from left to right."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Literal
+
+from resay.core.quantities.quantity import Quantity
+from resay.core.quantities.words import (
+    ABOUT,
+    ABOUT_AFTER_MORE,
+    AFTER_NUMBERS,
+    AREAS,
+    ARTICLES,
+    BEFORE_NUMBERS,
+    BETWEEN,
+    CELSIUS,
+    CENTS,
+    CENTURIES,
+    CJK,
+    CJK_SCALES,
+    CJK_UNITS,
+    COMPOUND_PARTS,
+    COUNTERS,
+    CUBES,
+    CURRENCIES,
+    DATE_MARKS,
+    DEGREES,
+    DOZENS,
+    FAHRENHEIT,
+    FIRST_CHARS,
+    HALVES,
+    HUNDREDS,
+    JOINS,
+    LETTERS,
+    MONTHS,
+    MORE,
+    NUMBERED_BY_ROMAN,
+    ONLY_IN,
+    ORDINAL_ENDINGS,
+    ORDINALS,
+    PARTS,
+    PER,
+    PER_CENT,
+    RANGE_SIGNS,
+    ROMAN_NUMBERS,
+    ROMANS,
+    SCALES,
+    SHORT_SCALES,
+    SKIPPED,
+    SMALL,
+    STARTS,
+    STARTS_AND_ROMANS,
+    UNITS,
+    Language,
+    Token,
+    Tokens,
+    Total,
+    cjk_value,
+    compound_value,
+    guess_language,
+    read_digits,
+)
+
+
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Find the numbers, measures, ranges and dates of a text, in order.
+
+    Lone ordinals up to ten and number words count too, but "one" and other articles only before a
+    unit or a scale ("one million"). Roman numerals are read after or before words such as
+    "chapter" and "century", and after a name ("Louis XIV").
+
+    Args:
+        text: Any text.
+    """
+    return tuple(_Reader(text).read())
+
+
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_MOST_WORDS = 12
+
+
+class _Reader:
+    """Reads one text from left to right, a few tokens at a time."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        low = text.lower()
+        # Small letters of a few scripts take more room than capitals; those stay as they are.
+        self._low = low if len(low) == len(text) else text
+        self._found: list[Quantity] = []
+        self._language: Language | Literal[""] | None = ""
+        self._tokens = Tokens(self._low)
+        self._texts, self._count = self._tokens.texts, len(self._tokens)
+
+    def read(self) -> list[Quantity]:
+        texts, after = self._tokens.texts, 0
+        compounds = any(part in self._low for part in COMPOUND_PARTS)
+        for i, word in enumerate(texts):
+            if i >= after and (
+                word in STARTS_AND_ROMANS
+                or word[0] in FIRST_CHARS
+                or word[0].isdecimal()
+                or (compounds and len(word) > 8 and compound_value(word) is not None)
+            ):
+                after = self._read(i)
+        return self._found
+
+    def _read(self, i: int) -> int:
+        """Read what begins with a token; return where to go on."""
+        first = self._tokens[i]
+        if self._is_plain_year(i):
+            value = float(first.text)
+            self._found.append(
+                Quantity(
+                    first.start,
+                    first.end,
+                    low=value,
+                    high=value,
+                    plain=value,
+                    step=10.0 ** (4 - len(first.text.rstrip("0"))),
+                    digits=len(first.text.rstrip("0")),
+                    year=int(value),
+                )
+            )
+            return i + 1
+        if first.text in ROMANS and first.text not in STARTS:
+            roman = self._roman(i) if self._text[first.start].isupper() else None
+            if roman is None:
+                return i + 1
+            self._found.append(roman[0])
+            return roman[1]
+        date = self._numeric_date(first) if first.text[0].isdecimal() else None
+        if date is not None:
+            self._found.append(date)
+            return i + 1
+        if first.text in MONTHS:
+            return self._month_first(i)
+        currency = self._currency_before(i)
+        clock = self._clock(i)
+        if clock is not None:
+            self._found.append(clock[0])
+            return clock[1]
+        number = self._number(currency[1] if currency else i)
+        if number is None:
+            return i + 1
+        value, j = self._and_a_half(*number)
+        if currency:
+            unit, scale = UNITS[currency[0]]
+            value, j = self._short_scale(value, j)
+            self._add(
+                replace(value.measured(unit, scale, value.end), start=first.start), i, is_year=False
+            )
+            return max(j, i + 1)
+        return self._with_context(value, i, j)
+
+    # Every method below returns where to go on, behind what it has read.
+
+    def _is_plain_year(self, i: int) -> bool:
+        """Whether it is a year that nothing before or after it can change: most numbers are."""
+        word = self._texts[i]
+        return (
+            len(word) == 4
+            and word.isdecimal()
+            and "1000" <= word <= "2199"
+            and self._text_at(i + 1) not in AFTER_NUMBERS
+            and self._text_at(i - 1) not in BEFORE_NUMBERS
+            and not self._is_unspaced(self._tokens[i].end)
+        )
+
+    def _with_context(self, number: Quantity, i: int, j: int) -> int:
+        """Read what follows a number: a month, an ordinal's ending, a century, a unit."""
+        is_ordinal = self._text_at(j - 1) in ORDINALS
+        ending = self._ordinal_ending(number, i, j)
+        if ending is not None:
+            is_ordinal, number, j = True, ending, j + 1
+        found = self._cjk_date(number, j) or self._day_first(number, i, j)
+        found = found or self._century(number, i, j, ordinal=is_ordinal)
+        found = found or self._decade(number, i, j)
+        if found:
+            return found
+        unit = None if is_ordinal else self._unit(number, j)
+        if unit is not None:
+            number, j = self._unit_and_a_half(*unit)
+            self._add(number, i, is_year=False)
+            return j
+        if is_ordinal:
+            self._add(replace(number, unit="ordinal"), i, is_year=False)
+            return j
+        if j == i + 1 and self._texts[i] in ARTICLES:
+            return j
+        if number.unit == "part":
+            number = replace(number, unit="share")
+        written = self._text[number.start : number.end]
+        is_year = written.isdecimal() and len(written) == 4 and 1000 <= number.plain <= 2199
+        self._add(number, i, is_year=is_year)
+        return j
+
+    def _ordinal_ending(self, number: Quantity, i: int, j: int) -> Quantity | None:
+        """Read the "th" of "19th", which is right behind digits."""
+        if self._text_at(j) not in ORDINAL_ENDINGS or number.plain != int(number.plain):
+            return None
+        if not self._texts[i][0].isdecimal() or self._tokens[j].start != number.end:
+            return None
+        return replace(number, end=self._tokens[j].end)
+
+    def _unit_and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
+        """Read the rest of "an hour and a half"."""
+        k = self._half(j)
+        if k is None or number.plain != int(number.plain) or number.unit == "share":
+            return number, j
+        value = number.low + number.scale / 2
+        found = replace(
+            number,
+            low=value,
+            high=value,
+            plain=number.plain + 0.5,
+            step=number.scale / 2,
+            end=self._tokens[k - 1].end,
+        )
+        return found, k
+
+    def _add(self, number: Quantity, i: int, *, is_year: bool) -> None:
+        """Keep a number, with what is before it: "about", or the lower end of its range."""
+        if is_year:
+            number = replace(number, year=int(number.plain))
+        before = self._text_at(i - 1)
+        if self._is_minus(i):
+            number = replace(
+                number,
+                start=self._tokens[i - 1].start,
+                low=number.low - 2 * number.plain * number.scale,
+                high=number.high - 2 * number.plain * number.scale,
+                plain=-number.plain,
+            )
+            i, before = i - 1, self._text_at(i - 2)
+        gap = i - 2 if before in SKIPPED else i - 1
+        hint = self._text_at(gap)
+        if hint in ABOUT and (hint not in ABOUT_AFTER_MORE or self._text_at(gap - 1) in MORE):
+            number = replace(number, about=True)
+        last = self._found[-1] if self._found else None
+        if (
+            last is not None
+            and i > 0
+            and (before in RANGE_SIGNS or (before in JOINS and self._is_between(last)))
+            and self._tokens[i - 1].start >= last.end
+            and self._tokens[i - 1].start - last.end <= 1
+            and number.start - self._tokens[i - 1].end <= 1
+            and last.low == last.high
+            and not is_year
+            and last.year is None
+            and last.kind == number.kind == "number"
+            and last.unit in ("", number.unit)
+        ):
+            low = last.low if last.unit else last.plain * number.scale
+            if low < number.low:
+                self._found[-1] = replace(
+                    number, start=last.start, low=low, about=number.about or last.about
+                )
+                return
+        if (
+            last is not None
+            and last.unit == number.unit
+            and number.unit in ("m", "s", "kg")
+            and last.scale > number.scale
+            and number.start - last.end <= 5
+            and self._text[last.end : number.start].strip()
+            in ("", "and", "und", "et", "y", "e", "en")
+        ):
+            # "5 ft 10 in", "3 hours and 20 minutes".
+            total = last.low + number.low
+            self._found[-1] = replace(
+                number, start=last.start, low=total, high=total, plain=total / number.scale
+            )
+            return
+        self._found.append(number)
+
+    def _is_between(self, first: Quantity) -> bool:
+        words = self._low[max(first.start - 10, 0) : first.start].split()
+        return bool(words) and words[-1] in BETWEEN
+
+    def _is_minus(self, i: int) -> bool:
+        """Whether what is before a number makes it negative, and is no dash or hyphen."""
+        before = self._text_at(i - 1)
+        if before == "minus":
+            return self._is_free(i - 1)
+        if before not in ("-", "−", "–") or self._gap(i):
+            return False
+        start = self._tokens[i - 1].start
+        return start == 0 or self._text[start - 1] in " (\u00a0"
+
+    def _text_at(self, i: int) -> str:
+        return self._texts[i] if 0 <= i < self._count else ""
+
+    def _gap(self, i: int) -> str:
+        """What is between a token and the one before it."""
+        return self._low[self._tokens[i - 1].end : self._tokens[i].start]
+
+    # --- numbers
+
+    def _number(self, i: int) -> tuple[Quantity, int] | None:
+        token = self._tokens[i] if i < self._count else None
+        if token is None:
+            return None
+        if token.text[0] in CJK:
+            return self._cjk_number(i)
+        if token.text[0].isdecimal():
+            return self._digits(i)
+        return self._words(i)
+
+    def _digits(self, i: int) -> tuple[Quantity, int] | None:
+        token = self._tokens[i]
+        text, end, j = token.text, token.end, i + 1
+        if len(text) > 40 or not _DIGITS.fullmatch(text):
+            return None
+        # Thousands apart by a space: "5 000", "1 000 000".
+        while (
+            len(text) <= 12
+            and text.isdecimal()
+            and j < self._count
+            and len(self._tokens[j].text) == 3
+            and self._tokens[j].text.isdecimal()
+            and self._gap(j) in (" ", "\u00a0", "\u202f", "\u2009")
+            and len(token.text) <= 3
+            and token.text != "0"
+        ):
+            text, end, j = text + self._tokens[j].text, self._tokens[j].end, j + 1
+        # A point at the end belongs to the sentence, and the pattern leaves it there.
+        value, step, count = read_digits(text, self._groups_with)
+        if value is None:
+            return None
+        number = Quantity(
+            token.start, end, low=value, high=value, plain=value, step=step, digits=count
+        )
+        scale = SCALES.get(self._text_at(j))
+        if scale and self._text_at(j) != "k" and self._tokens[j].start - end <= 1:
+            # "2 milla" are miles, but "2 mil" are two thousand.
+            number, j = number.times(scale, self._tokens[j].end), j + 1
+        following = self._text_at(j)
+        if following in CJK_SCALES and self._tokens[j].start == end:
+            # "100万": digits with one Chinese numeral.
+            number, j = number.times(float(CJK_SCALES[following]), self._tokens[j].end), j + 1
+        if end == token.end and following in ("½", "¼", "¾"):
+            part = PARTS[self._text_at(j)]
+            value = number.plain + part
+            number = replace(
+                number, low=value, high=value, plain=value, step=part, end=self._tokens[j].end
+            )
+            j += 1
+        # "17/20" and scores such as "3-2" stay two numbers.
+        return number, j
+
+    def _groups_with(self, mark: str) -> bool:
+        """Whether a mark before three digits groups thousands, and is no decimal point."""
+        if mark == ",":
+            return True
+        return self._in() not in ("en", None)
+
+    def _in(self) -> Language | None:
+        if self._language == "":
+            self._language = guess_language([token.text for token in self._tokens])
+        return self._language
+
+    def _words(self, i: int) -> tuple[Quantity, int] | None:
+        """Read number words: "forty-two thousand", "zweihundert", "quatre-vingt-dix"."""
+        total = Total()
+        j = last = i
+        while j < self._count and total.words < _MOST_WORDS and self._goes_on(i, j, last):
+            word = self._texts[j]
+            if word in ("-", "–") or (word in JOINS and total.words):
+                j += 1
+                if word in JOINS and self._joins_nothing(j, total.group):
+                    break
+                continue
+            if word in PARTS and (total.words <= 1 or word.endswith("s")):
+                return self._part(i, j, total.group)
+            if not self._takes(total, word):
+                if word in ORDINALS and not total.is_round and self._is_in_its_language(word):
+                    return self._ordinal(i, j, total.value)
+                break
+            total.words += 1
+            j, last = j + 1, j
+        if not total.words:
+            return None
+        value = total.value
+        found = Quantity(
+            self._tokens[i].start,
+            self._tokens[last].end,
+            low=value,
+            high=value,
+            plain=value,
+            step=total.step,
+            digits=len(str(int(value)).strip("0")) or 1,
+        )
+        return found, last + 1
+
+    def _goes_on(self, i: int, j: int, last: int) -> bool:
+        """Whether a token is right behind those that were read, or a word that joins is between."""
+        if j == i:
+            return True
+        joined = j <= last + 1 or self._text_at(j - 1) in {"-", "–", *JOINS}
+        return joined and self._gap(j) in ("", " ", "\u00a0")
+
+    def _takes(self, total: Total, word: str) -> bool:
+        """Add a word to a number, if it is one that goes on with it."""
+        first = not total.words
+        if first and not self._is_in_its_language(word):
+            return False
+        if word in SCALES and word != "k":
+            total.scale(SCALES[word])
+        elif word in HUNDREDS:
+            total.hundreds(HUNDREDS[word])
+        elif word in ("vingt", "vingts") and total.group == 4:
+            total.group, total.step = 80.0, 1.0
+        elif word in SMALL and (first or total.fits(SMALL[word])):
+            total.group, total.step = total.group + SMALL[word], 1.0
+        elif word in DOZENS:
+            total.group, total.step = (total.group or 1) * 12, 1.0
+        else:
+            value = compound_value(word) if first else None
+            if value is None:
+                return False
+            total.group = float(value)
+        return True
+
+    def _joins_nothing(self, j: int, group: float) -> bool:
+        """Whether "and" joins two numbers that are not parts of one."""
+        word = self._text_at(j)
+        value = SMALL.get(word)
+        return (
+            value is None
+            or word in ARTICLES - {"one", "un", "uno", "una", "um", "uma"}
+            or (group % 100 != 0 and not (group % 10 == 0 and value < 10))
+        )
+
+    def _is_in_its_language(self, word: str) -> bool:
+        return word not in ONLY_IN or self._in() in ONLY_IN[word]
+
+    def _part(self, i: int, j: int, count: float) -> tuple[Quantity, int]:
+        """Read a half, or two thirds."""
+        word = self._tokens[j].text
+        value = (count or 1.0) * PARTS[word]
+        end, k = self._tokens[j].end, j + 1
+        found = Quantity(
+            self._tokens[i].start,
+            end,
+            unit="part",
+            low=value,
+            high=value,
+            plain=value,
+            step=value,
+            scale=1.0,
+        )
+        # "half a million"
+        follow = k + 1 if self._text_at(k) in ARTICLES else k
+        scale = SCALES.get(self._text_at(follow))
+        if scale:
+            return replace(found, unit="").times(scale, self._tokens[follow].end), follow + 1
+        if self._text_at(follow) in UNITS and follow > k:
+            return replace(found, unit="", end=self._tokens[follow - 1].end), follow
+        return found, k
+
+    def _ordinal(self, i: int, j: int, before: float) -> tuple[Quantity, int] | None:
+        if before and before % 10:
+            return None
+        value = before + ORDINALS[self._tokens[j].text]
+        found = Quantity(
+            self._tokens[i].start, self._tokens[j].end, low=value, high=value, plain=value
+        )
+        return found, j + 1
+
+    def _short_scale(self, number: Quantity, j: int) -> tuple[Quantity, int]:
+        """Read the letter of "$5m", and the word of "$5 million"."""
+        word = self._text_at(j)
+        if word in SHORT_SCALES and self._tokens[j].start - number.end <= 1:
+            return number.times(SHORT_SCALES[word], self._tokens[j].end), j + 1
+        return number, j
+
+    def _currency_before(self, i: int) -> tuple[str, int] | None:
+        word = self._tokens[i].text
+        if word not in CURRENCIES:
+            return None
+        j = i + 1
+        if word == "us":
+            if self._text_at(j) != "$":
+                return None
+            word, j = "$", j + 1
+        following = self._text_at(j)
+        if (
+            not following
+            or not following[0].isdecimal()
+            or self._tokens[j].start - self._tokens[j - 1].end > 1
+        ):
+            return None
+        return word, j
+
+    def _cjk_number(self, i: int) -> tuple[Quantity, int] | None:
+        token = self._tokens[i]
+        value = cjk_value(token.text)
+        following = self._text[token.end : token.end + 1]
+        if value is None or (
+            len(token.text) == 1
+            and following not in COUNTERS
+            and not any(self._text.startswith(unit, token.end) for unit in CJK_UNITS)
+        ):
+            return None
+        scale = value[1]
+        found = Quantity(
+            token.start,
+            token.end,
+            low=value[0],
+            high=value[0],
+            plain=value[0],
+            step=scale,
+            digits=len(str(int(value[0])).strip("0")) or 1,
+        )
+        return found, i + 1
+
+    def _and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
+        """Read the rest of "two and a half"."""
+        k = self._half(j)
+        if k is None or number.unit or number.plain != int(number.plain) or number.step > 1e3:
+            return number, j
+        value = number.plain + 0.5
+        end = self._tokens[k - 1].end
+        found = replace(number, low=value, high=value, plain=value, step=0.5, end=end)
+        scale = SCALES.get(self._text_at(k))
+        if scale:
+            return found.times(scale, self._tokens[k].end), k + 1
+        return found, k
+
+    def _half(self, j: int) -> int | None:
+        """Return where "and a half" ends that begins with a token, or None."""
+        if self._text_at(j) not in JOINS:
+            return None
+        k = j + 2 if self._text_at(j + 1) in ARTICLES else j + 1
+        return k + 1 if self._text_at(k) in HALVES else None
+
+    def _clock(self, i: int) -> tuple[Quantity, int] | None:
+        """Read a time of day: "18:00", "6 p.m.", "6:30 PM", "18 Uhr"."""
+        text, end, j = self._texts[i], self._tokens[i].end, i + 1
+        hours, _, minutes = text.partition(":")
+        if not hours.isdecimal() or len(hours) > 2 or (minutes and not minutes.isdecimal()):
+            return None
+        half = self._low[end : end + 5].lstrip(" \u00a0")
+        sign = next((s for s in ("a.m.", "p.m.", "am", "pm") if half.startswith(s)), None)
+        follows = half[len(sign) : len(sign) + 1] if sign else ""
+        if sign and not follows.isalnum():
+            end = self._low.index(sign, end) + len(sign)
+            while j < self._count and self._tokens[j].start < end:
+                j += 1
+        elif self._text_at(j) == "uhr":
+            end, j = self._tokens[j].end, j + 1
+        elif not minutes:
+            return None
+        hour = int(hours) % 12 + 12 * (sign[0] == "p") if sign else int(hours)
+        value = 60.0 * hour + int(minutes or 0)
+        if value >= 24 * 60 + 1:
+            return None
+        start = self._tokens[i].start
+        return Quantity(start, end, unit="clock", low=value, high=value, plain=value), j
+
+    # --- units
+
+    def _unit(self, number: Quantity, j: int) -> tuple[Quantity, int] | None:
+        """Read the unit behind a number."""
+        if self._is_unspaced(number.end):
+            for word, (unit, scale) in CJK_UNITS.items():
+                if self._text.startswith(word, number.end):
+                    return number.measured(unit, scale, number.end + len(word)), j
+        if j >= self._count or self._gap(j) not in ("", " ", "\u00a0", "\u202f"):
+            return None
+        word, following = self._texts[j], self._text_at(j + 1)
+        if word == "-" and following in UNITS and not self._gap(j + 1):
+            j, word, following = j + 1, following, self._text_at(j + 2)
+        if word in PER_CENT and following in CENTS:
+            return number.measured("share", 0.01, self._tokens[j + 1].end), j + 2
+        if word in DEGREES:
+            return self._temperature(number, j)
+        power = 2 if word in AREAS else 3 if word in CUBES else 1
+        if power > 1:
+            j, word = j + 1, following
+        known = UNITS.get(word)
+        if known is None or (word in LETTERS and not self._text[number.end - 1].isdecimal()):
+            return None
+        return self._power_or_speed(number, j, power, *known)
+
+    def _power_or_speed(
+        self, number: Quantity, j: int, power: int, unit: str, scale: float
+    ) -> tuple[Quantity, int] | None:
+        """Read what follows a unit: "carrés", "per hour"."""
+        if power > 1 and unit != "m":
+            return None
+        k = j + 1
+        following = self._text_at(k)
+        if unit == "m" and power == 1 and following in AREAS | CUBES and self._gap(k) == " ":
+            power, k = 2 if following in AREAS else 3, k + 1
+        if power > 1:
+            unit, scale = f"m{power}", scale**power
+        elif unit in ("m", "kg") and following in PER:
+            per = UNITS.get(self._text_at(k + 1))
+            if per and per[0] == "s":
+                unit, scale, k = f"{unit}/s", scale / per[1], k + 2
+        return number.measured(unit, scale, self._tokens[k - 1].end), k
+
+    def _is_unspaced(self, position: int) -> bool:
+        return position < len(self._text) and self._text[position] >= "\u3040"
+
+    def _temperature(self, number: Quantity, j: int) -> tuple[Quantity, int]:
+        end, k = self._tokens[j].end, j + 1
+        word = self._text_at(k)
+        value, unit, scale = number.plain, "deg", 1.0
+        if word in CELSIUS or word in FAHRENHEIT:
+            fahrenheit = word in FAHRENHEIT
+            value = (number.plain - 32) / 1.8 + 273.15 if fahrenheit else number.plain + 273.15
+            unit, scale = "K", 5 / 9 if fahrenheit else 1.0
+            end, k = self._tokens[k].end, k + 1
+        found = replace(
+            number, unit=unit, low=value, high=value, scale=scale, step=number.step * scale, end=end
+        )
+        return found, k
+
+    # --- dates
+
+    def _numeric_date(self, token: Token) -> Quantity | None:
+        if len(token.text) < 6 or token.text.isdecimal():
+            return None
+        parts = DATE_MARKS.split(token.text)
+        if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+            return None
+        a, b, c = map(int, parts)
+        if len(parts[0]) == 4:
+            year, month, day, swapped = a, b, c, False
+        elif len(parts[2]) in (2, 4):
+            year = c if len(parts[2]) == 4 else c + (1900 if c > 40 else 2000)
+            day, month, swapped = a, b, "/" in token.text and a <= 12 and b <= 12
+            if month > 12:
+                day, month = month, day
+        else:
+            return None
+        if not (1 <= month <= 12 and 1 <= day <= 31):
+            return None
+        return Quantity(
+            token.start, token.end, "date", year=year, month=month, day=day, swapped=swapped
+        )
+
+    def _month_first(self, i: int) -> int:
+        """Read "March 19, 1932", "March 19" or "March 1932"."""
+        token = self._tokens[i]
+        month, j, day, year = MONTHS[token.text], i + 1, None, None
+        end = token.end
+        if self._gap_is(j, (" ", ". ", "\u00a0")) and self._is_day(j):
+            day, end, j = int(self._tokens[j].text), self._tokens[j].end, j + 1
+            if self._text_at(j) in ORDINAL_ENDINGS and self._gap(j) == "":
+                end, j = self._tokens[j].end, j + 1
+        k = j + 1 if self._text_at(j) in ("de", "del", "of", "di") else j
+        if self._gap_is(k, (" ", ", ", ". ", ",", "\u00a0")) and self._is_year(k):
+            year, end, j = int(self._tokens[k].text), self._tokens[k].end, k + 1
+        if day is None and year is None:
+            return i + 1
+        self._found.append(Quantity(token.start, end, "date", year=year, month=month, day=day))
+        return j
+
+    def _day_first(self, number: Quantity, i: int, j: int) -> int | None:
+        """Read "19 March 1932", "19. März" or "19th of March, 1932"."""
+        if not (1 <= number.plain <= 31 and number.plain == int(number.plain) and not number.unit):
+            return None
+        k = j + 1 if self._text_at(j) in ("of", "de", "di", "d") else j
+        if self._text_at(k) == "’" or self._text_at(k) == "'":
+            k += 1
+        if self._text_at(k) not in MONTHS or self._tokens[k].start - number.end > 7:
+            return None
+        month, end, j = MONTHS[self._text_at(k)], self._tokens[k].end, k + 1
+        k = j + 1 if self._text_at(j) in ("de", "del", "of", "di") else j
+        year = None
+        if self._gap_is(k, (" ", ", ", ". ", "\u00a0")) and self._is_year(k):
+            year, end, j = int(self._tokens[k].text), self._tokens[k].end, k + 1
+        self._found.append(
+            Quantity(
+                self._tokens[i].start, end, "date", year=year, month=month, day=int(number.plain)
+            )
+        )
+        return j
+
+    def _gap_is(self, i: int, gaps: tuple[str, ...]) -> bool:
+        return 0 < i < self._count and self._gap(i) in gaps
+
+    def _is_day(self, i: int) -> bool:
+        text = self._text_at(i)
+        return text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 31
+
+    def _is_year(self, i: int) -> bool:
+        text = self._text_at(i)
+        return text.isdecimal() and 3 <= len(text) <= 4
+
+    def _cjk_date(self, number: Quantity, j: int) -> int | None:
+        """Read 1932年3月19日, and centuries, when a numeral is followed by such a sign."""
+        if not self._is_unspaced(number.end):
+            return None
+        if self._text.startswith(("世纪", "世紀", "세기"), number.end):
+            self._found.append(replace(number, unit="century", end=number.end + 2))
+            return j
+        parts: dict[str, int] = {}
+        start, end, current = number.start, number.end, number
+        while True:
+            sign = {"년": "年", "월": "月", "일": "日", "号": "日"}.get(
+                self._text[end : end + 1], self._text[end : end + 1]
+            )
+            if sign not in ("年", "月", "日") or sign in parts or current.plain > 9999:
+                break
+            if sign == "年" and current.plain < 100:
+                break
+            parts[sign] = int(current.plain)
+            end += 1
+            following = self._tokens[j] if j < self._count else None
+            if following is None or self._text[end : following.start].strip():
+                break
+            nxt = (
+                self._number(j)
+                if following.text[0].isdecimal() or following.text[0] in CJK
+                else None
+            )
+            if nxt is None or self._text[nxt[0].end : nxt[0].end + 1] not in "月日号월일":
+                break
+            if not self._text[nxt[0].end : nxt[0].end + 1]:
+                break
+            current, j = nxt
+            end = current.end
+        if not parts:
+            return None
+        end = min(end, len(self._text))
+        self._found.append(
+            Quantity(
+                start,
+                end,
+                "date",
+                year=parts.get("年"),
+                month=parts.get("月"),
+                day=parts.get("日"),
+            )
+        )
+        return j
+
+    def _century(self, number: Quantity, i: int, j: int, *, ordinal: bool) -> int | None:
+        following, before = self._text_at(j), self._text_at(i - 1)
+        if following == "-":
+            following, j = self._text_at(j + 1), j + 1
+        if following in CENTURIES and self._tokens[j].start - number.end <= 2:
+            self._found.append(replace(number, unit="century", end=self._tokens[j].end))
+            return j + 1
+        if before in CENTURIES and self._is_free(i - 1) and not ordinal and number.plain <= 30:
+            self._found.append(replace(number, unit="century", start=self._tokens[i - 1].start))
+            return j
+        return None
+
+    def _is_free(self, i: int) -> bool:
+        """Whether a token belongs to no quantity yet."""
+        return not self._found or self._found[-1].end <= self._tokens[i].start
+
+    def _decade(self, number: Quantity, i: int, j: int) -> int | None:
+        """Read "1990s" and "1990's"; the 1900s are a century."""
+        if not self._texts[i][0].isdecimal() or number.plain < 10:
+            return None
+        k = j + 1 if self._text_at(j) in ("'", "’") else j
+        if self._text_at(k) != "s" or self._tokens[k].start - number.end != k - j:
+            return None
+        found = replace(number, unit="decade", end=self._tokens[k].end)
+        if number.plain % 100 == 0 and number.plain >= 1000:
+            value = number.plain // 100 + 1
+            found = replace(found, unit="century", low=value, high=value, step=1.0)
+        self._found.append(found)
+        return k + 1
+
+    def _roman(self, i: int) -> tuple[Quantity, int] | None:
+        """Read a Roman numeral where nothing else can be meant."""
+        token = self._tokens[i]
+        numeral, suffix = ROMANS[token.text]
+        size = len(numeral)
+        if self._text[token.start : token.start + size] != numeral.upper():
+            return None
+        before, following = self._text_at(i - 1), self._text_at(i + 1)
+        value = float(ROMAN_NUMBERS[numeral])
+        found = Quantity(token.start, token.end, low=value, high=value, plain=value)
+        if following in CENTURIES:
+            return replace(found, unit="century", end=self._tokens[i + 1].end), i + 2
+        if before in CENTURIES and self._is_free(i - 1):
+            return replace(found, unit="century", start=self._tokens[i - 1].start), i + 1
+        if suffix:
+            return None
+        named = (
+            i > 0
+            and size >= 2
+            and self._gap(i) == " "
+            and self._text[self._tokens[i - 1].start].isupper()
+            and len(before) > 2
+        )
+        if before in NUMBERED_BY_ROMAN or named:
+            return replace(found, unit="ordinal"), i + 1
+        return None

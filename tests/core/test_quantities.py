@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay.core.quantities import Quantity, guess_language, may_negate, negations, quantities
+
+
+def only(text: str) -> Quantity:
+    found = quantities(text)
+    assert len(found) == 1, [text[q.start : q.end] for q in found]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        (
+            "5 km|5,000 m|five kilometres|5 000 m|fünf Kilometer|cinq kilomètres|cinco kilómetros"
+            "|cinque chilometri und 5 km|vijf kilometer|五公里|5公里|5000米|a 5-km walk"
+        ),
+        (
+            "1 million|1,000,000|one million|1.0 million|eine Million|un millón|um milhão|100万"
+            "|een miljoen|1.000.000|1 000 000|一百万|a million"
+        ),
+        (
+            "19 March 1932|March 19, 1932|19.03.1932|1932-03-19|the 19th of March 1932"
+            "|19. März 1932|le 19 mars 1932|19 de marzo de 1932|19 marzo 1932|19 maart 1932"
+            "|19 de março de 1932|1932年3月19日|3/19/1932|19/03/1932|1932년 3월 19일"
+            "|一九三二年三月十九日"
+        ),
+        "50 %|50 percent|fifty per cent|half of the vote|one half|die Hälfte|la moitié",
+        "€12|12 euros|12 €|twelve euros|EUR 12|zwölf Euro|12,00 €",
+        "$2.5 million|2.5 million dollars|US$2,500,000|$2.5m|two and a half million dollars",
+        (
+            "12th century|twelfth century|the 1100s|12. Jahrhundert|XIIe siècle|siglo XII"
+            "|XII secolo|十二世纪|12e eeuw"
+        ),
+        "42|forty-two|zweiundvierzig|quarante-deux|cuarenta y dos|quarantadue|tweeënveertig|四十二",
+        "5000|fünftausend|five thousand|cinq mille|cinco mil|cinquemila|vijfduizend|五千",
+        "97|quatre-vingt-dix-sept|ninety-seven|siebenundneunzig",
+        "206|two hundred and six|zweihundertsechs|doscientos seis|deux cent six",
+        "100 °C|100 degrees Celsius|212 °F|100 Grad Celsius",
+        "-41 °C|minus 41 °C|−41 °C",
+        "10–12 km|10 to 12 km|between 10 and 12 km|10-12 kilometres",
+        "5 feet 10 inches|70 inches",
+        "120 km/h|120 kilometres per hour",
+        "25 km²|25 square kilometres|25 kilomètres carrés|25 Quadratkilometer",
+        "6 p.m.|18:00|6:00 PM|18 Uhr",
+        "Louis XIV|Louis the fourteenth",
+        "a dozen|12",
+        "1990s|1990's",
+        "٤٢|42",
+    ],
+)
+def test_what_is_written_differently_is_the_same(group: str) -> None:
+    first, *others = group.split("|")
+    for other in others:
+        found = quantities(other)[0]
+        assert found.agrees(only(first)), other
+        assert only(first).agrees(found), other
+        assert found.comparable(only(first)), other
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("5 km", "6 km"),
+        ("5 km", "5 kg"),
+        ("1932", "1923"),
+        ("1932", "1930"),
+        ("19 March 1932", "18 March 1932"),
+        ("19 March 1932", "19 March 1933"),
+        ("04.05.1711", "05.04.1711"),
+        ("120 seconds", "115 seconds"),
+        ("about 42,000", "44,000"),
+        ("12th century", "13th century"),
+        ("10–12 km", "10–13 km"),
+        ("€12", "$12"),
+        ("31", "44"),
+        ("41 °C", "-41 °C"),
+        ("6 a.m.", "6 p.m."),
+        ("12 to 15 years", "16 years"),
+    ],
+)
+def test_what_differs_disagrees(one: str, other: str) -> None:
+    assert not only(one).agrees(only(other))
+    assert not only(other).agrees(only(one))
+
+
+@pytest.mark.parametrize(
+    ("exact", "rounded"),
+    [
+        ("41,870", "about 42,000"),
+        ("41,870", "42,000"),
+        ("987,000", "about 1 million"),
+        ("29", "about 30"),
+        ("6.213 km", "6.2 km"),
+        ("6.213 kilometers", "3.861 miles"),
+        ("13 years", "12 to 15 years"),
+        ("12,000", "rund 12.000 Menschen"),
+    ],
+)
+def test_round_numbers_agree_within_rounding(exact: str, rounded: str) -> None:
+    assert only(exact).agrees(only(rounded))
+    assert only(rounded).agrees(only(exact))
+
+
+def test_a_number_without_a_unit_may_have_any() -> None:
+    assert only("57.").agrees(only("57 cm"))
+    assert only("57 cm").agrees(only("57."))
+    assert only("50").agrees(only("50 %"))
+
+
+def test_a_date_is_said_in_part_by_one_that_says_less() -> None:
+    date, year = only("19 March 1932"), only("1932")
+    assert date.supported_by(year) == pytest.approx(1 / 3)
+    assert year.supported_by(date) == 1.0
+    assert date.supported_by(only("1923")) == 0.0
+    assert date.comparable(only("1923"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She is one of the best.",
+        "I am sure, and you may go.",
+        "Er ist ein Maler.",
+        "He came at once, due to the dos and don'ts.",
+        "一般来说",
+        "of course, a mix of civil and vivid",
+    ],
+)
+def test_words_that_look_like_numbers_are_none(text: str) -> None:
+    assert quantities(text) == ()
+
+
+def test_every_quantity_is_where_it_says() -> None:
+    text = "In 1932 the 5 km bridge cost €2.5 million; 31 of 50 % (17 × 23 = 391)."
+    written = [text[q.start : q.end] for q in quantities(text)]
+    assert written == ["1932", "5 km", "€2.5 million", "31", "50 %", "17", "23", "391"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It does not float.", ["not"]),
+        ("It doesn't float, and it isn’t red.", ["doesn't", "isn’t"]),
+        ("Er hat kein Haus.", ["kein"]),
+        ("Elle n'est pas venue.", ["pas"]),
+        ("Não é verdade.", ["Não"]),
+        ("Hij is niet gekomen.", ["niet"]),
+        ("I am not sure, but it may float.", []),
+        ("It is not only red.", []),
+        ("See no. 5 of the list.", []),
+        ("Ele mora no Rio com uma irmã.", []),
+    ],
+)
+def test_negations(text: str, words: list[str]) -> None:
+    assert [text[start:end] for start, end in negations(text)] == words
+
+
+def test_the_quick_look_misses_no_negation() -> None:
+    for sentence in ("it does not float", "it isn 't", "er hat kein haus"):
+        assert may_negate(sentence.split()) or not negations(sentence)
+    assert may_negate(["isn", "t"])
+    assert not may_negate(["it", "floats"])
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("the bridge is in the north", "en"),
+        ("die brücke ist nicht im norden", "de"),
+        ("le pont est dans le nord", "fr"),
+        ("o rio tem uma ponte em são paulo", "pt"),
+        ("xyz", None),
+    ],
+)
+def test_the_language_is_that_of_the_commonest_words(text: str, language: str | None) -> None:
+    assert guess_language(text.split()) == language
+
+
+ANY = st.text(
+    st.sampled_from(list("0123456789 .,-–:/%€$°'\nabimstXVILkm十百年月日万半½٣²")), max_size=40
+)
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            "two",
+            "hundred",
+            "and",
+            "forty",
+            "million",
+            "half",
+            "a",
+            "dozen",
+            "km",
+            "March",
+            "19",
+            "1932",
+            "5,000",
+            "–",
+            "%",
+            "vingt",
+            "quatre",
+            "zweiundvierzig",
+            "XIV",
+            "century",
+            "s",
+            "about",
+            "minus",
+            "6",
+            "p.m.",
+            "三十",
+            "年",
+            "the",
+            "Louis",
+            "$",
+            "12",
+            "per",
+            "hour",
+        ]
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@given(st.one_of(ANY, WORDS, st.text(max_size=40)))
+def test_spans_are_in_order_and_inside_the_text(text: str) -> None:
+    end = 0
+    for quantity in quantities(text):
+        assert end <= quantity.start < quantity.end <= len(text)
+        end = quantity.end
+    for start, end in negations(text):
+        assert 0 <= start < end <= len(text)
+
+
+@given(st.one_of(ANY, WORDS), st.one_of(ANY, WORDS))
+def test_agreeing_is_mutual_and_everything_agrees_with_itself(one: str, other: str) -> None:
+    for a in quantities(one):
+        assert a.agrees(a)
+        assert a.comparable(a)
+        for b in quantities(other):
+            assert a.agrees(b) == b.agrees(a)
+            assert a.comparable(b) == b.comparable(a)
+
+
+@given(st.integers(1, 999_999_999))
+def test_a_number_is_the_same_with_and_without_separators(number: int) -> None:
+    plain = only(f"{number} m")
+    assert plain.low == number
+    assert only(f"{number:,} m").agrees(plain)
+    assert only(f"{number:,} m".replace(",", "\u202f")).agrees(plain)
+    assert only(f"{number / 1000:.4f} km").agrees(plain)
+    assert not only(f"{number + max(number // 8, 1)} m").agrees(plain)
+
+
+@given(st.dates(min_value=date(1000, 1, 1)))
+def test_a_date_is_the_same_in_every_notation(day: date) -> None:
+    iso = only(day.isoformat())
+    assert (iso.year, iso.month, iso.day) == (day.year, day.month, day.day)
+    for form in ("%d.%m.%Y", "%-d %B %Y", "%B %-d, %Y", "%Y年%-m月%-d日"):
+        assert only(day.strftime(form)).agrees(iso), form
