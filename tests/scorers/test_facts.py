@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores, Verdict
+from resay.scorers import registry
+from resay.scorers.evidence import Evidence, Samples
+
+pytestmark = pytest.mark.anyio
+
+SAMPLES = [
+    "The Tollen bridge opened in 1932. Its painter was Mary Doyle.",
+    "The Tollen bridge opened in 1932. Its painter was Tom Baker.",
+    "It was opened in 1932. Its painter was Ann Reed.",
+]
+
+
+async def score(
+    sentences: list[str], samples: list[str], question: str = "", **config: Any
+) -> Scores:
+    facts = registry()["facts"]
+    query = Query.of(question) if question else None
+    evidence = Evidence(Samples(samples), query=query)
+    scorer = facts(facts.Config.model_validate(config))
+    return await scorer.score(Passage.from_sentences(sentences), evidence)
+
+
+def check(response: str, samples: list[str], question: str) -> Verdict:
+    guard = Guard({"chain": [{"method": "facts"}], "cache": {"store": "none"}})
+    return guard.check(response, samples=samples, question=question)
+
+
+async def test_a_repeated_fact_is_supported_and_an_invented_one_is_not() -> None:
+    scores = await score(
+        ["The Tollen bridge opened in 1932.", "Its painter was Harold Finch."], SAMPLES
+    )
+    opened, painter = scores.sentences
+    assert opened is not None
+    assert painter is not None
+    assert opened < 0.3
+    assert painter > 0.65
+
+
+async def test_a_wrong_fact_weighs_more_than_other_words() -> None:
+    samples = ["The grey bridge opened in 1932 with a parade."] * 4
+    reworded, wrong = (
+        await score(["The bridge was inaugurated solemnly in 1932."], samples),
+        await score(["The grey bridge opened in 1923 with a parade."], samples),
+    )
+    assert reworded.sentences[0] is not None
+    assert wrong.sentences[0] is not None
+    assert reworded.sentences[0] < 0.5 < wrong.sentences[0]
+
+
+async def test_why_says_which_fact_and_what_is_said_instead() -> None:
+    scores = await score(["The Tollen bridge opened in 1923."], SAMPLES)
+    assert scores.why == ("'1923' is in 0 of 3 texts compared; most of them say '1932'",)
+
+
+async def test_a_sample_that_disagrees_has_the_higher_entry() -> None:
+    scores = await score(
+        ["The bridge opened in 1932."],
+        ["The bridge opened in 1932.", "The bridge opened in 1923.", "It opened in 1932."],
+    )
+    supports, contradicts, other = (column[0] for column in scores.columns)
+    assert supports == 0.0
+    assert other is not None
+    assert contradicts is not None
+    assert other < 0.5 < contradicts
+
+
+def test_a_flagged_sentence_is_contradicted_by_a_sample_that_says_otherwise() -> None:
+    verdict = check("The Tollen bridge opened in 1923.", SAMPLES, "When did it open?")
+    (sentence,) = verdict.sentences
+    assert sentence.flagged
+    assert sentence.contradicted_by is not None
+    assert "1932" in sentence.contradicted_by.text
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        (
+            "What is the capital of France?",
+            ["The capital is Paris.", "Paris.", "It is Paris.", "Paris is the capital of France."],
+        ),
+        (
+            "How long is the Orra tunnel?",
+            ["It is 5 km long.", "5,000 m", "Its length is five kilometres.", "5000 metres long"],
+        ),
+        (
+            "On which day was the bridge opened?",
+            ["It opened on 19 March 1932.", "March 19, 1932", "On 19.03.1932.", "1932-03-19"],
+        ),
+        (
+            "What does the stadium seat?",
+            ["It seats 41,870 people.", "About 42,000", "Roughly 42,000.", "41,870 spectators"],
+        ),
+        ("A pen costs 2 euros. What do 6 cost?", ["6 pens cost 12 euros.", "€12", "12 euros"]),
+        ("Is a whale a mammal?", ["Yes.", "A whale is a mammal.", "Yes, whales are mammals."]),
+        ("Do spiders have wings?", ["No.", "Spiders do not have wings.", "No, they don't."]),
+        (
+            "Wann wurde die Brücke eröffnet?",
+            ["Die Eröffnung war 1932.", "Sie wurde 1932 eröffnet.", "Im Jahr 1932", "1932"],
+        ),
+        (
+            "云河大桥是什么时候开通的？",
+            ["云河大桥于1932年开通。", "1932年。", "大桥是1932年开通的。"],
+        ),
+        ("호주의 수도는 어디입니까?", ["호주의 수도는 캔버라입니다.", "캔버라.", "캔버라입니다."]),
+        ("ما هي عاصمة أستراليا؟", ["عاصمة أستراليا هي كانبرا.", "كانبرا.", "هي كانبرا."]),
+        ("How do I sort?", ["Use `sorted`.", "Call `sorted`.", "Use sorted: `sorted(xs)`"]),
+    ],
+)
+def test_answers_in_other_words_are_consistent(question: str, answers: list[str]) -> None:
+    for i, answer in enumerate(answers):
+        others = [*answers[:i], *answers[i + 1 :], answers[i]]
+        assert check(answer, others, question).decision == "consistent", answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("How many gates has it?", ["It has 11 gates.", "23 gates", "It has 37 gates.", "42"]),
+        ("Name the mayor.", ["Tom Varley", "Hugh Pell", "The mayor is Amos Reed.", "Carl Whit"]),
+        (
+            "Was it built in 1911 or 1921?",
+            ["In 1911.", "1921", "It was built in 1921.", "In 1921."],
+        ),
+        (
+            "Does it contain lactose?",
+            ["It contains lactose.", "No.", "It does not contain lactose.", "It doesn't."],
+        ),
+        (
+            "How many seconds are in 17 days?",
+            ["1,468,800 seconds", "1,486,800 seconds", "1,464,800 seconds", "1,400,000 seconds"],
+        ),
+        ("谁设计了大桥？", ["王伟设计了大桥。", "李娜。", "设计者是张强。", "刘洋设计的。"]),
+        (
+            "Wo starb der Maler?",
+            ["Er starb in Wien.", "Er starb in Graz.", "In Linz.", "Der Maler starb in Passau."],
+        ),
+    ],
+)
+def test_answers_that_differ_are_flagged(question: str, answers: list[str]) -> None:
+    verdict = check(answers[0], answers[1:], question)
+    assert verdict.decision == "flagged"
+
+
+async def test_words_of_the_question_are_no_facts_of_the_answer() -> None:
+    answer, samples = ["The Orlo tunnel has 31 lamps."], ["31", "31 of them", "31 lamps"]
+    alone = await score(answer, samples)
+    asked = await score(answer, samples, "How many lamps has the Orlo tunnel?")
+    assert asked.sentences == (0.0,)
+    assert alone.sentences[0] is not None
+    assert alone.sentences[0] > 0.2
+
+
+async def test_documents_in_a_long_question_are_not_taken_for_granted() -> None:
+    page = "Orlo has 31 lamps and was built by Ida Brandt. " * 30
+    scores = await score(
+        ["Ida Brandt built it."], ["Carl Whit built it."] * 3, f"{page}\nWho built it?"
+    )
+    assert scores.sentences[0] is not None
+    assert scores.sentences[0] > 0.5
+
+
+async def test_a_negated_claim_is_another_claim() -> None:
+    samples = ["The old bridge does not carry trains."] * 3
+    same = await score(["The old bridge does not carry trains."], samples)
+    other = await score(["The old bridge carries trains."], samples)
+    assert same.sentences == (0.0,)
+    assert other.sentences[0] is not None
+    assert other.sentences[0] > 0.5
+
+
+async def test_any_reference_that_says_it_supports_a_sentence() -> None:
+    pages = ["It opened in 1932.", "It is painted red.", "Admission is free."]
+    scores = await score(["It opened in 1932."], pages, evidence="references")
+    assert scores.sentences == (0.0,)
+
+
+async def test_marks_of_sources_and_labels_of_lists_are_no_numbers() -> None:
+    assert (await score(["It opened in 1932 [4][5]."], SAMPLES)).sentences == (
+        await score(["It opened in 1932."], SAMPLES)
+    ).sentences
+    listed = await score(["It has 2 lanes."], ["1. Red\n2. Blue\n3. Green"] * 3)
+    assert listed.columns[0][0] is not None
+    assert listed.columns[0][0] > 0.5
+
+
+async def test_lean_mixes_the_mean_of_the_passage_in() -> None:
+    sentences = ["The Tollen bridge opened in 1932.", "Its painter was Harold Finch."]
+    alone, leaning = await score(sentences, SAMPLES), await score(sentences, SAMPLES, lean=0.5)
+    mean = alone.passage_score
+    assert mean is not None
+    for a, b in zip(alone.sentences, leaning.sentences, strict=True):
+        assert a is not None
+        assert b == pytest.approx(0.5 * a + 0.5 * mean)
+    facts = registry()["facts"]
+    assert facts(facts.Config()).by_sentence
+    assert not facts(facts.Config(lean=0.5)).by_sentence
+
+
+async def test_without_samples_it_says_nothing() -> None:
+    assert (await score(["It opened in 1932."], [])).sentences == (None,)
+
+
+WORDS = st.sampled_from(
+    [
+        "bridge",
+        "opened",
+        "1932",
+        "5",
+        "km",
+        "Mary",
+        "Doyle",
+        "not",
+        "red",
+        "half",
+        "March",
+        "19",
+        "No",
+        "1,000",
+        "€",
+    ]
+)
+SENTENCES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+
+
+@given(
+    st.lists(SENTENCES, min_size=1, max_size=4),
+    st.lists(SENTENCES, min_size=1, max_size=4),
+    SENTENCES,
+)
+def test_a_sentence_is_scored_by_itself(
+    sentences: list[str], samples: list[str], question: str
+) -> None:
+    import anyio
+
+    async def both() -> None:
+        whole = await score(sentences, samples, question)
+        assert len(whole.columns) == len(samples)
+        for i, sentence in enumerate(sentences):
+            alone = await score([sentence], samples, question)
+            assert alone.sentences == (whole.sentences[i],)
+            assert alone.why == (whole.why[i],)
+
+    anyio.run(both)
+
+
+@given(SENTENCES, st.integers(1, 4))
+def test_what_every_sample_says_is_not_doubted(sentence: str, count: int) -> None:
+    import anyio
+
+    async def run() -> None:
+        assert (await score([sentence], [sentence] * count)).sentences == (0.0,)
+
+    anyio.run(run)
