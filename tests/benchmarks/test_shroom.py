@@ -111,6 +111,30 @@ def test_the_default_asks_nobody_and_has_a_row_for_each_track_and_task(data):
     }
 
 
+def test_paraphrases_can_be_held_against_their_source(data):
+    # The target says what the source does not.
+    told = output(
+        "PG", "It opened in 1932 .", "The door is open .", "It opened in 1932 .", "either", 0.0
+    )
+    write(data / "shroom_dev_agnostic.jsonl", [*AGNOSTIC, told])
+    methods = ("--methods", "ngram:references,ngram:source")
+    result = invoke("--data", data, *methods, "--json")
+    found = {
+        (row["variant"], row["track"], row["task"]): row for row in document_of(result)["rows"]
+    }
+    by_target, by_source = (
+        found[variant, "agnostic", "PG"] for variant in ("references", "source")
+    )
+    assert (by_target["flagged"], by_target["accuracy"]) == (2, 0.5)
+    assert (by_source["flagged"], by_source["accuracy"]) == (1, 1)
+    # Nothing else is held against anything else.
+    for track, task in (("agnostic", "DM"), ("agnostic", "MT"), ("aware", "all")):
+        rows = [found[variant, track, task] for variant in ("references", "source")]
+        figures = [(row["flagged"], row["accuracy"], row["spearman"]) for row in rows]
+        assert figures[0] == figures[1]
+    assert any(note.startswith("source: paraphrases (PG)") for note in document_of(result)["notes"])
+
+
 def test_figures_are_written_as_in_the_paper(data):
     agnostic, aware = rows_of(invoke("--data", data, "--json"))
     # Scores 0, 1, 0, 1 for shares 0, 1, 0.2, 0.8: ties of two and two.

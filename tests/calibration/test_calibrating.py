@@ -113,8 +113,9 @@ def test_it_warns_where_nothing_is_flagged_any_more():
     found = run(rows=swapped)
     assert found.figures.passage_recall.value == 0
     assert found.notes == (
-        "none of the hallucinated responses is flagged any more, because correct ones score as"
-        " high; allow a greater rate, label more, or take another method",
+        "passage-fpr 0.2 is kept only by flagging none of the hallucinated responses, because"
+        " correct ones score as high; allow a greater rate, label more, or take another method",
+        "no passage-fpr can be kept while hallucinated responses are flagged",
     )
 
 
@@ -131,7 +132,7 @@ def test_what_a_row_lacks_is_said_with_its_line():
 
 def test_all_samples_count_whatever_the_old_thresholds_would_settle():
     rows = [replace(row, samples=row.samples * 4) for row in ROWS[:40]]
-    chain = {"chain": [{"method": "prompt", "mode": "per_pair"}]}
+    chain = {"chain": [{"method": "prompt", "form": "published", "mode": "per_pair"}]}
 
     def found(confidence):
         sampling = {"max": 20, "min": 3, "confidence": confidence}
@@ -168,7 +169,11 @@ COMBINATION = {
         {
             "method": "combination",
             "parts": [
-                {"scorer": {"method": "prompt", "mode": "per_pair"}, "mean": 0, "deviation": 1},
+                {
+                    "scorer": {"method": "prompt", "form": "published", "mode": "per_pair"},
+                    "mean": 0,
+                    "deviation": 1,
+                },
                 {
                     "scorer": {"method": "ngram"},
                     "mean": 0,
@@ -184,7 +189,7 @@ ENSEMBLE = {
         {
             "method": "ensemble",
             "parts": [
-                {"scorer": {"method": "prompt", "mode": "per_pair"}},
+                {"scorer": {"method": "prompt", "form": "published", "mode": "per_pair"}},
                 {"scorer": {"method": "ngram"}, "weight": 0.001},
             ],
         }
@@ -263,7 +268,7 @@ def test_the_hint_tells_where_the_other_half_went():
 CASCADE = {
     "chain": [
         {"method": "ngram", "settle": {"below": 0.01}},
-        {"method": "prompt", "mode": "per_pair"},
+        {"method": "prompt", "form": "published", "mode": "per_pair"},
     ]
 }
 
@@ -329,7 +334,11 @@ def test_bands_need_a_step_that_settles():
 
 
 def test_methods_that_cannot_speak_say_why():
-    policy = {"chain": [{"method": "ensemble", "parts": [{"scorer": {"method": "prompt"}}]}]}
+    policy = {
+        "chain": [
+            {"method": "ensemble", "parts": [{"scorer": {"method": "prompt", "form": "published"}}]}
+        ]
+    }
     with pytest.raises(ConfigurationError, match="nothing can be learned from 60 responses: "):
         run(policy, ROWS, provider=ReplayProvider({}))
 

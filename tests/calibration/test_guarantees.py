@@ -4,9 +4,9 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from resay import ConfigurationError
 from resay.calibration import Guarantee
@@ -63,6 +63,40 @@ def test_hoeffding_bentkus_is_the_published_bound(n, data):
     h = (a * math.log(a / b) if a else 0) + ((1 - a) * math.log((1 - a) / (1 - b)))
     expected = min(math.exp(-n * h), math.e * binom.cdf(math.ceil(total), n, b))
     assert hoeffding_bentkus(total, n, alpha) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+JEFFREYS = Guarantee("jeffreys")
+
+
+@given(st.integers(1, 300), st.data())
+def test_jeffreys_is_the_interval_of_that_name(n, data):
+    total = data.draw(st.fractions(0, n, max_denominator=60).filter(lambda t: t < n))
+    upper = beta.ppf(0.9, float(total) + 0.5, n - float(total) + 0.5)
+    assume(abs(upper - 0.05) > 1e-6)
+    for binary in (True, False):
+        assert JEFFREYS.holds(total, n, ALPHA, binary=binary) == (upper <= 0.05)
+
+
+def test_jeffreys_needs_fewer_and_allows_more():
+    assert JEFFREYS.needed(ALPHA) == 27 < Guarantee().needed(ALPHA)
+    assert not JEFFREYS.holds(Fraction(0), 26, ALPHA, binary=True)
+    n, alpha = 100, Fraction("0.1")
+    # What is lost of 100 responses, a little in each, under a rate of 0.1.
+    allowed = {
+        kind: max(
+            tenths
+            for tenths in range(200)
+            if Guarantee(kind).holds(Fraction(tenths, 10), n, alpha, binary=False)
+        )
+        for kind in ("probable", "jeffreys", "expected")
+    }
+    assert allowed["probable"] < 55 < allowed["jeffreys"] < 75 < allowed["expected"] == 91
+    assert str(JEFFREYS) == "in about 90 % of calibrations like this"
+
+
+# All losses at once are never little enough.
+def test_jeffreys_refuses_what_is_all_lost():
+    assert not JEFFREYS.holds(Fraction(5), 5, Fraction("0.999"), binary=True)
 
 
 # Losses between 0 and 1 may not take the bound that only binary ones have.

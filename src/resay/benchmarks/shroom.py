@@ -13,7 +13,7 @@ SemEval 2024, section 5, Table 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -64,13 +64,19 @@ _PAPERS: Mapping[str, str] = {
     "prompt:task": "its judge was gpt-3.5-turbo-1106",
     "similarity:references": "its embedder was paraphrase-MiniLM-L6-v2, its delta 0.6",
 }
-_BY_TASK = "task"
+_BY_TASK, _BY_SOURCE = "task", "source"
 
+_PROMPT = {"form": "published", "evidence": "references"}
+_NGRAM = {"n": 1, "counted": "response", "evidence": "references"}
+_SIMILARITY = {"evidence": "references", "delta": 0.6}
 ENTRIES: tuple[Entry, ...] = (
     Entry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
-    Entry("prompt", "references", {"mode": "per_pair", "evidence": "references"}, live_only=True),
-    Entry("ngram", "references", {"n": 1, "counted": "response", "evidence": "references"}),
-    Entry("similarity", "references", {"evidence": "references", "delta": 0.6}),
+    Entry("prompt", "references", _PROMPT, live_only=True),
+    Entry("prompt", _BY_SOURCE, _PROMPT, extra=True, live_only=True),
+    Entry("ngram", "references", _NGRAM),
+    Entry("ngram", _BY_SOURCE, _NGRAM, extra=True),
+    Entry("similarity", "references", _SIMILARITY),
+    Entry("similarity", _BY_SOURCE, _SIMILARITY, extra=True),
 )
 """What can be measured."""
 
@@ -206,12 +212,20 @@ async def run(
         for task in _TASKS:
             of_task = [output for output in outputs if output.task == task]
             config = entry.config(asked, **_settings(entry, task))
-            items = [output.item for output in of_task]
+            items = [_item_for(entry, output) for output in of_task]
             results = await measure(config, items, asked, concurrency=concurrency, done=done)
             found += zip(of_task, results, strict=True)
         rows += _rows(entry, asked, found)
         notes += _notes_on(entry, found)
     return ResultTable("shroom", COLUMNS, tuple(rows), tuple(notes), {"outputs": len(outputs)})
+
+
+def _item_for(entry: Entry, output: Output) -> Item:
+    """Return the output with what it is held against: a paraphrase with its source, if wanted."""
+    item = output.item
+    if entry.variant != _BY_SOURCE or output.task != "PG" or item.query is None:
+        return item
+    return replace(item, references=(item.query.question,))
 
 
 def _settings(entry: Entry, task: Task) -> dict[str, Any]:
@@ -294,6 +308,8 @@ def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]
             yield f"{entry.name}: measured with {_model_of(entry)}."
     if any(entry.variant != _BY_TASK for entry in entries):
         yield _note_on_references(outputs)
+    if any(entry.variant == _BY_SOURCE for entry in entries):
+        yield "source: paraphrases (PG) are held against their source, whatever else counts."
     if any(entry.method == "ngram" for entry in entries):
         yield f"Nobody has tuned the {_FLAG_OVER:g} over which ngram flags."
     if wordless := sum(not _says_anything(o.item.references[0]) for o in outputs):

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from resay.calibration.calibrating import acalibrate, calibrate, default_targets
+from resay.calibration.drift import Drift, Shift, check_drift, read_verdicts
 from resay.calibration.fitting import fit_bands
 from resay.calibration.labels import LabelledRow, LabelledSentence, read_labels
+from resay.calibration.proposals import Proposal
 from resay.calibration.result import Calibration, Counts, Figure, Figures, measure_figures
 from resay.calibration.running import Outcome
 from resay.calibration.targets import Guarantee, Target
@@ -16,18 +18,23 @@ from resay.calibration.thresholds import fit_thresholds
 __all__ = [
     "Calibration",
     "Counts",
+    "Drift",
     "Figure",
     "Figures",
     "Guarantee",
     "LabelledRow",
     "LabelledSentence",
     "Outcome",
+    "Proposal",
+    "Shift",
     "Target",
     "acalibrate",
     "calibrate",
+    "check_drift",
     "default_targets",
     "fit_bands",
     "fit_thresholds",
     "measure_figures",
     "read_labels",
+    "read_verdicts",
 ]

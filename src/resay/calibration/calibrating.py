@@ -16,14 +16,16 @@ import anyio.to_thread
 from resay._internal.event_loops import in_sync
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
+from resay.calibration.proposals import Proposal, nearest_recall, propose, tied_at_the_top
 from resay.calibration.result import Calibration, Counts, Figures, measure_figures
 from resay.calibration.running import Outcome, Runner, outcome_of
 from resay.calibration.targets import Guarantee, Target
-from resay.calibration.thresholds import fit_thresholds
+from resay.calibration.thresholds import ImpossibleTargetError, fit_thresholds
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
+from resay.scorers import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +308,7 @@ def _result(
     threshold = _thresholds(setting, run, outcomes, counts)
     measure = partial(measure_figures, outcomes, bootstrap=bootstrap, seed=setting.seed)
     figures = measure(threshold)
+    proposals = tuple(_proposals(setting, run, outcomes, figures))
     return Calibration(
         policy=run.policy.model_copy(update={"threshold": threshold}),
         old=setting.policy,
@@ -319,22 +322,51 @@ def _result(
         labels=name,
         seed=setting.seed,
         date=date.today().isoformat(),
-        notes=(*run.notes, *_warnings(setting.targets, figures)),
+        notes=(*run.notes, *_warnings(setting.targets, figures, outcomes, proposals)),
+        proposals=proposals,
     )
 
 
-def _warnings(targets: Sequence[Target], figures: Figures) -> Iterator[str]:
-    recalls = {
-        "passage": ("responses", figures.passage_recall),
-        "sentence": ("sentences", figures.sentence_recall),
-    }
-    for target in targets:
-        what, recall = recalls[target.unit]
-        if recall.value == 0:
-            yield (
-                f"none of the hallucinated {what} is flagged any more, because correct ones score"
-                " as high; allow a greater rate, label more, or take another method"
+def _recall(target: Target, figures: Figures) -> float | None:
+    found = figures.passage_recall if target.unit == "passage" else figures.sentence_recall
+    return found.value
+
+
+def _proposals(
+    setting: _Setting, run: _Run, outcomes: Sequence[Outcome], figures: Figures
+) -> Iterator[Proposal]:
+    corrects = "scores" in Step.of(run.policy.chain[-1]).needs
+    for target in setting.targets:
+        if target.kind == "fpr" and _recall(target, figures) == 0:
+            leans = target.unit == "sentence" and not corrects
+            yield from propose(
+                outcomes, target, setting.guarantee, setting.policy.threshold, leans=leans
             )
+
+
+def _warnings(
+    targets: Sequence[Target],
+    figures: Figures,
+    outcomes: Sequence[Outcome],
+    proposals: Sequence[Proposal],
+) -> Iterator[str]:
+    for target in targets:
+        if _recall(target, figures) != 0:
+            continue
+        what = "responses" if target.unit == "passage" else "sentences"
+        top = tied_at_the_top(outcomes) if target.unit == "sentence" else None
+        why = "correct ones score as high"
+        if top is not None and top[1] > target.rate:
+            why = (
+                f"{100 * top[1]:.1f} % of the correct ones of a response, on average, have the"
+                f" greatest score of all, {top[0]:g}"
+            )
+        yield (
+            f"{target.name} {target.rate:g} is kept only by flagging none of the hallucinated"
+            f" {what}, because {why}; allow a greater rate, label more, or take another method"
+        )
+        near = [str(proposal) for proposal in proposals if proposal.target.unit == target.unit]
+        yield from near or [f"no {target.name} can be kept while hallucinated {what} are flagged"]
 
 
 def _thresholds(
@@ -346,6 +378,12 @@ def _thresholds(
         )
     except ConfigurationError as error:
         hints: list[str] = []
+        if isinstance(error, ImpossibleTargetError):
+            kept = nearest_recall(
+                outcomes, error.target, setting.guarantee, setting.policy.threshold
+            )
+            if kept is not None:
+                hints.append(f"the nearest that can be kept is `--{error.target.name} {kept:g}`")
         if counts.inconclusive:
             hints.append(f"{counts.inconclusive} responses are inconclusive and do not count")
         if run.learned:

@@ -18,7 +18,9 @@ import yaml
 from pydantic import BaseModel
 
 from resay._internal.importing import load_optional
+from resay.calibration.drift import spread_lines
 from resay.calibration.fitting import Fitted
+from resay.calibration.proposals import Proposal
 from resay.calibration.running import Outcome
 from resay.calibration.targets import Guarantee, Target
 from resay.errors import ConfigurationError
@@ -484,6 +486,7 @@ class Calibration:
         seed: What responses were divided by.
         date: When, as in 2025-01-31.
         notes: What a reader has to know.
+        proposals: For targets that are kept only by flagging nothing, what else can be kept.
     """
 
     policy: Policy
@@ -499,6 +502,7 @@ class Calibration:
     seed: int
     date: str
     notes: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
 
     def promises(self) -> list[str]:
         """Return what is promised, one line for each target."""
@@ -552,6 +556,11 @@ class Calibration:
             lines.append(_measured("responses", found.passage_fpr, found.passage_recall))
         if "sentence" in units:
             lines.append(_measured("sentences", found.sentence_fpr, found.sentence_recall))
+        highest = (outcome.highest for outcome in self.outcomes)
+        lines += spread_lines(
+            (outcome.score for outcome in self.outcomes),
+            (score for score in highest if score is not None),
+        )
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -579,6 +588,15 @@ class Calibration:
                     step.model_dump(mode="json", exclude_unset=True) for step in self.policy.chain
                 ],
             },
+            "proposals": [
+                {
+                    "target": asdict(proposal.target),
+                    "threshold": _limits(proposal.threshold),
+                    "recall": proposal.recall,
+                    "lean": proposal.lean,
+                }
+                for proposal in self.proposals
+            ],
             "notes": list(self.notes),
         }
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from resay.calibration.drift import Drift
 from resay.calibration.result import Calibration, percent
 
 _Z = 1.959964
@@ -293,6 +294,29 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
     console.print()
     for line in _remarks(calibration):
         console.print(Text(line, "dim"))
+
+
+def drift_lines(drift: Drift) -> Iterator[str]:
+    """Yield what is said of recent scores.
+
+    Args:
+        drift: How they compare with those of the calibration.
+    """
+    names = {"responses": "scores of responses", "sentences": "greatest sentence scores"}
+    for shift in drift.shifts:
+        counts = f"{shift.now} now, {shift.before} in the calibration"
+        if shift.drifted is None:
+            yield f"{names[shift.unit]}: too few to tell ({counts}); at least 30 of each are needed"
+            continue
+        where = "higher" if shift.higher else "lower"
+        said = f"drifted, {where} than they were" if shift.drifted else "look as they did"
+        chance = "p < 0.0001" if shift.p_value < 0.0001 else f"p = {shift.p_value:.4f}"
+        yield f"{names[shift.unit]}: {said} ({counts}; distance {shift.distance:.2f}, {chance})"
+    if drift.left_out:
+        yield f"{drift.left_out} verdicts are inconclusive or skipped, and left out"
+    yield from drift.notes
+    if drift.drifted:
+        yield "what was promised is not about responses like these; label some, and calibrate again"
 
 
 def html_of(calibration: Calibration) -> str:

@@ -35,6 +35,21 @@ _STEPS = 1 << 16
 Score = float | None
 
 
+class ImpossibleTargetError(ConfigurationError):
+    """No threshold keeps a target.
+
+    Args:
+        target: The target.
+    """
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(
+            f"no threshold keeps {target.name} {target.rate:g}: too many of the hallucinated have"
+            " no score over 0; choose another method, or a lower rate"
+        )
+        self.target = target
+
+
 def fit_thresholds(
     outcomes: Sequence[Outcome],
     targets: Sequence[Target],
@@ -190,7 +205,7 @@ class _Responses:
         steps = range(_STEPS, -1, -1) if missed else range(_STEPS + 1)
         place = bisect_left(steps, True, key=holds)
         if place == len(steps):
-            raise _impossible(self.target)
+            raise ImpossibleTargetError(self.target)
         share = steps[place] / _STEPS
         limits = (
             _rounded(passages.at(share), [o.score for o in self.outcomes], down=missed),
@@ -261,7 +276,7 @@ class _Search:
         elif place < len(scores):
             found = on_grid(scores[place])
         else:
-            raise _impossible(self._target)
+            raise ImpossibleTargetError(self._target)
         return _rounded(found, everything, down=missed)
 
     def _holds(self, limit: float) -> bool:
@@ -275,13 +290,6 @@ class _Search:
 def _number(score: Score) -> float:
     # Over no threshold, as no score is.
     return 0.0 if score is None else score
-
-
-def _impossible(target: Target) -> ConfigurationError:
-    return ConfigurationError(
-        f"no threshold keeps {target.name} {target.rate:g}: too many of the hallucinated have no"
-        " score over 0; choose another method, or a lower rate"
-    )
 
 
 def _rounded(limit: float, scores: Sequence[Score], *, down: bool) -> float:

@@ -1,0 +1,150 @@
+"""What can be kept where a target cannot.
+
+Where the scores of what is correct reach as high as any, only a threshold of 1 keeps a strict rate
+of false alarms, and nothing is flagged: the promise is kept and worth nothing. Then the nearest
+rate that can be kept while something is flagged is proposed; and, because equal scores are what
+most often stands in the way, the same with `leaning` behind the chain, which parts the sentences of
+equal scores by what is around them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from resay.calibration.running import Outcome
+from resay.calibration.targets import Guarantee, Target
+from resay.calibration.thresholds import ImpossibleTargetError, fit_thresholds
+from resay.policy import Threshold
+from resay.scorers.leaning import Leaning
+
+_PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A target that can be kept.
+
+    Attributes:
+        target: The target.
+        threshold: The thresholds that keep it.
+        recall: Which share of what is hallucinated they flag, of the labelled responses.
+        lean: The `lean` of the step `leaning` to put behind the chain; None for the chain as it is.
+    """
+
+    target: Target
+    threshold: Threshold
+    recall: float
+    lean: float | None = None
+
+    def __str__(self) -> str:
+        flagged, limit, step = "responses", "", ""
+        if self.target.unit == "sentence":
+            flagged = "sentences"
+            limit = f", with `threshold.sentence: {self.threshold.sentence:g}`"
+        if self.lean is not None:
+            step = f" behind a last step `- {{method: leaning, lean: {self.lean:g}}}`"
+        return (
+            f"`--{self.target.name} {self.target.rate:g}` can be kept{step}, and flags"
+            f" {100 * self.recall:.1f} % of the hallucinated {flagged}{limit}"
+        )
+
+
+def propose(
+    outcomes: Sequence[Outcome],
+    target: Target,
+    guarantee: Guarantee,
+    threshold: Threshold,
+    *,
+    leans: bool,
+) -> Iterator[Proposal]:
+    """Yield the nearest targets that can be kept while something is flagged.
+
+    Args:
+        outcomes: What the chain says of labelled responses.
+        target: A rate of false alarms that only thresholds keep that flag nothing.
+        guarantee: What is promised.
+        threshold: The policy's thresholds.
+        leans: Whether to try `leaning` behind the chain.
+    """
+    nearest = _nearest(outcomes, target, guarantee, threshold)
+    if nearest is not None:
+        yield nearest
+    if not leans:
+        return
+    step = Leaning()
+    leaning = [replace(o, sentences=tuple(step.corrected(o.sentences))) for o in outcomes]
+    better = _nearest(leaning, target, guarantee, threshold)
+    if better is not None and (nearest is None or better.target.rate < nearest.target.rate):
+        yield replace(better, lean=step.config.lean)
+
+
+def nearest_recall(
+    outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee, threshold: Threshold
+) -> float | None:
+    """Return the greatest recall that can be kept below one that cannot; None where none can."""
+
+    def fails(percent: int) -> bool:
+        return _fitted(outcomes, _at(target, percent), guarantee, threshold) is None
+
+    # Recalls at which it fails come last.
+    rates = range(1, int(target.rate * _PERCENT) + 1)
+    place = bisect_left(rates, True, key=fails)
+    return None if place == 0 else rates[place - 1] / _PERCENT
+
+
+def _nearest(
+    outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee, threshold: Threshold
+) -> Proposal | None:
+    rates = [target.rate, *(p / _PERCENT for p in range(1, _PERCENT) if p / _PERCENT > target.rate)]
+
+    def flags(rate: float) -> bool:
+        found = _fitted(outcomes, replace(target, rate=rate), guarantee, threshold)
+        return found is not None and recall_of(outcomes, target, found) > 0
+
+    place = bisect_left(rates, True, key=flags)
+    if place == len(rates):
+        return None
+    kept = replace(target, rate=rates[place])
+    found = _fitted(outcomes, kept, guarantee, threshold)
+    assert found is not None  # noqa: S101 - `flags` found it
+    return Proposal(kept, found, recall_of(outcomes, kept, found))
+
+
+def _at(target: Target, percent: int) -> Target:
+    return replace(target, rate=percent / _PERCENT)
+
+
+def _fitted(
+    outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee, threshold: Threshold
+) -> Threshold | None:
+    try:
+        return fit_thresholds(outcomes, [target], guarantee, threshold)
+    except ImpossibleTargetError:
+        return None
+
+
+def recall_of(outcomes: Sequence[Outcome], target: Target, threshold: Threshold) -> float:
+    """Return which share of what is hallucinated is flagged, 0 where nothing is."""
+    if target.unit == "passage":
+        flagged = [float(o.flagged(threshold)) for o in outcomes if o.hallucinated]
+    else:
+        shares = (o.share_flagged(True, threshold.sentence) for o in outcomes)
+        flagged = [float(share) for share in shares if share is not None]
+    return fmean(flagged) if flagged else 0.0
+
+
+def tied_at_the_top(outcomes: Sequence[Outcome]) -> tuple[float, float] | None:
+    """Return the greatest score of a sentence, and which share of the correct ones have it.
+
+    Returns:
+        Both, the share on average over responses; None where no correct sentence has a score.
+    """
+    scores = [score for o in outcomes for score in o.sentences if score is not None]
+    rows = [row for o in outcomes if (row := o.labelled(False))]
+    if not scores or not rows:
+        return None
+    top = max(scores)
+    return top, fmean(fmean(score == top for score in row) for row in rows)
