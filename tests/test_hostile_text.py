@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
 
 from resay.adapters.upstream import check_chat_completions
-from resay.core.claims import non_claims
+from resay.core.claims import claims_of
 from resay.core.passage import Passage
+from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
 from resay.engine.regeneration.prompts import unmarked
@@ -18,11 +20,31 @@ from resay.engine.regeneration.search import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
 from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
+from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
 
 SPACES = ("\n", " ", "\t\n", " \u2029")
 MARKS = ('"', ".", "`", "[", "(", "_*", "<a>", "> ", "- ", "|")
+NUMBERS = (
+    *(
+        "one ",
+        "two-",
+        "hundred ",
+        "1 ",
+        "1.",
+        "1-",
+        "12:",
+        "$",
+        "-1",
+        "5 km ",
+        "2 and ",
+        "XI ",
+        "一",
+    ),
+    *("三十年", "March ", "19 March ", "half ", "between 1 and ", "zweihundert", "mille", "1 000 "),
+)
 WORDS = ("a", "1", "a ", "a.", "1,", "my ")
 
 
@@ -43,12 +65,20 @@ def _entity(text: str) -> None:
     names_entity(f"the{text}Ada Lovelace", "Ada Lovelace")
 
 
+def _facts(text: str) -> None:
+    evidence = Evidence(Samples([text, text[::-1]]), query=Query.of(f"Is {text}?"))
+    asyncio.run(Facts().score(Passage.from_sentences([f"x{text}"]), evidence))
+
+
 # Each with what it could stumble over.
 @pytest.mark.parametrize(
     ("read", "units"),
     [
         (Passage.of, (*SPACES, *MARKS, *WORDS)),
         (tokenize, (" ", "'", *WORDS)),
+        (quantities, (*SPACES, *MARKS, *WORDS, *NUMBERS)),
+        (negations, (*SPACES, "'", "no ", "n't ", *WORDS)),
+        (_facts, (*SPACES, *MARKS, *WORDS, *NUMBERS, "yes ", "not ", " or ")),
         (_object, (*SPACES, "```", "```a\n", "[", '{"a":')),
         (_repair, (*SPACES, ">>>", "> ", "[1", "[1, ")),
         (lambda text: unmarked(text, 3), (*SPACES, "[1", "[1] ")),
@@ -58,7 +88,7 @@ def _entity(text: str) -> None:
         (_heading, (*SPACES, "[", "{#", "*")),
         (lambda text: read_yes_no(text), (*SPACES, *WORDS)),
         (
-            lambda text: non_claims(Passage.of(text), text),
+            lambda text: claims_of(Passage.of(text), text),
             (*SPACES, *WORDS, "write a ", "i do not "),
         ),
         (lambda text: read_numbered(text, 3, read_yes_no), (*SPACES, "```", "1", "_")),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from resay.core.passage import Passage, Sentence
     from resay.core.query import Query
     from resay.core.verdict import (
+        ClaimVerdict,
         Contradiction,
         Document,
         HallucinationBlocked,
@@ -50,6 +51,7 @@ __all__ = [
     "Answer",
     "AnswerStream",
     "BudgetExceededError",
+    "ClaimVerdict",
     "ConfigurationError",
     "Contradiction",
     "DeadlineExceededError",
@@ -87,6 +89,7 @@ __all__ = [
 _HOMES = {
     "Answer": "engine.actions",
     "AnswerStream": "engine.stream",
+    "ClaimVerdict": "core.verdict",
     "Contradiction": "core.verdict",
     "Document": "core.verdict",
     "Guard": "guard",

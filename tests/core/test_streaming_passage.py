@@ -256,7 +256,7 @@ def test_what_may_still_change_is_held_back(text: str, settled: str) -> None:
     ("text", "changed"),
     [
         ("It was\n<!-- so. But then it\nwas not -->", ["It was"]),
-        ("It was\nred | blue. And so it\n|---|---|", ["It was"]),
+        ("It was\nred | blue. And so it\n|---|---|", ["It was", "red | blue. And so it"]),
     ],
 )
 def test_what_changes_after_all_is_to_be_judged_again(text: str, changed: list[str]) -> None:

@@ -39,6 +39,16 @@ def guard(**policy: object) -> Guard:
     return Guard({"chain": [{"method": "ngram"}], **policy}, retriever=lambda query: [query])
 
 
+HEATERS = "| a | b | c |\n|---|---|---|\n| d | 610 | 1 |\n"
+
+
+def test_in_a_table_the_flagged_cell_is_marked() -> None:
+    samples = [HEATERS.replace("610", "500"), HEATERS.replace("610", "725")]
+    policy = {"chain": [{"method": "ngram"}], "sampling": {"min": 2, "max": 2}}
+    answer = guard().apply(HEATERS, Guard(policy).check(HEATERS, samples=samples))
+    assert answer.annotated() == HEATERS.replace("610", "610 [unsupported]")
+
+
 def test_annotate_never_changes_the_text() -> None:
     answer = guard().apply(RESPONSE, FLAGGED)
     assert (answer.text, answer.action, answer.blocked) == (RESPONSE, "annotate", False)

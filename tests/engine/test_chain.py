@@ -71,7 +71,7 @@ async def test_a_contradicting_sample_is_one_the_judge_said_no_to(first: str | N
     answers: dict[str, list[str | None]] = {render(SENTENCES[0], s): ["Yes"] for s in SAMPLES} | {
         render(SENTENCES[1], s): [a] for s, a in zip(SAMPLES, [first, "No", "No"], strict=True)
     }
-    verdict = await run({"method": "prompt"}, asked=ReplayProvider(answers))
+    verdict = await run({"method": "prompt", "form": "published"}, asked=ReplayProvider(answers))
     said = verdict.sentences[1].contradicted_by
     assert said is not None
     assert said.index in (1, 2)
@@ -95,7 +95,7 @@ async def test_the_passage_threshold_alone() -> None:
 async def test_later_steps_see_what_earlier_ones_did_not_settle() -> None:
     verdict = await run(
         {"method": "ngram", "settle": {"below": 0.2}},
-        {"method": "prompt"},
+        {"method": "prompt", "form": "published"},
         asked=judge(None, "Yes"),
     )
     assert [(s.score, s.by) for s in verdict.sentences] == [(0.0, "ngram"), (0.0, "prompt")]
@@ -109,7 +109,7 @@ async def test_later_steps_see_what_earlier_ones_did_not_settle() -> None:
 async def test_each_step_that_settles_ends_a_group() -> None:
     verdict = await run(
         {"method": "ngram"},
-        {"method": "prompt", "settle": {"above": 0.9}},
+        {"method": "prompt", "form": "published", "settle": {"above": 0.9}},
         {"method": "prompt", "mode": "per_sample"},
         asked=judge("No", "No"),
     )
@@ -119,7 +119,7 @@ async def test_each_step_that_settles_ends_a_group() -> None:
 async def test_a_step_with_nothing_left_is_not_run() -> None:
     verdict = await run(
         {"method": "ngram", "settle": {"below": 0.2, "above": 0.8}},
-        {"method": "prompt"},
+        {"method": "prompt", "form": "published"},
         asked=judge(None, None),
     )
     assert [s.method for s in verdict.steps] == ["ngram"]
@@ -127,7 +127,9 @@ async def test_a_step_with_nothing_left_is_not_run() -> None:
 
 
 async def test_without_bands_the_last_step_decides() -> None:
-    verdict = await run({"method": "ngram"}, {"method": "prompt"}, asked=judge("Yes", "Yes"))
+    verdict = await run(
+        {"method": "ngram"}, {"method": "prompt", "form": "published"}, asked=judge("Yes", "Yes")
+    )
     assert [s.by for s in verdict.sentences] == ["prompt", "prompt"]
     assert verdict.decision == "consistent"
 
@@ -161,21 +163,21 @@ async def test_too_little_to_go_by_is_inconclusive(samples: list[str], reason: s
 
 
 async def test_a_failing_judge_is_inconclusive() -> None:
-    verdict = await run({"method": "prompt"}, asked=judge(None, None))
+    verdict = await run({"method": "prompt", "form": "published"}, asked=judge(None, None))
     assert verdict.inconclusive
     assert verdict.reason == "prompt: 6 of 6 comparisons failed (ProviderError x6)"
     assert verdict.steps[0].failures == {"ProviderError": 6}
 
 
 async def test_a_sentence_that_could_not_be_scored_leaves_the_rest_undecided() -> None:
-    verdict = await run({"method": "prompt"}, asked=judge("Yes", None))
+    verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Yes", None))
     assert verdict.inconclusive
     assert verdict.reason == "1 of 2 sentences could not be scored"
     assert verdict.steps[0].failures == {"ProviderError": 3}
 
 
 async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
-    verdict = await run({"method": "prompt"}, asked=judge(None, "No"))
+    verdict = await run({"method": "prompt", "form": "published"}, asked=judge(None, "No"))
     assert verdict.decision == "flagged"
     assert verdict.reason == (
         "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
@@ -183,7 +185,10 @@ async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
 
 
 async def test_what_an_earlier_step_settled_stays_flagged_when_a_later_one_fails() -> None:
-    steps = [{"method": "ngram", "settle": {"above": 0.9}}, {"method": "prompt"}]
+    steps = [
+        {"method": "ngram", "settle": {"above": 0.9}},
+        {"method": "prompt", "form": "published"},
+    ]
     verdict = await run(*steps, asked=judge(None, None))
     assert verdict.decision == "flagged"
     assert [s.flagged for s in verdict.sentences] == [False, True]
@@ -199,30 +204,36 @@ async def test_what_an_earlier_step_settled_stays_flagged_when_a_later_one_fails
 async def test_what_was_lost_counts_as_supported_in_the_passage_score() -> None:
     # The one sentence with a score has 1.0; with the lost one at 0 the passage has 0.5.
     kept = {"passage": 0.5, "sentence": None}
-    verdict = await run({"method": "prompt"}, asked=judge(None, "No"), threshold=kept)
+    verdict = await run(
+        {"method": "prompt", "form": "published"}, asked=judge(None, "No"), threshold=kept
+    )
     assert verdict.inconclusive
     kept["passage"] = 0.4
-    verdict = await run({"method": "prompt"}, asked=judge(None, "No"), threshold=kept)
+    verdict = await run(
+        {"method": "prompt", "form": "published"}, asked=judge(None, "No"), threshold=kept
+    )
     assert verdict.flagged
     assert verdict.reason.startswith("passage 0.50 > 0.40")
 
 
 async def test_an_undetermined_judge_is_inconclusive() -> None:
-    verdict = await run({"method": "prompt"}, asked=judge("Hm", "Hm"))
+    verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Hm", "Hm"))
     assert verdict.reason == "prompt: 6 of 6 judge answers were neither yes nor no"
 
 
-MARKDOWN = "# In 1932\n\nThe bridge opened in 1932.\n\n| by |\n|---|\n| Finch |\n\n## End\n"
+MARKDOWN = "<!-- 1932 -->\n\nThe bridge opened in 1932.\n\n```\nFinch\n```\n\n$$ x $$\n"
 
 
 async def test_a_verdict_tells_what_of_the_response_was_not_scored() -> None:
     verdict = await run({"method": "ngram"}, passage=Passage.of(MARKDOWN))
     assert verdict.decision == "consistent"
-    assert verdict.reason.endswith("with 3 samples; not scored: 2 headings, 1 table")
+    assert verdict.reason.endswith(
+        "with 3 samples; not scored: 1 HTML block, 1 code block, 1 formula"
+    )
     assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [
-        ("heading", "# In 1932"),
-        ("table", "| by |\n|---|\n| Finch |"),
-        ("heading", "## End"),
+        ("html", "<!-- 1932 -->"),
+        ("code", "```\nFinch\n```"),
+        ("math", "$$ x $$"),
     ]
     for stretch in verdict.unscored:
         assert MARKDOWN[stretch.start : stretch.end] == stretch.text
@@ -231,7 +242,7 @@ async def test_a_verdict_tells_what_of_the_response_was_not_scored() -> None:
 
 async def test_a_sentence_without_a_score_is_told() -> None:
     passage = Passage.of(" ".join(SENTENCES))
-    step = {"method": "prompt"}
+    step = {"method": "prompt", "form": "published"}
     verdict = await run(step, asked=judge("Yes", None), passage=passage)
     assert verdict.decision == "inconclusive"
     assert verdict.reason == "1 of 2 sentences could not be scored"
@@ -248,7 +259,7 @@ async def test_a_method_that_reads_the_whole_text_scores_all_of_it() -> None:
     chain = [{"method": "zero_shot"}, {"method": "ngram"}]
     asked = ReplayProvider({zero_shot.render(MARKDOWN): ["factual"]})
     verdict = await run(*chain, asked=asked, passage=Passage.of(MARKDOWN))
-    assert [stretch.kind for stretch in verdict.unscored] == ["heading", "table", "heading"]
+    assert [stretch.kind for stretch in verdict.unscored] == ["html", "code", "math"]
 
 
 FRAGMENTS = [
@@ -264,18 +275,19 @@ def test_each_word_is_scored_or_told_and_what_is_only_told_is_not_consistent(tex
     passage = Passage.of(text)
     verdict = anyio.run(partial(run, {"method": "ngram"}, passage=passage))
     scored = [s for s in verdict.sentences if s.score is not None]
-    spans = [(s.start, s.end) for s in (*scored, *verdict.unscored)]
+    labels = [s for s in verdict.sentences if s.why == "claims nothing (label)"]
+    spans = [(s.start, s.end) for s in (*scored, *labels, *verdict.unscored)]
     left = [i for i, c in enumerate(text) if c.isalpha() and not any(a <= i < b for a, b in spans)]
     assert not left
     only_code = {stretch.kind for stretch in verdict.unscored} == {"code"}
-    assert scored or verdict.decision == ("skipped" if only_code else "inconclusive")
+    assert scored or verdict.decision == ("skipped" if only_code or labels else "inconclusive")
     assert ("not scored" in verdict.reason) is bool(verdict.unscored)
 
 
 async def test_nothing_to_score_is_inconclusive() -> None:
-    verdict = await run({"method": "ngram"}, passage=Passage.of("| a |\n|---|\n| 1 |\n"))
+    verdict = await run({"method": "ngram"}, passage=Passage.of("$$\n1\n$$\n"))
     assert (verdict.decision, verdict.score, verdict.sentences) == ("inconclusive", None, ())
-    assert verdict.reason == "there is no sentence to score in the response; not scored: 1 table"
+    assert verdict.reason == "there is no sentence to score in the response; not scored: 1 formula"
 
 
 async def test_only_code_is_skipped_and_listed() -> None:
@@ -306,7 +318,9 @@ async def test_a_response_that_claims_nothing_is_skipped_whatever_there_is_to_go
 
 
 async def test_what_was_found_before_the_deadline_stands() -> None:
-    chain = Chain(Policy.of({"chain": [{"method": "ngram"}, {"method": "prompt"}]}))
+    chain = Chain(
+        Policy.of({"chain": [{"method": "ngram"}, {"method": "prompt", "form": "published"}]})
+    )
     evidence = Evidence(Samples(SAMPLES), judge_provider=judge("Yes", "Yes"))
     verdict = await chain.run(PASSAGE, evidence, -math.inf)
     assert verdict.inconclusive
@@ -328,7 +342,7 @@ async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
 
 
 async def test_a_deadline_with_too_few_samples_flags_nothing() -> None:
-    chain = Chain(Policy.of({"chain": [{"method": "prompt"}]}))
+    chain = Chain(Policy.of({"chain": [{"method": "prompt", "form": "published"}]}))
     evidence = Evidence(Samples(SAMPLES[:1]), judge_provider=judge("No", "No"))
     verdict = await chain.run(PASSAGE, evidence, -math.inf)
     assert verdict.inconclusive
@@ -453,11 +467,14 @@ class Rendezvous:
         self.asked[mine].set()
         for event in self.asked.values():
             await event.wait()
-        return Completions((Completion("1: Yes\n2: No" if mine == "<claims-" else "No"),))
+        return Completions((Completion("1: Yes\n2: contradicted" if mine == "<claims-" else "No"),))
 
 
 async def test_steps_that_do_not_depend_on_each_other_run_together() -> None:
-    each, once = {"method": "prompt"}, {"method": "prompt", "mode": "per_sample"}
+    each, once = (
+        {"method": "prompt", "form": "published"},
+        {"method": "prompt", "mode": "per_sample"},
+    )
     with anyio.fail_after(20):
         verdict = await run(each, once, asked=Rendezvous())
     assert [step.note for step in verdict.steps] == [None, None]
@@ -466,7 +483,7 @@ async def test_steps_that_do_not_depend_on_each_other_run_together() -> None:
 
 
 async def test_a_step_that_settles_goes_before_those_it_saves_work() -> None:
-    each = {"method": "prompt", "settle": {"above": 0.9}}
+    each = {"method": "prompt", "form": "published", "settle": {"above": 0.9}}
     once = {"method": "prompt", "mode": "per_sample"}
     provider = Rendezvous()
     provider.asked["<claims-"].set()
@@ -497,12 +514,16 @@ MANY = [f"The bridge opened in 1932. Its painter was {name}." for name in "ABCDE
 async def test_no_more_samples_are_compared_than_the_decisions_need() -> None:
     provider = Count(SENTENCES[1])
     threshold = {"passage": None, "sentence": 0.5}
-    verdict = await run({"method": "prompt"}, samples=MANY, asked=provider, threshold=threshold)
+    verdict = await run(
+        {"method": "prompt", "form": "published"}, samples=MANY, asked=provider, threshold=threshold
+    )
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.steps[0].usage.calls == sum(provider.asked.values()) < 2 * len(MANY)
     everything = Count(SENTENCES[1])
     sampling = {"confidence": None, "max": 10}
-    await run({"method": "prompt"}, samples=MANY, asked=everything, sampling=sampling)
+    await run(
+        {"method": "prompt", "form": "published"}, samples=MANY, asked=everything, sampling=sampling
+    )
     assert sum(everything.asked.values()) == 2 * len(MANY)
 
 
@@ -517,7 +538,7 @@ async def test_a_block_is_settled_by_one_sentence() -> None:
     asked = {"annotate": Torn(SENTENCES[1]), "block": Torn(SENTENCES[1])}
     for action, provider in asked.items():
         await run(
-            {"method": "prompt"},
+            {"method": "prompt", "form": "published"},
             samples=MANY,
             asked=provider,
             threshold={"passage": None, "sentence": 0.5},
@@ -532,7 +553,7 @@ async def test_a_block_is_settled_by_one_sentence() -> None:
 async def test_a_band_is_settled_at_its_edges() -> None:
     provider = Count(SENTENCES[1])
     verdict = await run(
-        {"method": "prompt", "settle": {"below": 0.1, "above": 0.6}},
+        {"method": "prompt", "form": "published", "settle": {"below": 0.1, "above": 0.6}},
         {"method": "prompt", "mode": "per_sample"},
         samples=MANY,
         asked=provider,
@@ -545,10 +566,14 @@ async def test_a_band_is_settled_at_its_edges() -> None:
     ("steps", "threshold", "asked"),
     [
         # A band of the last step saves no later one any work. Six No of ten are more than half.
-        ([{"method": "prompt", "settle": {"below": 0.1, "above": 0.9}}], {"passage": None}, 6),
+        (
+            [{"method": "prompt", "form": "published", "settle": {"below": 0.1, "above": 0.9}}],
+            {"passage": None},
+            6,
+        ),
         # A correction leaves the passage to be decided, by what it makes of all scores.
         (
-            [{"method": "prompt"}, {"method": "snowballing", "theta": 9}],
+            [{"method": "prompt", "form": "published"}, {"method": "snowballing", "theta": 9}],
             {"passage": 0.5, "sentence": None},
             10,
         ),
@@ -566,7 +591,7 @@ async def test_the_last_score_is_settled_at_the_thresholds(
 async def test_a_correction_is_foreseen_while_samples_are_compared() -> None:
     provider = Count()
     verdict = await run(
-        {"method": "prompt"},
+        {"method": "prompt", "form": "published"},
         {"method": "snowballing"},
         samples=MANY,
         asked=provider,
@@ -591,7 +616,12 @@ async def test_what_was_found_before_the_deadline_is_told(
             return await super().complete(query, n=n)
 
     chain = Chain(
-        Policy.of({"chain": [{"method": "prompt"}], "sampling": {"confidence": None, "max": 10}})
+        Policy.of(
+            {
+                "chain": [{"method": "prompt", "form": "published"}],
+                "sampling": {"confidence": None, "max": 10},
+            }
+        )
     )
     evidence = Evidence(Samples(MANY), judge_provider=Slow(SENTENCES[1]))
     verdict = await chain.run(PASSAGE, evidence, anyio.current_time() + 0.5)
@@ -603,7 +633,7 @@ async def test_what_was_found_before_the_deadline_is_told(
 
 async def test_a_composed_method_looks_at_all_samples() -> None:
     provider = Count(SENTENCES[1])
-    part = {"scorer": {"method": "prompt"}, "weight": 1.0}
+    part = {"scorer": {"method": "prompt", "form": "published"}, "weight": 1.0}
     verdict = await run({"method": "ensemble", "parts": [part]}, samples=MANY, asked=provider)
     assert sum(provider.asked.values()) == 2 * len(MANY)
     assert [s.score for s in verdict.sentences] == [0.0, 1.0]

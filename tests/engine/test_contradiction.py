@@ -11,6 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Passage, Policy, SentenceVerdict
+from resay.core.claims import claims_of
 from resay.engine.decide import Contradictions, Deciding
 from resay.engine.state import Board
 from resay.scorers.evidence import Evidence, Sample, Samples
@@ -52,7 +53,9 @@ def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch
         raise TimeoutError
 
     text = "It has six million rivets."
-    board = Board.of(Passage.of(text), {0: SentenceVerdict(text, 0, len(text), 0.9)})
+    passage = Passage.of(text)
+    known = SentenceVerdict(text, 0, len(text), 0.9)
+    board = Board.of(passage, claims_of(passage), {0: known})
     evidence = Evidence(Samples([sample.passage.text for sample in SAMPLES]))
     policy = Policy.of({"chain": [{"method": "ngram"}]})
     deciding = Deciding(policy, compares=True, refers=False, structured=False)
@@ -97,6 +100,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 
 _PICK = """
+from resay.core.claims import claims_of
 from resay.engine.decide import Contradictions
 from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]

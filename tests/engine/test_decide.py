@@ -176,13 +176,13 @@ async def test_what_has_no_score_is_told_once_whatever_the_decision() -> None:
 
 
 def test_what_is_not_prose_is_not_scored_from_where_one_asks() -> None:
-    text = "| a |\n|---|\n| 1 |\n\nIt is so. It was so.\n\n| b |\n|---|\n| 2 |"
+    text = "```\na\n```\n\nIt is so. It was so.\n\n```\nb\n```"
     passage = Passage.of(text)
     everything = [stretch.kind for stretch in unscored_in(passage, (0, 1))]
-    assert everything == ["table", "sentence", "sentence", "table"]
+    assert everything == ["code", "sentence", "sentence", "code"]
     last = passage.sentences[1]
     later = unscored_in(passage, (0, 1), start=last.start)
-    assert [stretch.kind for stretch in later] == ["sentence", "table"]
+    assert [stretch.kind for stretch in later] == ["sentence", "code"]
     assert later[0].text == last.text
 
 
@@ -357,8 +357,8 @@ async def test_a_step_about_the_whole_passage_ends_what_is_done_early() -> None:
 
 NGRAM, PROMPT, OTHER = (
     {"method": "ngram"},
-    {"method": "prompt"},
-    {"method": "prompt", "judge": "a/b"},
+    {"method": "prompt", "form": "published"},
+    {"method": "prompt", "form": "published", "judge": "a/b"},
 )
 
 

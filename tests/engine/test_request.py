@@ -51,7 +51,10 @@ class Priced:
 
 
 def guarded(provider: Priced, **policy: Any) -> Guard:
-    return Guard({"chain": [{"method": "prompt"}], **NO_CACHE, **policy}, provider=provider)
+    return Guard(
+        {"chain": [{"method": "prompt", "form": "published"}], **NO_CACHE, **policy},
+        provider=provider,
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,9 @@ class Long(Priced):
     [
         # What the longest passages of WikiBio take with the published 20 samples, and a third more.
         (13, 20, 400, QUESTION, None),
-        (210, 5, 10, QUESTION, r"its 1000 calls for an answer of 210 sentences; .*`limits\.calls`"),
+        (210, 5, 10, QUESTION, r"its 1000 calls for an answer of 210 claims; .*`limits\.calls`"),
         (60, 5, 2000, QUESTION, r"its 500\d\d\d tokens for an .* raise `limits\.tokens`"),
-        (1, 5, 20_000, QUESTION, r"its 60\d\d\d tokens for an answer of 1 sentence; raise"),
+        (1, 5, 20_000, QUESTION, r"its 60\d\d\d tokens for an answer of 1 claim; raise"),
         # Who asks a long question pays for it with each sample.
         (1, 5, 20_000, f"{QUESTION} {'long ' * 16_000}", None),
     ],

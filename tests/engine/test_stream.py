@@ -32,7 +32,7 @@ MODEL = "openai/simulated"
 QUESTION = "Tell me about the Sydney Harbour Bridge."
 FIRST, SECOND, THIRD = "The bridge opened in 1932. ", "It has 31415 lamps. ", "It is made of steel."
 RESPONSE = FIRST + SECOND + THIRD
-JUDGED = {"chain": [{"method": "prompt"}], "cache": {"store": "none"}}
+JUDGED = {"chain": [{"method": "prompt", "form": "published"}], "cache": {"store": "none"}}
 BLOCK = {"action": {"do": "block", "message": "Withheld."}}
 
 
@@ -285,7 +285,7 @@ async def test_a_method_that_needs_the_whole_response_holds_all_of_it() -> None:
 
 
 async def test_a_correction_looks_at_all_sentences_at_the_end() -> None:
-    chain = [{"method": "prompt"}, {"method": "snowballing", "theta": 0.0}]
+    chain = [{"method": "prompt", "form": "published"}, {"method": "snowballing", "theta": 0.0}]
     provider = Typist(doubted="1932")
     stream = Guard({**JUDGED, "chain": chain}, provider=provider).astream(QUESTION)
     parts = await read(stream)

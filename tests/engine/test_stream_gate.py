@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 FIRST, SECOND, THIRD = "It opened in 1932. ", "It has 31415 lamps. ", "It is made of steel."
 POLICY = {
-    "chain": [{"method": "prompt"}],
+    "chain": [{"method": "prompt", "form": "published"}],
     "sampling": {"max": 3, "confidence": None},
     "cache": {"store": "none"},
 }
@@ -265,7 +265,7 @@ def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
     corrections: tuple[dict[str, object], ...],
 ) -> None:
     policy = {
-        "chain": [{"method": "prompt"}, *corrections],
+        "chain": [{"method": "prompt", "form": "published"}, *corrections],
         "sampling": {"max": 4, "confidence": None},
         "cache": {"store": "none"},
         "threshold": {"passage": limits[0], "sentence": limits[1]},
@@ -298,7 +298,7 @@ def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
 async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
     late = {"method": "zero_shot"}
     for steps in ([late], [{"method": "snowballing"}, late]):
-        policy = {**POLICY, "chain": [{"method": "prompt"}, *steps]}
+        policy = {**POLICY, "chain": [{"method": "prompt", "form": "published"}, *steps]}
         for action, pieces in (("annotate", 3), ("block", 1)):
             guard = Guard({**policy, "action": {"do": action}}, provider=Doubting([0, 0, 0]))
             assert len(await read(guard.astream("What?", seed=1))) == pieces
@@ -306,7 +306,7 @@ async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
 
 async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too() -> None:
     policy = {
-        "chain": [{"method": "prompt"}],
+        "chain": [{"method": "prompt", "form": "published"}],
         "sampling": {"max": 8, "min": 3},
         "cache": {"store": "none"},
         "threshold": {"passage": 0.3, "sentence": 1.0},
@@ -325,20 +325,20 @@ async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too
     assert len(drawn) == 1
 
 
-MARKDOWN = "Claim 0 is so.\n\n| a | b |\n|---|---|\n| Finch | 1932 |\n\nClaim 1 is so too."
+MARKDOWN = "Claim 0 is so.\n\nClaim 1 is so.\n\n```\na\nFinch = 1932\n```\n\nClaim 2 is so too."
 
 
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
 async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode) -> None:
-    guard = Guard(POLICY, provider=Doubting([0, 0], MARKDOWN))
+    guard = Guard(POLICY, provider=Doubting([0, 0, 0], MARKDOWN))
     stream = guard.astream("What?", mode=mode, seed=1)
     parts = await read(stream)
     told = [stretch for part in parts for stretch in part.unscored]
-    table = "| a | b |\n|---|---|\n| Finch | 1932 |"
+    code = "```\na\nFinch = 1932\n```"
     answer = stream.answer
-    assert [stretch.text for stretch in answer.verdict.unscored] == [table]
+    assert [stretch.text for stretch in answer.verdict.unscored] == [code]
     # Of a block that comes in several parts, each tells its own lines.
-    assert "\n".join(stretch.text for stretch in told) == ("" if mode == "after" else table)
+    assert "\n".join(stretch.text for stretch in told) == ("" if mode == "after" else code)
     assert all(answer.response[u.start : u.end] == u.text for u in told)
     assert answer.action == "annotate"
 
@@ -349,13 +349,13 @@ async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode) -> None
 async def test_what_was_not_scored_is_withheld_with_all_that_follows(
     mode: StreamMode, left: str
 ) -> None:
-    guard = Guard({**POLICY, "unscored": "block"}, provider=Doubting([0, 0], MARKDOWN))
+    guard = Guard({**POLICY, "unscored": "block"}, provider=Doubting([0, 0, 0], MARKDOWN))
     stream = guard.astream("What?", mode=mode, seed=1)
     parts = await read(stream)
     assert shown(parts) == left
     assert parts[-1].notice
     assert stream.answer.blocked
-    assert stream.answer.verdict.reason.endswith("; not scored: 1 table")
+    assert stream.answer.verdict.reason.endswith("; not scored: 1 code block")
 
 
 async def test_an_answer_that_is_only_code_is_withheld_although_it_is_skipped() -> None:

@@ -494,11 +494,11 @@ def test_what_cannot_be_read_of_a_stream_is_withheld_too(
     assert "Sydney" not in text
 
 
-TABLED = World(
+CODED = World(
     [
         Subject(
             "Sydney Harbour Bridge",
-            facts=[["The bridge opened in 1932.\n\n| by | in |\n|---|---|\n| Finch | 1932 |\n"]],
+            facts=[["The bridge opened in 1932.\n\n```\nFinch, 1932\n```\n"]],
         )
     ]
 )
@@ -507,12 +507,12 @@ TABLED = World(
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", PATHS)
 def test_what_was_not_scored_is_told_or_withheld(tmp_path: Path, path: str, stream: bool) -> None:
-    with SimulatedProvider(world=TABLED) as upstream, ExitStack() as stack:
+    with SimulatedProvider(world=CODED) as upstream, ExitStack() as stack:
         gateways = Gateways(tmp_path, upstream.root_url, stack)
         asked = {**ASKED[path], "stream": stream}
         told = gateways.start(POLICY).post(path, json=asked).text
         withheld = gateways.start(POLICY + "unscored: block\n").post(path, json=asked).text
     assert "Finch" in told
-    assert '"kind":"table"' in told.replace(" ", "")
+    assert '"kind":"code"' in told.replace(" ", "")
     assert "Finch" not in withheld
     assert '"action":"block"' in withheld.replace(" ", "")

@@ -48,6 +48,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
     "resay.scorers.structured": ("scorers/test_fields.py", "scorers/test_structured.py"),
+    "resay.scorers.leaning": ("scorers/test_leaning.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py", "scorers/test_token_alignment.py"),
     "resay.scorers.mqag": (
         *("scorers/test_mqag_scoring.py", "scorers/test_mqag.py"),
@@ -85,7 +86,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
             "any((sentence.flagged for sentence in part.sentences))",
             "part.sentences[0].flagged",
         ),
-        ("Holding._withholds", "not all(sure)", "not any(sure)"),
+        ("Holding._release", "any((doubtful for _, doubtful in views))", "bool(views[0][1])"),
     ),
     "resay.scorers.base": (
         ("Settle.settles", "score < self.below", "score <= self.below"),
@@ -121,7 +122,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:_groups: group[-1]  ->  group[0]": (
         "A step that corrects is alone in its group."
     ),
-    "resay.engine.chain:Chain.view: sentences[0]  ->  sentences[-1]": "There is one sentence.",
+    "resay.engine.chain:Chain.view: self._deciding.sentences(board, claims)[0]  ->  "
+    "self._deciding.sentences(board, claims)[-1]": "There is one sentence.",
     "resay.engine.state:Entry.against: 0.0  ->  0.5": (
         "Half is no more over a half than nothing is."
     ),
@@ -144,8 +146,6 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (
         "What has just room is one part, cut or not."
     ),
-    "resay.scorers.prompt:Prompt._nearest_first.ask_about: reading.slots[0]  ->  "
-    "reading.slots[-1]": "There is one slot.",
     "resay.scorers.prompt:_scores: 0.0  ->  0.5": "Only whether there is an entry is counted.",
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }

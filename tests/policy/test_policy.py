@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay.errors import PolicyError
-from resay.policy import Annotate, Block, Limits, Policy, Sampling, Threshold, policy_schema
+from resay.policy import (
+    Annotate,
+    Block,
+    Limits,
+    Policy,
+    Sampling,
+    Threshold,
+    default_text,
+    policy_schema,
+)
 from resay.scorers import Ngram, Prompt, registry
 
 METHODS = ", ".join(repr(name) for name in registry())
@@ -58,7 +67,6 @@ def with_chain(text):
 
 def test_a_short_policy_is_complete():
     policy = Policy.parse("chain: [{method: prompt, mode: per_sample}]")
-    assert policy == Policy.default() == Policy.of(None)
     assert policy.chain == (Prompt.Config(mode="per_sample"),)
     assert policy.sampling == Sampling(
         max=5, min=3, temperature=None, start="together", model=None, params={}
@@ -67,6 +75,24 @@ def test_a_short_policy_is_complete():
     assert policy.action == Annotate()
     assert policy.limits == Limits(deadline_s=120, timeout_s=60, concurrency=16, retries=2)
     assert (policy.version, policy.splitter, policy.on_error) == (1, "builtin", "annotate")
+
+
+def test_the_default_policy_is_that_of_its_file():
+    policy = Policy.default()
+    assert policy == Policy.of(None) == Policy.parse(default_text(), env={})
+    (judged,) = policy.chain
+    assert isinstance(judged, Prompt.Config)
+    assert judged.mode == "per_sample"
+    # All that is not fitted is as in any other policy.
+    others = {"chain", "threshold"}
+    short = Policy.parse("chain: [{method: prompt, mode: per_sample}]")
+    assert policy.model_dump(exclude=others) == short.model_dump(exclude=others)
+
+
+def test_the_default_policy_says_where_its_numbers_are_from():
+    text = default_text()
+    for said in ("#: fitted: ", "#: data: ", "#: command: resay bench defaults"):
+        assert said in text
 
 
 def test_a_full_policy_is_typed():

@@ -23,7 +23,7 @@ SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
 PASSAGE = Passage.from_sentences(SENTENCES)
 SAMPLES = ["The bridge opened in 1932. Ann Lee painted it.", "It opened in 1932.", "In 1932."]
 NGRAM = {"method": "ngram"}
-PROMPT = {"method": "prompt", "restate": False}
+PROMPT = {"method": "prompt", "form": "published", "restate": False}
 ZERO_SHOT = {"method": "zero_shot", "restate": False}
 
 

@@ -10,10 +10,11 @@ from resay import Passage, Policy, PolicyError, Query
 from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
-from resay.scorers import Prompt, build
+from resay.scorers import build
 from resay.scorers.common.parts import Part
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.nli import Nli
 from resay.scorers.prompt import render
 from resay.scorers.step import Step
 from resay.scorers.zero_shot import render as render_zero_shot
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
 PASSAGE = Passage.from_sentences(SENTENCES)
 SAMPLES = ["The bridge opened in 1932. Ann Lee painted it.", "It opened in 1932.", "In 1932."]
-PROMPT = {"method": "prompt", "restate": False}
+PROMPT = {"method": "prompt", "form": "published", "restate": False}
 DIRECT = {"method": "direct_question", "restate": False}
 ZERO_SHOT = {"method": "zero_shot", "restate": False}
 
@@ -163,14 +164,16 @@ async def test_what_is_made_of_others_prepares_them(
 ) -> None:
     prepared: list[str] = []
 
-    async def prepare(self: Prompt) -> None:
+    async def prepare(self: Nli) -> None:
         prepared.append(self.name)
 
-    monkeypatch.setattr(Prompt, "prepare", prepare, raising=False)
-    part = {"scorer": PROMPT} | ({"mean": 0, "deviation": 1} if method == "combination" else {})
+    monkeypatch.setattr(Nli, "prepare", prepare)
+    part: dict[str, Any] = {"scorer": {"method": "nli"}}
+    if method == "combination":
+        part |= {"mean": 0, "deviation": 1}
     (step,) = Policy.of({"chain": [{"method": method, "parts": [part]}]}).chain
     await build(step).prepare()
-    assert prepared == ["prompt"]
+    assert prepared == ["nli"]
 
 
 def test_one_part_is_enough_to_ask_the_model_that_wrote_the_response() -> None:

@@ -157,8 +157,8 @@ async def test_nli_can_read_the_nearest_sentences_alone(use) -> None:
         await scored(of_nli(**config), ["It has six blue lamps."], samples)
         assert model.read == [(premise, "It has six blue lamps.")]
     model = use(Reader({}))
-    await scored(of_nli(premise="sentences"), ["A."], ["# Heading"])
-    assert model.read == [("# Heading", "A.")]
+    await scored(of_nli(premise="sentences"), ["A."], ["$$ x $$"])
+    assert model.read == [("$$ x $$", "A.")]
 
 
 @pytest.mark.parametrize(

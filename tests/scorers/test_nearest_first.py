@@ -364,7 +364,9 @@ def judge(answer: str | None = "Yes", far: str | None = "Yes") -> ReplayProvider
 
 async def score(provider: object, stopping: Stopping | None, **config: object) -> Scores:
     evidence = Evidence(Samples([*FAR, *NEAR]), judge_provider=provider, stopping=stopping)
-    scorer = Prompt(Prompt.Config.model_validate({"order": "nearest", **config}))
+    scorer = Prompt(
+        Prompt.Config.model_validate({"form": "published", "order": "nearest", **config})
+    )
     return await scorer.score(Passage.from_sentences([SENTENCE]), evidence)
 
 
@@ -382,8 +384,36 @@ async def test_the_scorer_asks_about_the_nearest_and_estimates_the_rest() -> Non
 async def test_without_a_rule_the_scorer_is_the_published_one() -> None:
     nearest = await score(judge("Yes", "No"), None)
     evidence = Evidence(Samples([*FAR, *NEAR]), judge_provider=judge("Yes", "No"))
-    published = await Prompt().score(Passage.from_sentences([SENTENCE]), evidence)
+    published = await Prompt(Prompt.Config(form="published")).score(
+        Passage.from_sentences([SENTENCE]), evidence
+    )
     assert nearest == published
+
+
+@pytest.mark.parametrize(("said", "score"), [("not_mentioned", 1.0), ("supported", 0.0)])
+async def test_what_is_not_mentioned_counts_in_full_beside_estimates(
+    said: str, score: float
+) -> None:
+    scores = await score_all(said, None)
+    assert scores.sentences == (score,)
+
+
+async def test_an_estimate_settles_nothing_that_all_answers_speak_against() -> None:
+    # By the words alone, no sample supports it; each that is asked does.
+    scores = await score_all("supported", rule([(0.5,)]), estimate={"intercept": 9})
+    assert scores.sentences[0] is not None
+    assert scores.sentences[0] < 0.5
+
+
+async def score_all(said: str, stopping: Stopping | None, **config: object) -> Scores:
+    class Judge:
+        async def takes_n(self, query: Query) -> bool:
+            return False
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            return Completions((Completion(f"1: {said}"),))
+
+    return await score(Judge(), stopping, form="claims", **config)
 
 
 async def test_a_correction_behind_it_sees_all_answers() -> None:
@@ -430,7 +460,7 @@ class Slow:
 async def test_when_time_is_up_what_was_not_answered_is_estimated() -> None:
     slow, stopping = Slow(), rule([(0.5,)])
     evidence = Evidence(Samples([*FAR, *NEAR]), judge_provider=slow, stopping=stopping)
-    scorer = Prompt(Prompt.Config(order="nearest"))
+    scorer = Prompt(Prompt.Config(form="published", order="nearest"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(scorer.score, Passage.from_sentences([SENTENCE]), evidence)
         await slow.waiting.wait()
@@ -456,6 +486,8 @@ async def test_a_timeout_is_one_lost_call() -> None:
 def test_it_asks_about_pairs_and_draws_all_samples() -> None:
     with pytest.raises(ConfigurationError, match="order: nearest asks about pairs"):
         Policy.of({"chain": [{"method": "prompt", "order": "nearest", "mode": "per_sample"}]})
+    with pytest.raises(ConfigurationError, match="form: published asks about pairs"):
+        Policy.of({"chain": [{"method": "prompt", "form": "published", "mode": "per_sample"}]})
     nearest = Prompt(Prompt.Config(order="nearest"))
     assert nearest.stops
     assert not nearest.adapts

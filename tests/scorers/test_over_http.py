@@ -71,7 +71,7 @@ def _with(step: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     if "parts" in step:
         parts = [{**p, "scorer": _with(p["scorer"], settings)} for p in step["parts"]]
         return {**step, "parts": parts}
-    unjudged = step["method"] in ("ngram", "snowballing")
+    unjudged = step["method"] in ("ngram", "snowballing", "leaning")
     return step if unjudged else {**step, **settings}
 
 
@@ -100,6 +100,7 @@ QUESTION = {"method": "reverse_validation", "variant": "question"}
 MATCHING = {"method": "reverse_validation", "variant": "matching"}
 CROSS = {"method": "cross_examination"}
 SNOWBALLING = {"method": "snowballing"}
+LEANING = {"method": "leaning"}
 ENSEMBLE = {
     "method": "ensemble",
     "parts": [
@@ -138,6 +139,7 @@ CASES = {
     "cross_examination": Case((CROSS,), 4),
     "zero_shot": Case((ZERO,), 1),
     "snowballing": Case((DIRECT, SNOWBALLING), SENTENCES),
+    "leaning": Case((DIRECT, LEANING), SENTENCES),
     "ensemble": Case((ENSEMBLE,), 2 + SAMPLES + SENTENCES, samples=True, more=SENTENCES),
     "combination": Case((COMBINATION,), SENTENCES + 1),
 }
@@ -325,6 +327,7 @@ UNDETERMINED = {
     "cross_examination": (1, 4),
     "zero_shot": (1, 1),
     "snowballing": (SENTENCES, SENTENCES),
+    "leaning": (SENTENCES, SENTENCES),
     "ensemble": (SENTENCES * (SAMPLES + 2), 1 + SAMPLES + SENTENCES),
     "combination": (SENTENCES + 1, SENTENCES + 1),
 }

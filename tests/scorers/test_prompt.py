@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import Passage, ProviderTimeoutError, Query, ScorerError
+from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Query, ScorerError
 from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.prompt import render, render_all
+from resay.scorers.prompt import Weights, render, render_all
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ async def judged(answers: list[list[str | None]], **config: object) -> Scores:
         for n, sample in enumerate(SAMPLES)
     }
     evidence = Evidence(Samples(SAMPLES), judge_provider=ReplayProvider(recording))
-    scorer = Prompt(Prompt.Config.model_validate(config))
+    scorer = Prompt(Prompt.Config.model_validate({"form": "published", **config}))
     return await scorer.score(Passage.from_sentences(SENTENCES), evidence)
 
 
@@ -111,7 +111,8 @@ async def test_per_sample_asks_once_a_sample() -> None:
     scores = await scorer.score(
         Passage.from_sentences(SENTENCES), Evidence(Samples(SAMPLES), judge_provider=judge)
     )
-    assert scores.sentences == (0.0, 1.0)
+    # No says that it is not supported, and not that the sample says otherwise.
+    assert scores.sentences == (0.0, 0.6)
     assert len(judge.prompts) == 2
     assert "1. It opened in 1932.\n2. It has six lanes.\n" in judge.prompts[0]
 
@@ -121,11 +122,37 @@ async def test_per_sample_tells_contradicted_from_not_mentioned() -> None:
         ("1: supported\n2: contradicted", 0.6, (0.0, 1.0)),
         ("1: **Not mentioned**\n2. not_mentioned, as it says nothing", 0.6, (0.6, 0.6)),
         ("Claim 1: contradicted\nClaim 2: not_mentioned", 0.2, (1.0, 0.2)),
+        ("1: not supported\n2: No, it is not", 0.3, (0.3, 0.3)),
     ):
-        scorer = Prompt(Prompt.Config(mode="per_sample", not_mentioned=weight))
+        weights = Weights(not_mentioned=weight)
+        scorer = Prompt(Prompt.Config(mode="per_sample", weights=weights))
         evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder(answer, together=2))
         found = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
         assert found.sentences == scores
+
+
+async def test_per_sample_takes_the_weight_of_a_contradiction_from_the_policy() -> None:
+    policy = Policy.parse(
+        "chain:\n- {method: prompt, mode: per_sample, weights: {contradicted: 0.9}}\n"
+    )
+    (config,) = policy.chain
+    assert isinstance(config, Prompt.Config)
+    assert config.weights == Weights(contradicted=0.9, not_mentioned=0.6)
+    evidence = Evidence(
+        Samples(SAMPLES), judge_provider=Recorder("1: contradicted\n2: supported", together=2)
+    )
+    found = await Prompt(config).score(Passage.from_sentences(SENTENCES), evidence)
+    assert found.sentences == (0.9, 0.0)
+
+
+def test_weights_must_be_in_order_and_shares() -> None:
+    for weights, problem in (
+        ("{contradicted: 0.5}", r"not_mentioned \(0.6\) must not be greater than contradicted"),
+        ("{not_mentioned: 1.5}", "must be at most 1 or a mapping, not 1.5"),
+        ("{unmentioned: 0.5}", "unknown key 'unmentioned'"),
+    ):
+        with pytest.raises(PolicyError, match=problem):
+            Policy.parse(f"chain: [{{method: prompt, mode: per_sample, weights: {weights}}}]")
 
 
 async def test_per_sample_shows_the_end_of_the_conversation() -> None:
@@ -192,7 +219,9 @@ async def test_whatever_a_judge_raises_costs_that_answer_only() -> None:
             return Completions((Completion("Yes"),))
 
     evidence = Evidence(Samples(SAMPLES), judge_provider=Odd("", together=0))
-    scores = await Prompt().score(Passage.from_sentences(SENTENCES), evidence)
+    scores = await Prompt(Prompt.Config(form="published")).score(
+        Passage.from_sentences(SENTENCES), evidence
+    )
     assert scores.sentences == (0.0, None)
     assert scores.failures == ("ProviderError",) * 2
 
@@ -220,15 +249,23 @@ class Hesitant:
 
 
 @pytest.mark.parametrize(
-    ("mode", "answer", "asked"), [("per_pair", "No", 4), ("per_sample", "1: No\n2: No", 2)]
+    ("form", "mode", "answer", "asked"),
+    [
+        ("published", "per_pair", "No", 4),
+        ("claims", "per_pair", "1: not_mentioned", 4),
+        ("claims", "per_pair", "Not mentioned.", 4),
+        ("claims", "per_sample", "1: No\n2: No", 2),
+    ],
 )
-async def test_who_does_not_say_yes_or_no_is_asked_once_more(
-    mode: str, answer: str, asked: int
+async def test_who_cannot_be_read_is_asked_once_more(
+    form: str, mode: str, answer: str, asked: int
 ) -> None:
-    for restate, scores in ((True, (1.0, 1.0)), (False, (0.5, 0.5))):
+    no = 1.0 if form == "published" else 0.6
+    for restate, scores in ((True, (no, no)), (False, (0.5, 0.5))):
         judge = Hesitant(answer)
         evidence = Evidence(Samples(SAMPLES), judge_provider=judge)
-        scorer = Prompt(Prompt.Config.model_validate({"mode": mode, "restate": restate}))
+        config = {"form": form, "mode": mode, "restate": restate}
+        scorer = Prompt(Prompt.Config.model_validate(config))
         assert (await scorer.score(Passage.from_sentences(SENTENCES), evidence)).sentences == scores
         assert judge.calls == (2 * asked if restate else asked)
 

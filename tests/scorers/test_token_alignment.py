@@ -151,11 +151,11 @@ def test_a_token_belongs_to_the_sentence_it_has_most_bytes_in() -> None:
 
 
 def test_what_stands_between_sentences_belongs_to_none() -> None:
-    text = "# Heading\n\n- One is here.\n\n```\ncode\n```\n\nTwo is there."
-    tokens = tokens_of("# ", "Heading\n\n", "- ", "One", " is here.\n\n", "```\ncode\n```", "\n\n", "Two is there.")  # fmt: skip  # noqa: E501
+    text = "$$ x $$\n\n- One is here.\n\n```\ncode\n```\n\nTwo is there."
+    tokens = tokens_of("$$ ", "x $$\n\n", "- ", "One", " is here.\n\n", "```\ncode\n```", "\n\n", "Two is there.")  # fmt: skip  # noqa: E501
     assert owners(tokens, text) == (None, None, None, 0, 0, None, None, 1)
     # A token with more of what is no sentence than of one is none's either.
-    assert owners(tokens_of("# ", "Heading\n\n- On", "e is here."), text[:25]) == (None, None, 0)
+    assert owners(tokens_of("$$ ", "x $$\n\n- On", "e is here."), text[:23]) == (None, None, 0)
 
 
 def test_white_space_before_the_text_moves_nothing() -> None:

@@ -138,7 +138,7 @@ class Shelf:
 def policy_of(action: dict[str, Any] | None = None, **further: Any) -> dict[str, Any]:
     """Return a policy that regenerates."""
     return {
-        "chain": [{"method": "prompt"}],
+        "chain": [{"method": "prompt", "form": "published"}],
         "sampling": {"max": 3, "confidence": None},
         "action": {"do": "regenerate", **(action or {})},
         "cache": {"store": "none"},

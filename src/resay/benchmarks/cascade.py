@@ -222,7 +222,7 @@ async def run(
     metrics.require()
     items = [replace(item, samples=item.samples[:most]) for item in corpus.items]
     folds = folds_of(corpus)
-    config = registry()["prompt"].Config(**judge.settings)
+    config = registry()["prompt"].Config(form="published", **judge.settings)
     whole = await measure(config, items, judge, concurrency=1, done=done)
     ngram = await measure(registry()["ngram"].Config(), items, None, concurrency=1, done=done)
     sampling = {"max": most, "min": min(least, most), "confidence": confidence}

@@ -213,6 +213,16 @@ def ensemble(
 
 
 @bench_command
+def defaults(folder: Path, rows: slice) -> _Job:
+    """Measure the default policy: which sentences are flagged, right and wrong (WikiBio, SAC3)."""
+    from resay.benchmarks import defaults as bench
+
+    with as_bad("--data"):
+        steps = bench.steps(folder, rows)
+    return _Job(steps, partial(bench.run, folder, rows))
+
+
+@bench_command
 def adaptive(
     folder: Path,
     rows: slice,
@@ -304,7 +314,7 @@ def wikibio(
     methods: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: ngram, ngram:maximum-1, prompt, nli, nli:recorded,"
+            help="Separated by commas: ngram, ngram:maximum-1, facts, prompt, nli, nli:recorded,"
             " bertscore, snowballing, fibe, …"
         ),
     ] = "ngram",
@@ -419,7 +429,8 @@ def shroom(
         str,
         typer.Option(
             help="Separated by commas: prompt:task, prompt:references, ngram:references,"
-            " similarity:references."
+            " similarity:references; ngram:source and similarity:source hold paraphrases against"
+            " their source."
         ),
     ] = "ngram:references",
     embedder: Annotated[

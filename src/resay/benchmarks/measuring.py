@@ -250,12 +250,12 @@ def policy_text(step: Mapping[str, Any]) -> str:
 
 
 def judging(judge: BenchJudge, **settings: Any) -> Mapping[str, Any]:
-    """Return the step of a policy that asks the judge about pairs."""
-    return {"method": "prompt", "mode": "per_pair", **judge.settings, **settings}
+    """Return the step of a policy that asks the judge the published question."""
+    return {"method": "prompt", "form": "published", **judge.settings, **settings}
 
 
 async def check(
-    policy: Mapping[str, Any],
+    policy: Policy | Mapping[str, Any],
     items: Iterable[Item],
     judge: BenchJudge,
     *,
@@ -272,7 +272,8 @@ async def check(
     Returns:
         One result per item.
     """
-    read = Policy.of(policy)
+    # The data sets label sentences, all of them.
+    read = Policy.of(policy).model_copy(update={"claims": "none", "non_claims": "score"})
     chain, results = Chain(read), list[Checked]()
     for item in items:
         asked = Metered(judge.answering(item.index))

@@ -309,7 +309,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("reverse_validation", "matching", {"variant": "matching"}),
     Entry("fibe", "exam", {}, live_only=True),
     Entry("direct_question", "per_sentence", {}, live_only=True),
-    Entry("prompt", "per_pair", {"mode": "per_pair"}, live_only=True),
+    Entry("prompt", "per_pair", {"form": "published"}, live_only=True),
     Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
 )
 """What can be measured; those of the paper first, in its order."""

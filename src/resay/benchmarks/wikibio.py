@@ -468,7 +468,7 @@ def _table_2(method: str) -> dict[str, float]:
 
 
 _NGRAM = {variant: _ngram(variant, paper) for variant, paper in _TABLE_7.items()}
-_PROMPT = Entry("prompt", "per_pair", {"mode": "per_pair"}, _table_2("prompt"))
+_PROMPT = Entry("prompt", "per_pair", {"form": "published"}, _table_2("prompt"))
 # Whatever the model's name: that of the paper was trained with the sentence first.
 _NLI = {"order": "sentence_first"}
 
@@ -484,6 +484,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("nli", "sentences", {"premise": "sentences", **_NLI}, extra=True),
     Baseline("nli", "recorded", {}, _table_2("nli"), extra=True),
     Entry("bertscore", "rescaled", {}, _table_2("bertscore")),
+    Entry("facts", "default", {}),
+    Entry("facts", "lean", {"lean": 0.5}),
     Baseline("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
     Correction("snowballing", "prompt", {}, base=_PROMPT),
     Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),

@@ -12,10 +12,17 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from resay.calibration import Calibration, Guarantee, Target, read_labels
+from resay.calibration import (
+    Calibration,
+    Guarantee,
+    Target,
+    check_drift,
+    read_labels,
+    read_verdicts,
+)
 from resay.calibration import calibrate as run_calibration
-from resay.calibration.showing import html_of, print_calibration, svg_of
-from resay.cli.app import ApiBaseOption, JsonOption, print_json, write_text
+from resay.calibration.showing import drift_lines, html_of, print_calibration, svg_of
+from resay.cli.app import ApiBaseOption, JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 
@@ -26,6 +33,7 @@ _MARK = codecs.BOM_UTF8.decode()
 
 class _Kind(str, Enum):
     probable = "probable"
+    jeffreys = "jeffreys"
     expected = "expected"
 
 
@@ -35,11 +43,11 @@ def calibrate(
         Path, typer.Option("--policy", "-p", help="The policy file.", show_default=False)
     ],
     labels: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="Labelled responses as JSON Lines; see docs/calibration.md.", show_default=False
         ),
-    ],
+    ] = None,
     from_log: Annotated[
         Path | None,
         typer.Option(help="Logged verdicts to use instead of checking.", show_default=False),
@@ -71,10 +79,11 @@ def calibrate(
         ),
     ] = None,
     guarantee: Annotated[
-        _Kind, typer.Option(help="Whether the target holds probably or in expectation.")
+        _Kind,
+        typer.Option(help="Whether the target holds probably, about so often, or on average."),
     ] = _Kind.probable,
     confidence: Annotated[
-        float, typer.Option(help="The probability, for a probable guarantee.")
+        float, typer.Option(help="The probability, for a probable or a jeffreys guarantee.")
     ] = 0.9,
     no_weights: Annotated[
         bool, typer.Option("--no-weights", help="Leave the weights of composites as they are.")
@@ -106,9 +115,30 @@ def calibrate(
         typer.Option(help="Write the changed policy to this file.", show_default=False),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Change the policy file itself.")] = False,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="In place of calibrating, say whether the scores of these verdicts, JSON Lines or"
+            " a journal's SQLite file, still look like those of the calibration: exit code 0 if"
+            " so, 1 if not, 3 if there are too few.",
+            show_default=False,
+        ),
+    ] = None,
+    last: Annotated[
+        int, typer.Option(min=1, help="With --check: how many verdicts at most, the newest.")
+    ] = 1000,
     as_json: JsonOption = False,
 ) -> None:
     """Set a policy's thresholds and weights by labelled responses, with a guarantee."""
+    if check is not None:
+        if labels or from_log or out or write or plot:
+            raise ConfigurationError(
+                "--check changes nothing and takes no labels; drop --labels, --from-log, --plot,"
+                " --out and --write, or --check"
+            )
+        raise typer.Exit(_check(policy, check, last, as_json=as_json))
+    if labels is None:
+        raise ConfigurationError("pass the labelled responses with --labels, or --check LOG")
     if out and write:
         raise ConfigurationError("--out and --write exclude each other; pass one of them")
     _check_plot(plot)
@@ -167,6 +197,17 @@ def _targets(**rates: float | None) -> list[Target]:
 def _check_plot(plot: Path | None) -> None:
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise ConfigurationError(f"--plot writes FILE.svg or FILE.html, not {plot.name!r}")
+
+
+def _check(policy: Path, log: Path, last: int, *, as_json: bool) -> int:
+    """Print whether scores have drifted, and return the exit code."""
+    found = check_drift(read_text(str(policy)), read_verdicts(log, last), source=str(policy))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        for line in drift_lines(found):
+            typer.echo(line)
+    return {True: 1, False: 0, None: 3}[found.drifted]
 
 
 def _print(found: Calibration, changed: str, target: Path | None, *, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from resay.core.segmentation import (
     Span,
     UnalignedError,
     align,
+    is_delimiter_row,
     lay_out,
     load_sentencex,
     sentence_ends,
@@ -27,26 +28,39 @@ from resay.errors import ConfigurationError
 
 Splitter = Literal["builtin", "sentencex"]
 _SPACE = re.compile(r"\s*")
+_AROUND_ROW = " \t\r\n|"
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # One label of a list or a footnote, and a checkbox, from the first letter or digit to the last.
 _LABEL = re.compile(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
 
 
+Unit = Literal["sentence", "item", "heading", "head", "row"]
+"""What a sentence is: of running text, of a list's item, a heading, a table's head or one row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence to be scored.
+    """A sentence to be scored, or what takes the place of one: a heading, a row of a table.
 
     Attributes:
         text: The sentence as it appears in the passage, without surrounding white space and without
-            the list marker, quote marker or checkbox in front of it.
+            the list marker, quote marker or checkbox in front of it, the marks of a heading, and
+            the bars around a row.
         start: Where it begins in the passage's text, in code points.
         end: Where it ends (exclusive), in code points.
+        unit: What it is.
     """
 
     text: str
     start: int
     end: int
+    unit: Unit = "sentence"
+
+    @property
+    def standalone(self) -> str:
+        """What it says, to be understood without what is around it."""
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +71,8 @@ class Piece:
         text: The stretch, with the marker in front of it and the white space after it.
         start: Where it begins in the passage's text, in code points.
         end: Where it ends (exclusive), in code points.
-        kind: What it is. Only "prose" is scored, and holds one sentence at most.
+        kind: What it is. Prose, a heading and the line of a table hold one sentence at most, and
+            nothing else holds any.
     """
 
     text: str
@@ -72,7 +87,8 @@ class Passage:
 
     Attributes:
         text: The text, unchanged.
-        sentences: What is scored, in order: one for every prose piece with a letter or a digit.
+        sentences: What is scored, in order: one for every piece of prose, heading and row with a
+            letter or a digit.
         pieces: The whole text in order; their texts joined are the text.
     """
 
@@ -84,8 +100,8 @@ class Passage:
     def of(cls, text: str, *, splitter: Splitter = "builtin") -> Passage:
         """Split a text, plain or Markdown, into sentences.
 
-        Headings, code, tables, rules, display math, HTML and link definitions are pieces without
-        sentences; list items and block quotes are prose.
+        List items and block quotes are prose. A heading is a sentence, and so is each row of a
+        table. Code, rules, display math, HTML and link definitions are pieces without sentences.
 
         Args:
             text: Any text.
@@ -104,13 +120,10 @@ class Passage:
         sentences: list[Sentence] = []
         pieces: list[Piece] = []
         for block in layout.blocks:
-            if block.kind != "prose":
-                pieces.append(_piece(text, block.start, block.end, block.kind))
-                continue
-            for piece, span in _split(text, layout, block, ends_in):
-                pieces.append(_piece(text, *piece, "prose"))
+            for piece, span, unit in _read(text, layout, block, ends_in):
+                pieces.append(_piece(text, *piece, block.kind))
                 if span is not None:
-                    sentences.append(_sentence(text, span))
+                    sentences.append(_sentence(text, span, unit))
         return cls(text, tuple(sentences), tuple(pieces))
 
     @classmethod
@@ -158,6 +171,14 @@ class Passage:
                 raise IndexError(f"no sentence {index!r} in a passage of {len(self.sentences)}")
         return replace(self, sentences=tuple(self.sentences[index] for index in chosen))
 
+    def saying(self, sentences: Iterable[Sentence]) -> Passage:
+        """The same passage with other sentences, such as the claims of its own.
+
+        Args:
+            sentences: In order; their offsets are those in its text.
+        """
+        return replace(self, sentences=tuple(sentences))
+
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
         """What of the text appears in none of its sentences.
 
@@ -189,10 +210,9 @@ def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) 
         position = max(piece.start, start)
         while index < len(sentences) and sentences[index].start < piece.end:
             sentence = sentences[index]
-            if piece.kind == "prose":
-                before = list(_stretch(piece, position, sentence.start))
-                yield from (stretch for stretch in before if not _is_label(stretch.text))
-                position = max(position, sentence.end)
+            before = list(_stretch(piece, position, sentence.start))
+            yield from (stretch for stretch in before if not _is_label(stretch.text))
+            position = max(position, sentence.end)
             if sentence.end > piece.end:
                 break
             index += 1
@@ -221,6 +241,51 @@ def _ends_in(splitter: str) -> Callable[[str], Iterator[int]]:
     if splitter == "sentencex":
         return load_sentencex()
     raise ConfigurationError(f"unknown splitter {splitter!r}; use 'builtin' or 'sentencex'")
+
+
+def _read(
+    text: str, layout: Layout, block: Block, ends_in: Callable[[str], Iterator[int]]
+) -> Iterator[tuple[Span, Span | None, Unit]]:
+    """The pieces of a block, each with its sentence if it has one, and with what that is."""
+    if block.kind == "prose":
+        unit: Unit = "item" if block.is_item else "sentence"
+        for piece, span in _split(text, layout, block, ends_in):
+            yield piece, span, unit
+    elif block.kind == "table":
+        yield from _rows(layout, block)
+    else:
+        span = _title(layout, block) if block.kind == "heading" else None
+        yield (block.start, block.end), span, "heading"
+
+
+def _title(layout: Layout, block: Block) -> Span | None:
+    """The words of a heading, without the marks around or below them."""
+    inner = layout.masked[block.start : block.end]
+    words = inner.lstrip().splitlines()[0].lstrip("#")
+    start = block.start + inner.index(words, len(inner) - len(inner.lstrip()))
+    bare = words.rstrip()
+    closed = bare.rstrip("#")
+    # Hashes close a heading only behind a space: "C#" is a name.
+    inner = closed if closed[-1:].isspace() else bare
+    return _sentence_span(inner, 0, len(inner), start)
+
+
+def _rows(layout: Layout, block: Block) -> Iterator[tuple[Span, Span | None, Unit]]:
+    """The lines of a table. The dashes below its head belong to the head."""
+    start = position = block.start
+    span: Span | None = None
+    unit: Unit = "head"
+    lines = layout.masked[block.start : block.end].splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        if place and not (line.isspace() or is_delimiter_row(line.strip())):
+            yield (start, position), span, unit
+            start, unit = position, "row"
+        if start == position:
+            bare = line.lstrip(_AROUND_ROW)
+            begin = position + len(line) - len(bare)
+            span = _sentence_span(bare, 0, len(bare.rstrip(_AROUND_ROW)), begin)
+        position += len(line)
+    yield (start, block.end), span, unit
 
 
 def _split(
@@ -281,8 +346,8 @@ def _piece(text: str, start: int, end: int, kind: Kind) -> Piece:
     return Piece(text[start:end], start, end, kind)
 
 
-def _sentence(text: str, span: Span) -> Sentence:
-    return Sentence(text[span[0] : span[1]], *span)
+def _sentence(text: str, span: Span, unit: Unit = "sentence") -> Sentence:
+    return Sentence(text[span[0] : span[1]], *span, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +500,7 @@ class GrowingPassage:
             text = window[at - base : stop - base].strip() if at < stop <= end else ""
             if _ALNUM.search(text):
                 at = base + window.index(text, at - base)
-                yield Sentence(text, at, at + len(text))
+                yield Sentence(text, at, at + len(text), sentence.unit)
 
     def _move(self, passage: Passage, start: int) -> None:
         done = (piece for piece in passage.pieces if piece.end <= start)
@@ -511,6 +576,10 @@ class _SoFar(Passage):
         if not all(0 <= i < self._count for i in chosen):
             return super().only(chosen)
         return self.made([self._found[i] for i in chosen], len(chosen), self._last, self._whole)
+
+    def saying(self, sentences: Iterable[Sentence]) -> Passage:
+        found = tuple(sentences)
+        return self.made(found, len(found), self._last, self._whole)
 
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
         if not self._last or start < self._last[0].start:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.telling import collecting, last
 from resay.errors import ConfigurationError, ResayError
@@ -365,6 +365,44 @@ class SentenceVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """One thing that the response claims.
+
+    Attributes:
+        text: What it says, with the words written out that stand elsewhere in the response: the
+            subject, the lead-in of a list, the heads of a row and a column.
+        start: Code-point offset of the first of its own words in the response.
+        end: Code-point offset after the last of them.
+        spans: The stretches of the response whose words are in `text`, as (start, end), in order.
+        unit: What its sentence is: `sentence`, an `item` of a list, a `heading`, the `head` or a
+            `row` of a table.
+        kind: `fact`; `hedged` where it is said to be uncertain; or what it is that claims nothing
+            and is not scored: `filler`, `refusal`, `question`, `creative`, `label`.
+        score: In [0, 1], 1 = surely hallucinated; None when no scorer had anything to say.
+        flagged: Whether the score is over `threshold.sentence`.
+        by: The method whose score this is.
+        why: One line of explanation from that method.
+        contradicted_by: For a flagged claim, what a sample says instead.
+        scores: What each method said of it, as for a sentence.
+        sentence: Its sentence's place among the verdict's sentences.
+    """
+
+    text: str
+    start: int
+    end: int
+    spans: tuple[tuple[int, int], ...] = ()
+    unit: str = "sentence"
+    kind: str = "fact"
+    score: float | None = None
+    flagged: bool = False
+    by: str | None = None
+    why: str | None = None
+    contradicted_by: Contradiction | None = None
+    scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
+    sentence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """What one step of the chain did.
 
@@ -433,9 +471,10 @@ class Verdict:
             has no words, as one that calls tools.
         score: The passage score in [0, 1], or None.
         reason: Why, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
-        sentences: The scored sentences in order. Headings, code and tables are not among them. Of
-            a structured answer its fields, one line for each: `address.city: "Paris"`; their
-            offsets are those in these lines.
+        sentences: The scored sentences in order, with headings and the rows of tables; each has
+            the score of its worst claim. Code is not among them. Of a structured answer its
+            fields, one line for each: `address.city: "Paris"`; their offsets are those in these
+            lines.
         samples: How many samples were compared.
         steps: What each step of the chain did.
         usage: What the check cost: samples and judge calls, without the main call.
@@ -443,6 +482,8 @@ class Verdict:
         via: Which way samples were drawn: through litellm, or with the client or provider that the
             application brought (`native`); None where none were drawn.
         regeneration: How a flagged answer was repaired, or was to be; None where it was not tried.
+        claims: What the sentences claim, in order, at least one claim for each; none of a
+            structured answer.
         unscored: What of the response was not scored, in order: each letter and digit of it stands
             in a sentence with a score or in one of these, but for the labels of lists. Empty where
             the answer was left alone whatever it says, or a method scored its text as a whole.
@@ -459,6 +500,7 @@ class Verdict:
     via: Via | None = None
     regeneration: Regeneration | None = None
     unscored: tuple[Unscored, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
 
     @property
     def regenerated(self) -> bool:
@@ -492,6 +534,21 @@ class Verdict:
         return tuple(stretch for stretch in self.unscored if stretch.start not in known)
 
     @property
+    def flagged_claims(self) -> tuple[ClaimVerdict, ...]:
+        """The claims whose own score is over the threshold."""
+        return tuple(claim for claim in self.claims if claim.flagged)
+
+    @property
+    def flagged_parts(self) -> dict[int, list[ClaimVerdict]]:
+        """The flagged claims of the sentences that make several, by the places of those."""
+        count = Counter(claim.sentence for claim in self.claims)
+        found: dict[int, list[ClaimVerdict]] = {}
+        for claim in self.flagged_claims:
+            if count[claim.sentence] > 1:
+                found.setdefault(claim.sentence, []).append(claim)
+        return found
+
+    @property
     def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:
         """The sentences whose own score is over the threshold."""
         return tuple(s for s in self.sentences if s.flagged)
@@ -514,6 +571,7 @@ class Verdict:
         return replace(
             self,
             sentences=tuple(map(_bare, self.sentences)),
+            claims=tuple(map(_bare, self.claims)),
             steps=tuple(replace(step, why=None) for step in self.steps),
             regeneration=self.regeneration and self.regeneration.without_content(),
             unscored=tuple(replace(stretch, text="") for stretch in self.unscored),
@@ -596,6 +654,9 @@ def verdicts() -> Generator[list[Verdict], None, None]:
         yield found
 
 
+_T = TypeVar("_T", SentenceVerdict, ClaimVerdict)
+
+
 @cache
 def _adapter() -> TypeAdapter[Verdict]:
     from pydantic import TypeAdapter
@@ -612,5 +673,5 @@ def _listed(value: Any) -> Any:
     return value
 
 
-def _bare(sentence: SentenceVerdict) -> SentenceVerdict:
-    return replace(sentence, text="", why=None, contradicted_by=None)
+def _bare(unit: _T) -> _T:
+    return replace(unit, text="", why=None, contradicted_by=None)

@@ -75,7 +75,7 @@ class Answer:
         """Return the response with marks behind what is flagged or was not scored.
 
         Args:
-            marker: What to put behind each flagged sentence.
+            marker: What to put behind each flagged sentence, in a table behind each flagged cell.
             unscored: What to put behind each stretch that was not scored, unless the policy allows
                 those (`unscored: allow`) or skips the response; behind tables, code and the like as
                 a paragraph of its own.
@@ -85,7 +85,14 @@ class Answer:
         """
         if self.blocked or self.verdict.structured:
             return self.text
-        marks = [(sentence.end, marker) for sentence in self.verdict.flagged_sentences]
+        cells = [claim for claim in self.verdict.flagged_claims if claim.unit == "row"]
+        rows = {claim.sentence for claim in cells}
+        marks = [(claim.end, marker) for claim in cells]
+        marks += [
+            (sentence.end, marker)
+            for i, sentence in enumerate(self.verdict.sentences)
+            if sentence.flagged and i not in rows
+        ]
         if self.action != "allow" and unscored:
             apart = f"\n\n{unscored.strip()}"
             marks += [

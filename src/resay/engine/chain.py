@@ -17,7 +17,7 @@ import anyio.lowlevel
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import non_claims
+from resay.core.claims import Rules
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import (
@@ -145,32 +145,54 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
-        make = partial(self.board, passage, evidence.asked or evidence.query, kept)
-        board = await compute(make, chars=len(passage.text) * _READING)
+        board = await self.board(passage, evidence, kept)
+        return await self.check(board, evidence, deadline, budget)
+
+    async def check(
+        self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
+    ) -> Verdict:
+        """Do what `run` does, with a board of whose claims nothing is known yet."""
         return await self._decide(self._steps, board, evidence, deadline, budget)
 
-    def board(
+    async def board(
         self,
         passage: Passage,
-        query: Query | None,
+        evidence: Evidence,
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Board:
-        """Return a board for a passage, on which the sentences are marked that claim nothing.
+        """Find what the sentences of a passage claim; nothing else is known of them yet.
 
         Args:
             passage: What is to be scored.
-            query: What it answers, where that is known.
+            evidence: Knows what it answers.
             kept: What another check has found of some of its sentences, by their places.
         """
-        if self._structured or self._policy.non_claims == "score":
-            return Board.of(passage, kept)
-        return Board.of(passage, kept, non_claims(passage, query.question if query else ""))
+        rules = self.rules(evidence.asked or evidence.query)
+
+        def make() -> Board:
+            claims = (c for i, s in enumerate(passage.sentences) for c in rules.read(s, i))
+            return Board.of(passage, claims, kept)
+
+        return await compute(make, chars=len(passage.text) * _READING)
+
+    def rules(self, query: Query | None) -> Rules:
+        """Return what finds the claims of a response.
+
+        Args:
+            query: What it answers, where that is known.
+        """
+        policy = self._policy
+        return Rules(
+            query.question if query else "",
+            splits=policy.claims == "rules" and not self._structured,
+            skips=policy.non_claims == "skip" and not self._structured,
+        )
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
         """Score a sentence of a response that is still being written, as far as that can be done.
 
         Args:
-            board: The sentence, alone.
+            board: The sentence, alone, with its claims.
             evidence: What there is to go by.
             deadline: When to stop, on the event loop's clock.
         """
@@ -215,11 +237,12 @@ class Chain:
 
     async def view(
         self, board: Board, evidence: Evidence, deadline: float
-    ) -> tuple[SentenceVerdict, bool]:
-        """Return what is known of the only sentence of a board, and whether it can be relied on."""
+    ) -> tuple[SentenceVerdict, frozenset[int]]:
+        """Return what is known of the only sentence of a board, and which claims are in doubt."""
         found = await self._contradictions(board, evidence, deadline)
-        sentences = self._deciding.sentences(board, evidence, found)
-        return sentences[0], not self._deciding.doubtful(board, evidence)
+        claims = self._deciding.claims(board, evidence, found)
+        sentence = self._deciding.sentences(board, claims)[0]
+        return sentence, self._deciding.doubtful(board, evidence)
 
     async def _contradictions(
         self, board: Board, evidence: Evidence, deadline: float
@@ -228,7 +251,7 @@ class Chain:
 
         def to_find() -> tuple[int, set[EvidenceKind]]:
             flagged = self._deciding.flagged(board, evidence)
-            chars = sum(len(board.passage.sentences[i].text) for i in flagged)
+            chars = sum(len(board.claims[i].text) for i in flagged)
             return chars, {board.entries[i].source for i in flagged}
 
         chars, sources = await compute(to_find, chars=_FLAGGING * len(board.entries))
@@ -324,7 +347,7 @@ class Chain:
             stopping=self._stopping(run),
             unfinished=run.unfinished,
         )
-        passage = run.board.passage.only(run.indices)
+        passage = run.board.asked(run.indices)
         run.skipped = await step.skip(evidence.query, passage)
         run.found = Scores() if run.skipped else await step.run(passage, view)
 
@@ -369,8 +392,8 @@ class Chain:
         flagged = await compute(find_flagged, chars=_FLAGGING * len(board.entries))
 
         async def find(i: int, step: Step) -> None:
-            entry, sentence = board.entries[i], board.passage.sentences[i]
-            entry.contradiction = await step.contradiction(sentence.text, evidence, entry.columns)
+            entry, text = board.entries[i], board.claims[i].standalone
+            entry.contradiction = await step.contradiction(text, evidence, entry.columns)
 
         async with anyio.create_task_group() as tasks:
             for count, i in enumerate(flagged, 1):

@@ -105,24 +105,24 @@ class Check:
             logprobs=given.logprobs,
         )
 
-    def allow(self, sentences: int, references: Sequence[str] = ()) -> None:
+    def allow(self, claims: int, references: Sequence[str] = ()) -> None:
         """Let the check spend what such a response may cost where the policy says `auto`.
 
         Args:
-            sentences: How many are known of so far.
+            claims: How many are known of so far.
             references: What it was written from.
         """
         limits = self._policy.limits
-        allowed = self._allowance(sentences, reference_tokens=sum(map(_tokens, references)))
+        allowed = self._allowance(claims, reference_tokens=sum(map(_tokens, references)))
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
             tokens=allowed.tokens if limits.tokens == "auto" else None,
-            what=f"an answer of {sentences} sentence{'' if sentences == 1 else 's'}",
+            what=f"an answer of {claims} claim{'' if claims == 1 else 's'}",
         )
 
-    def _allowance(self, sentences: int, *, reference_tokens: int = 0) -> Allowance:
+    def _allowance(self, claims: int, *, reference_tokens: int = 0) -> Allowance:
         return allowance(
-            sentences,
+            claims,
             samples=max(self._policy.sampling.max, len(self._given.samples or ())),
             question_tokens=self._question_tokens,
             reference_tokens=self._reference_tokens + reference_tokens,
@@ -241,8 +241,9 @@ class Check:
             tell = partial(skipped_as, skipped, passage)
             return await compute(tell, chars=len(completion.text))
         evidence = self._evidence_with(completion)
-        self.allow(len(passage.sentences), completion.references)
-        return await self._chain.run(passage, evidence, self.deadline, self._budget)
+        board = await self._chain.board(passage, evidence)
+        self.allow(len(board.claims), completion.references)
+        return await self._chain.check(board, evidence, self.deadline, self._budget)
 
     def _as_far_as_read(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Return a verdict on an answer of which some may not have been read."""
@@ -289,7 +290,7 @@ class Check:
             The verdict, with what the check cost and took.
         """
         evidence = self._evidence_with(completion)
-        self.allow(len(board.entries), completion.references)
+        self.allow(len(board.claims), completion.references)
         verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
         return self.finished(self._as_far_as_read(completion, verdict))
 

@@ -11,6 +11,7 @@ from resay._internal.event_loops import stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import (
+    ClaimVerdict,
     Contradiction,
     Decision,
     EvidenceKind,
@@ -130,13 +131,13 @@ class Deciding:
         self._structured = structured
 
     def flags(self, entry: Entry) -> bool:
-        """Return whether a sentence's score is over the threshold."""
+        """Return whether a claim's score is over the threshold."""
         return over(entry.score, self._policy.threshold.sentence)
 
     def doubtful(self, board: Board, evidence: Evidence) -> frozenset[int]:
-        """Return the sentences whose scores support no decision."""
+        """Return the claims whose scores support no decision."""
         if self._obstacle(board, evidence):
-            return frozenset(range(len(board.entries))) - board.non_claims.keys()
+            return frozenset(i for i, claim in enumerate(board.claims) if claim.claims)
         return board.doubtful
 
     def verdict(
@@ -151,24 +152,26 @@ class Deciding:
         Args:
             board: What the chain found.
             evidence: What it had to go by.
-            contradictions: What contradicts its flagged sentences, by their places.
+            contradictions: What contradicts its flagged claims, by their places.
             exhausted: Which limit was hit, in words, or None.
 
         Returns:
             The verdict, without the check's usage and time.
         """
-        sentences = self.sentences(board, evidence, contradictions)
+        claims = self.claims(board, evidence, contradictions)
+        sentences = self.sentences(board, claims)
         decision, reason = self._decision(board, evidence, sentences, exhausted)
         unscored = self.unscored(board)
         # Why sentences could not be scored, or are left alone, is told already.
         everything = decision in {"skipped", "inconclusive"}
-        doubtful = range(len(sentences)) if everything else self.doubtful(board, evidence)
-        told = {sentences[i].start for i in doubtful}
+        doubtful = board.sentences(self.doubtful(board, evidence))
+        told = {sentences[i].start for i in (range(len(sentences)) if everything else doubtful)}
         return Verdict(
             decision,
             board.score,
             _with_unscored(reason, (stretch for stretch in unscored if stretch.start not in told)),
             sentences,
+            claims=() if self._structured else claims,
             samples=len(evidence.samples),
             steps=board.steps,
             unscored=unscored,
@@ -179,9 +182,11 @@ class Deciding:
         if board.whole == "text":
             return ()
         # What a repair says that the documents do not tell has no score, but a reason.
-        silent = [i for i, e in enumerate(board.entries) if e.score is None and e.why is None]
+        silent = board.sentences(
+            i for i, e in enumerate(board.entries) if e.score is None and e.why is None
+        )
         kind = "field" if self._structured else "sentence"
-        return unscored_in(board.passage, silent if board.whole is None else (), kind)
+        return unscored_in(board.passage, () if board.whole else silent, kind)
 
     def _decision(
         self,
@@ -232,35 +237,35 @@ class Deciding:
         return None
 
     def flagged(self, board: Board, evidence: Evidence) -> list[int]:
-        """Return the places of the sentences that are flagged."""
+        """Return the places of the claims that are flagged."""
         doubtful = self.doubtful(board, evidence)
         return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in doubtful]
 
     def contradictions(self, board: Board, evidence: Evidence) -> dict[int, Contradiction]:
-        """Find what contradicts the flagged sentences. This is the most of deciding.
+        """Find what contradicts the flagged claims. This is the most of deciding.
 
         Args:
-            board: What the chain found; what its methods say contradicts a sentence stands.
+            board: What the chain found; what its methods say contradicts a claim stands.
             evidence: What it had to go by.
 
         Returns:
-            By the places of the sentences, where there is any.
+            By the places of the claims, where there is any.
         """
         pools = {"sample": evidence.samples, "reference": evidence.references}
         found: dict[int, Contradiction] = {}
         for i in self.flagged(board, evidence):
             stop_if_abandoned()
-            entry, text = board.entries[i], board.passage.sentences[i].text
+            entry, claim = board.entries[i], board.claims[i]
             search = pools[entry.source].derived(SEARCHES[entry.source])
-            contradiction = entry.contradiction or search.of(text, entry.against)
+            contradiction = entry.contradiction or search.of(claim.standalone, entry.against)
             if contradiction is not None:
                 found[i] = contradiction
         return found
 
-    def sentences(
+    def claims(
         self, board: Board, evidence: Evidence, contradictions: Mapping[int, Contradiction]
-    ) -> tuple[SentenceVerdict, ...]:
-        """Return what was found of each sentence.
+    ) -> tuple[ClaimVerdict, ...]:
+        """Return what was found of each claim.
 
         Args:
             board: What the chain found.
@@ -269,25 +274,58 @@ class Deciding:
         """
         flagged = set(self.flagged(board, evidence))
         return tuple(
-            SentenceVerdict(
-                sentence.text,
-                sentence.start,
-                sentence.end,
+            ClaimVerdict(
+                claim.standalone,
+                claim.start,
+                claim.end,
+                claim.spans,
+                claim.unit,
+                claim.kind,
                 entry.score,
                 i in flagged,
                 entry.by,
                 entry.why,
                 contradictions.get(i),
-                scores=entry.scores,
+                entry.scores,
+                claim.sentence,
             )
-            for i, (sentence, entry) in enumerate(
-                zip(board.passage.sentences, board.entries, strict=True)
+            for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
+        )
+
+    def sentences(
+        self, board: Board, claims: Sequence[ClaimVerdict]
+    ) -> tuple[SentenceVerdict, ...]:
+        """Return what was found of each sentence: what was found of its worst claim.
+
+        Args:
+            board: What the chain found.
+            claims: What that says of each claim.
+        """
+        worst: dict[int, ClaimVerdict] = {}
+        for own, claim in zip(board.claims, claims, strict=True):
+            known = worst.get(own.sentence)
+            if known is None or _badness(claim) > _badness(known):
+                worst[own.sentence] = claim
+        return tuple(
+            SentenceVerdict(
+                sentence.text,
+                sentence.start,
+                sentence.end,
+                claim.score,
+                claim.flagged,
+                claim.by,
+                claim.why,
+                claim.contradicted_by,
+                scores=claim.scores,
+            )
+            for sentence, claim in (
+                (sentence, worst[i]) for i, sentence in enumerate(board.passage.sentences)
             )
         )
 
     def _decide(self, board: Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
-        doubtful = board.doubtful
-        count, score = board.claiming, board.lowest_score(doubtful)
+        doubtful = board.sentences(board.doubtful)
+        count, score = len(board.claiming), board.lowest_score(board.doubtful)
         threshold = self._policy.threshold
         basis = self._basis(evidence)
         gap = f"{len(doubtful)} of {count} {self._unit}s could not be scored"
@@ -363,7 +401,7 @@ class Ahead:
         self._over = False
 
     def add(self, score: float | None, *, sure: bool) -> None:
-        """Add the next sentence.
+        """Add the next claim.
 
         Args:
             score: Its score.
@@ -393,6 +431,10 @@ class Ahead:
         return count > 0 and over(total / count, self._threshold.passage)
 
 
+def _badness(claim: ClaimVerdict) -> tuple[bool, float]:
+    return claim.flagged, -1.0 if claim.score is None else claim.score
+
+
 def unscored_in(
     passage: Passage, silent: Iterable[int], kind: UnscoredKind = "sentence", *, start: int = 0
 ) -> tuple[Unscored, ...]:
@@ -413,7 +455,8 @@ def unscored_in(
 def _why_nothing(board: Board) -> str | None:
     """Return why there is nothing to score in a response, or None."""
     if board.entries and not board.claiming:
-        return f"the response claims nothing ({', '.join(sorted(set(board.non_claims.values())))})"
+        kinds = sorted({claim.kind for claim in board.claims})
+        return f"the response claims nothing ({', '.join(kinds)})"
     if not board.entries and {piece.kind for piece in board.passage.unscored()} == {"code"}:
         return "the response is only code"
     return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Literal
 
-from resay.core.claims import NonClaim
+from resay.core.claims import Claim
 from resay.core.passage import Passage
 from resay.core.verdict import (
     Contradiction,
@@ -22,7 +23,7 @@ from resay.scorers import Step
 
 @dataclass(slots=True)
 class Entry:
-    """What is known of one sentence so far.
+    """What is known of one claim so far.
 
     Attributes:
         score: In [0, 1]; None while no method had anything to say.
@@ -61,50 +62,46 @@ class Board:
 
     Attributes:
         passage: What is scored.
-        entries: One for each sentence.
+        claims: What its sentences say, in order.
+        entries: One for each claim.
         score: The passage score.
         done: What the steps did, in the order in which they ended.
         decisive: The last step that was to decide.
-        doubtful: The sentences without a score to rely on, because calls failed or time was up.
-        kept: The sentences that were judged before, or claim nothing, and are not looked at.
-        non_claims: The sentences that claim nothing, with what they are.
-        whole: What the score speaks for as a whole where no sentence has one of its own: the
+        doubtful: The claims without a score to rely on, because calls failed or time was up.
+        kept: The claims that were judged before, or claim nothing, and are not looked at.
+        whole: What the score speaks for as a whole where no claim has one of its own: the
             sentences, or the text with all that is in it.
     """
 
     passage: Passage
+    claims: tuple[Claim, ...]
     entries: list[Entry]
     score: float | None = None
     done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
     decisive: StepRecord | None = None
     doubtful: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
-    non_claims: Mapping[int, NonClaim] = field(default_factory=dict[int, NonClaim])
     whole: Literal["sentences", "text"] | None = None
 
     @classmethod
     def of(
         cls,
         passage: Passage,
+        claims: Iterable[Claim],
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
-        non_claims: Mapping[int, NonClaim] = MappingProxyType({}),
     ) -> Board:
         """Return a board on which nothing is known yet.
 
         Args:
             passage: What is scored.
+            claims: What its sentences say, in order, at least one for each.
             kept: What another check has found of some of its sentences, by their places.
-            non_claims: Which of its sentences claim nothing, by their places.
         """
-        entries = [Entry() for _ in passage.sentences]
-        for i, kind in non_claims.items():
-            entries[i] = Entry(why=f"claims nothing ({kind})")
-        for i, sentence in kept.items():
-            entries[i] = Entry(
-                sentence.score, sentence.by, sentence.why, scores=dict(sentence.scores)
-            )
-        board = cls(passage, entries, kept=frozenset(kept) | frozenset(non_claims))
-        board.non_claims = non_claims
+        found = tuple(claims)
+        board = cls(passage, found, [_first_entry(claim, kept) for claim in found])
+        board.kept = frozenset(
+            i for i, claim in enumerate(found) if claim.sentence in kept or not claim.claims
+        )
         board.score = mean_score(board.scores)
         return board
 
@@ -116,10 +113,13 @@ class Board:
             passage: The passage.
             boards: One for each of its sentences, with that sentence alone on it.
         """
-        board = cls(passage, [entry for b in boards for entry in b.entries])
-        board.non_claims = {i: b.non_claims[0] for i, b in enumerate(boards) if b.non_claims}
-        board.kept = frozenset(board.non_claims)
-        board.doubtful = frozenset(i for i, b in enumerate(boards) if b.doubtful)
+        claims = (replace(c, sentence=i) for i, b in enumerate(boards) for c in b.claims)
+        board = cls(passage, tuple(claims), [entry for b in boards for entry in b.entries])
+        board.kept = frozenset(i for i, claim in enumerate(board.claims) if not claim.claims)
+        starts = [0, *accumulate(len(b.entries) for b in boards)]
+        board.doubtful = frozenset(
+            start + i for start, b in zip(starts, boards, strict=False) for i in b.doubtful
+        )
         decisive = [b.decisive for b in boards if b.decisive is not None]
         in_doubt = [record for record in decisive if record.note is not None]
         board.decisive = next(iter(in_doubt or decisive), None)
@@ -134,6 +134,10 @@ class Board:
         ]
         return board
 
+    def asked(self, indices: Iterable[int]) -> Passage:
+        """Return the passage with some of the claims in place of its sentences."""
+        return self.passage.saying(self.claims[i] for i in indices)
+
     @property
     def steps(self) -> tuple[StepRecord, ...]:
         """What the steps did, in the order in which they ended."""
@@ -141,7 +145,7 @@ class Board:
 
     @property
     def scores(self) -> tuple[float | None, ...]:
-        """The score of each sentence."""
+        """The score of each claim."""
         return tuple(entry.score for entry in self.entries)
 
     def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
@@ -158,16 +162,20 @@ class Board:
         )
 
     def lowest_score(self, doubtful: Collection[int]) -> float:
-        """Return the passage score with doubtful sentences counted as supported."""
+        """Return the passage score with doubtful claims counted as supported."""
         if not doubtful:
             return self.score or 0.0
         sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
-        return sum(sure) / self.claiming
+        return sum(sure) / sum(claim.claims for claim in self.claims)
+
+    def sentences(self, claims: Iterable[int]) -> frozenset[int]:
+        """Return the places of the sentences of some claims."""
+        return frozenset(self.claims[i].sentence for i in claims)
 
     @property
-    def claiming(self) -> int:
-        """How many of the sentences claim something."""
-        return len(self.entries) - len(self.non_claims)
+    def claiming(self) -> frozenset[int]:
+        """The places of the sentences that claim something."""
+        return self.sentences(i for i, claim in enumerate(self.claims) if claim.claims)
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Put a step's scores in the place of those before it."""
@@ -182,6 +190,13 @@ class Board:
             self.whole = None if scores.sentences else "text" if step.by_text else "sentences"
         elif any(score is not None for score in scores.sentences):
             self.score, self.whole = mean_score(self.scores), None
+
+
+def _first_entry(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> Entry:
+    known = kept.get(claim.sentence)
+    if known is not None:
+        return Entry(known.score, known.by, known.why, scores=dict(known.scores))
+    return Entry() if claim.claims else Entry(why=f"claims nothing ({claim.kind})")
 
 
 def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:

@@ -201,6 +201,8 @@ class Holding:
         self._tasks = tasks
         self._gathered = Gathered()
         self._growing = GrowingPassage(policy.splitter)
+        self._rules = chain.rules(check.query)
+        self._claims = 0
         self._boards: dict[tuple[int, int], Board] = {}
         self._waiting: list[Settled] = []
         self._worth_checking = False
@@ -278,13 +280,14 @@ class Holding:
         self._waiting.clear()
 
     async def _score(self, settled: Settled) -> _Held:
-        query = self._check.query
-        boards = [self._chain.board(settled.passage.only([i]), query) for i in settled.sentences]
+        alone = [settled.passage.only([i]) for i in settled.sentences]
+        boards = [Board.of(p, self._rules.read(p.sentences[0], 0)) for p in alone]
         held = _Held(settled, boards, len(boards))
         for board in boards:
             sentence = board.passage.sentences[0]
             self._boards[sentence.start, sentence.end] = board
-        self._check.allow(len(self._boards))
+            self._claims += len(board.claims)
+        self._check.allow(self._claims)
         for count, board in enumerate(boards, 1):
             self._tasks.start_soon(self._score_one, board, held)
             if count % _AT_ONCE == 0:
@@ -306,31 +309,32 @@ class Holding:
             async for held in due:
                 await held.scored.wait()
                 check = self._check
-                views: list[tuple[SentenceVerdict, bool]] = []
+                views: list[tuple[SentenceVerdict, frozenset[int]]] = []
                 for board in held.boards:
                     views.append(await self._chain.view(board, check.evidence, check.deadline))
                     if len(views) % _AT_ONCE == 0:
                         await anyio.lowlevel.checkpoint()
                 part = _part(held.settled, [sentence for sentence, _ in views])
-                if self._withholds(part, [sure for _, sure in views]):
+                if self._withholds(part, in_doubt=any(doubtful for _, doubtful in views)):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                for sentence, sure in views:
-                    self._ahead.add(sentence.score, sure=sure)
+                for board, (_, doubtful) in zip(held.boards, views, strict=True):
+                    for i, entry in enumerate(board.entries):
+                        self._ahead.add(entry.score, sure=i not in doubtful)
                 self._pending.append(part)
                 if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
                     self._give_pending(parts)
         self._released.set()
 
-    def _withholds(self, part: Part, sure: Sequence[bool]) -> bool:
+    def _withholds(self, part: Part, *, in_doubt: bool) -> bool:
         """Return whether a part is withheld whatever comes after it."""
         policy = self._policy
         # A correction may take back what flags a sentence.
         decided = isinstance(policy.action, Block) and not self._chain.corrects_late
         return (
             (decided and any(sentence.flagged for sentence in part.sentences))
-            or (policy.on_error == "block" and not all(sure))
+            or (policy.on_error == "block" and in_doubt)
             or (policy.unscored == "block" and bool(part.unscored))
         )
 

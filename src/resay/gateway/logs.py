@@ -161,16 +161,18 @@ def one_line(text: str, longest: int = _LONGEST_FIELD) -> str:
 
     Args:
         text: Any text, also one that is no valid Unicode.
-        longest: How many characters are kept.
+        longest: How many characters it may have.
 
     Returns:
         The text, cut, with what cannot be printed (line breaks, control characters, marks that turn
         the direction of writing, surrogates) written as `\n`, `\x1b` or `\u202e`.
     """
-    cut = text if len(text) <= longest else text[: longest - 1] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    line = text[: longest + 1]
+    if not line.isprintable():
+        written = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+        line = "".join(written)
+    # Cut as it is written, so that what is a line already stays as it is.
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 class _Handler(logging.StreamHandler):  # pyright: ignore[reportMissingTypeArgument] - not subscriptable in 3.10

@@ -18,6 +18,7 @@ from resay.policy.model import (
     Structured,
     Threshold,
     allowance,
+    default_text,
     policy_schema,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "Structured",
     "Threshold",
     "allowance",
+    "default_text",
     "policy_schema",
 ]

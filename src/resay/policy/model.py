@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -49,6 +51,7 @@ __all__ = [
     "Structured",
     "Threshold",
     "allowance",
+    "default_text",
     "policy_schema",
     "with_variables",
 ]
@@ -468,6 +471,7 @@ def _is_scalar(schema: dict[str, Any]) -> bool:
 
 
 _SOURCE = "<policy>"
+_DEFAULT = "default.yaml"
 _VARIABLE = "RESAY_POLICY"
 
 
@@ -523,13 +527,17 @@ class Policy(Strict):
     unscored: Literal["allow", "annotate", "block"] = Field(
         default="annotate",
         description="What is done with an otherwise fine answer of which some was not scored, such"
-        " as a table or a heading; block withholds every answer with such a stretch.",
+        " as code or a formula; block withholds every answer with such a stretch.",
     )
-
+    claims: Literal["none", "rules"] = Field(
+        default="rules",
+        description="What is scored: each claim of a sentence by itself, as rules find them, or"
+        " whole sentences.",
+    )
     non_claims: Literal["skip", "score"] = Field(
         default="skip",
         description="What is done with sentences that claim nothing: greetings, filler, refusals,"
-        " questions to the user, poems and the like.",
+        " questions to the user, poems, labels and the like.",
     )
 
     @field_validator("chain")
@@ -595,8 +603,11 @@ class Policy(Strict):
 
     @classmethod
     def default(cls) -> Policy:
-        """Return the policy for those who have none: one judge's answer for each sample."""
-        return cls.of({"chain": [{"method": "prompt", "mode": "per_sample"}]})
+        """Return the policy for those who have none: one judge's answer for each sample.
+
+        It is what `default.yaml` beside this module says, with the data its numbers are fitted to.
+        """
+        return _default()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -669,6 +680,16 @@ class Policy(Strict):
         # Outside of the handler, so that no traceback drags the values along.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
         raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
+
+
+def default_text() -> str:
+    """Return the text of the default policy."""
+    return (resources.files("resay.policy") / _DEFAULT).read_text(encoding="utf-8")
+
+
+@cache
+def _default() -> Policy:
+    return Policy.parse(default_text(), source=_DEFAULT, env={})
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

@@ -89,7 +89,7 @@ class DirectQuestion:
         readings: dict[int, Reading[float]] = {}
 
         async def ask_about(i: int) -> None:
-            prompt = render(passage.sentences[i].text, question)
+            prompt = render(passage.sentences[i].standalone, question)
             readings[i] = await ask(judge, prompt, _read, restated)
 
         async with anyio.create_task_group() as tasks:

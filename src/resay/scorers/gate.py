@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from resay._internal.importing import import_named, is_async, name_of
 from resay._internal.strict import Strict
-from resay.core.claims import nothing_to_check
+from resay.core.non_claims import nothing_to_check
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.errors import ConfigurationError

@@ -206,7 +206,7 @@ class Nli(SampleScorer):
 
     def _premises(self, passage: Passage, sample: Sample) -> list[tuple[str, Passage]]:
         """Return each sentence with what it is compared with."""
-        text, sentences = sample.passage, [sentence.text for sentence in passage.sentences]
+        text, sentences = sample.passage, [sentence.standalone for sentence in passage.sentences]
         if self.config.premise == "passage" or not text.sentences:
             return [(sentence, text) for sentence in sentences]
         near, count = Nearest([s.text for s in text.sentences]), self.config.nearest

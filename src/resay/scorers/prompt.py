@@ -6,18 +6,20 @@ Generative Large Language Models", EMNLP 2023, section 5.5, equation 11.
 A judge is asked whether sample S^n, given as the context, supports sentence r_i. Yes counts 0, No
 counts 1, anything else 0.5; the sentence score is the mean over the samples.
 
-`mode: per_pair`, the published form, asks once for each sentence and sample: |R| x N calls.
-`mode: per_sample` asks once for each sample about all sentences together: N calls, which read the
-sample once instead of |R| times. It is not in the paper, and its scores are not those of the paper.
-The judge also reads the end of the conversation, so that "31." or "He was born there." can be
-understood, and says of each sentence whether the sample supports it (0), contradicts it (1) or does
-not mention it (`not_mentioned`, 0.6): that one sample says nothing of a matter is weaker evidence
-than that it says something else. All that is quoted stands between marks that hold a code its
-authors cannot know.
+`form: published` asks just that. By default (`form: claims`, which is ours) the judge also reads
+the end of the conversation, so that "31." or "He was born there." can be understood, and says of
+each claim whether the sample supports it (0), contradicts it (`weights.contradicted`, 1) or does
+not mention it (`weights.not_mentioned`: 0.6, or by the score of `facts`): that one sample says
+nothing of a matter is weaker evidence than that it says something else. All that is quoted stands
+between marks that hold a code its authors cannot know. The scores are not those of the paper.
+
+`mode: per_pair` asks once for each claim and sample: |R| x N calls. `mode: per_sample` asks once
+for each sample about all claims together: N calls, which read the sample once instead of |R| times.
 
 With `order: nearest` all samples are drawn, and each sentence is asked about with those samples
 first that share most of its words, until its decision is settled; what the judge would say of the
-others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper.
+others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper. What is not
+mentioned counts 1 there: the estimate knows support and its absence.
 
 With `task` set it is another published method, which judges the whole passage with a context made
 for the task; see below.
@@ -51,17 +53,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import anyio
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.verdict import Scores, mean_score
 from resay.errors import ScorerError
+from resay.providers.base import Completion
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.common.judging import (
@@ -79,6 +82,7 @@ from resay.scorers.common.judging import (
 )
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.evidence import Evidence, Judge, Sample
+from resay.scorers.facts import Facts
 
 Task = Literal["definition", "paraphrase", "translation"]
 # How the term stands in the sources of the shared task, and how a person asks.
@@ -257,6 +261,71 @@ def render_all(claims: Sequence[str], context: str, conversation: str = "") -> s
     )
 
 
+# Neither what an answer counts that cannot be read, nor a contradiction.
+_SILENCE = 0.6
+# How much `facts` looks at the samples alone where no judge's answer says more of the claim.
+_DISAGREEMENT = 0.3
+
+
+class Between(BaseModel):
+    """A weight that the words decide, by the score of `facts`.
+
+    A judge that finds a matter not mentioned leaves open whether it is a true detail or an
+    invention. `facts` tells more: whether other samples have the claim's numbers and names, and
+    how far the samples agree among themselves.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    least: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        default=0.15, description="Where `facts` scores the claim 0."
+    )
+    most: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        default=0.7,
+        description="Where it scores the claim 1; and for the items of lists and tables, which"
+        " samples leave out where they do not agree.",
+    )
+
+    @model_validator(mode="after")
+    def _must_be_in_order(self) -> Between:
+        if self.least > self.most:
+            raise ValueError(
+                f"least ({self.least!r}) must not be greater than most ({self.most!r})"
+            )
+        return self
+
+
+class Weights(BaseModel):
+    """How much each kind of evidence counts against a claim."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    contradicted: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        default=1.0, description="A sample says something else about the same matter."
+    )
+    not_mentioned: Annotated[float, Field(ge=0.0, le=1.0)] | Between = Field(
+        default=0.6,
+        description="A sample does not speak of the matter, or the judge says only that it does"
+        " not support the claim. With `least` and `most`, by the score of `facts`.",
+    )
+
+    @model_validator(mode="after")
+    def _must_be_in_order(self) -> Weights:
+        weaker = self.not_mentioned
+        weaker = weaker.most if isinstance(weaker, Between) else weaker
+        if weaker > self.contradicted:
+            raise ValueError(
+                f"not_mentioned ({weaker!r}) must not be greater than contradicted"
+                f" ({self.contradicted!r}): it is the weaker evidence"
+            )
+        return self
+
+    @property
+    def silence(self) -> float:
+        """What not mentioned counts until more is known."""
+        return _SILENCE if isinstance(self.not_mentioned, Between) else self.not_mentioned
+
+
 class Prompt(SampleScorer):
     """Asks a judge whether the samples support each sentence."""
 
@@ -266,22 +335,25 @@ class Prompt(SampleScorer):
         """Settings of `prompt`."""
 
         method: Literal["prompt"] = "prompt"
-        mode: Literal["per_pair", "per_sample"] = Field(
-            default="per_pair",
-            description="One call per sentence and sample, as published, or one per sample.",
+        form: Literal["claims", "published"] = Field(
+            default="claims",
+            description="What the judge is asked: whether the sample supports, contradicts or does"
+            " not mention a claim of the conversation it is shown; or the published question about"
+            " a bare sentence, which is asked of pairs.",
         )
-        not_mentioned: float = Field(
-            default=0.6,
-            ge=0.0,
-            le=1.0,
-            description="With `mode: per_sample`: how much it counts against a sentence that a"
-            " sample does not mention its matter; a contradiction counts 1.",
+        mode: Literal["per_pair", "per_sample"] = Field(
+            default="per_pair", description="One call per claim and sample, or one per sample."
+        )
+        weights: Weights = Field(
+            default=Weights(),
+            description="With `form: claims`: how much each kind of evidence counts against a"
+            " claim.",
         )
         conversation_chars: int = Field(
             default=4000,
             ge=0,
-            description="With `mode: per_sample`: how much of the conversation the judge reads,"
-            " from its end; 0 = nothing of it.",
+            description="With `form: claims`: how much of the conversation the judge reads, from"
+            " its end; 0 = nothing of it.",
         )
         order: Literal["arrival", "nearest"] = Field(
             default="arrival",
@@ -310,6 +382,8 @@ class Prompt(SampleScorer):
         def _must_ask_about_pairs(self) -> Prompt.Config:
             if self.order == "nearest" and self.mode != "per_pair":
                 raise ValueError("order: nearest asks about pairs; leave out `mode: per_sample`")
+            if self.form == "published" and self.mode != "per_pair":
+                raise ValueError("form: published asks about pairs; leave out `mode: per_sample`")
             return self
 
     def __init__(self, config: Config | None = None) -> None:
@@ -320,6 +394,7 @@ class Prompt(SampleScorer):
         self.adapts = self.stops and self.config.order == "arrival"
         if self.config.task is not None:
             self.needs = needs(self.config.task)
+        self._facts = Facts(Facts.Config(disagreement=_DISAGREEMENT))
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare with every sample as it lands, or judge by the task's own context.
@@ -338,15 +413,40 @@ class Prompt(SampleScorer):
         if config.task is None and config.order == "nearest":
             return await self._nearest_first(passage, evidence)
         if config.task is None:
-            return await super().score(passage, evidence)
+            return await self._weighed(await super().score(passage, evidence), passage, evidence)
         context = await context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await vote(judge, context, passage, config.votes, config.restate)
 
+    async def _weighed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
+        """Return scores in which what is not mentioned counts as much as the words say."""
+        between = self.config.weights.not_mentioned
+        if not isinstance(between, Between) or self.config.form == "published":
+            return found
+        by_words: Sequence[float | None] = (None,) * len(passage.sentences)
+        # What a trusted text does not mention, it does not support.
+        if self.config.evidence == "samples":
+            by_words = (await self._facts.look(passage, evidence)).sentences
+
+        def weight(i: int) -> float:
+            doubt = by_words[i]
+            if doubt is None or passage.sentences[i].unit in {"item", "row"}:
+                return between.most
+            return between.least + (between.most - between.least) * doubt
+
+        weights = [weight(i) for i in range(len(passage.sentences))]
+        columns = tuple(
+            tuple(weights[i] if entry == _SILENCE else entry for i, entry in enumerate(column))
+            for column in found.columns
+        )
+        entries = zip(*columns, strict=True) if columns else ()
+        means = tuple(mean_score(row) for row in entries)
+        return replace(found, sentences=means or found.sentences, columns=columns)
+
     async def _nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
-        judge, restate = judge_for(self.config.judge, evidence), self.config.restate
+        weights = Weights(contradicted=1.0, not_mentioned=1.0)
         samples = await evidence.samples.all()
-        texts = [sentence.text for sentence in passage.sentences]
+        texts = [sentence.standalone for sentence in passage.sentences]
         said = [sample.text for sample in samples]
         shared = await compute(partial(overlaps, texts, said), chars=sum(map(len, said)))
         rule = evidence.stopping
@@ -354,12 +454,12 @@ class Prompt(SampleScorer):
         plan = NearestFirst(
             shared, self.config.estimate, None if rule and rule.aim.outcome else rule
         )
-        readings: list[Reading[bool]] = []
+        readings: list[Reading[float]] = []
 
         async def ask_about(i: int, n: int) -> float | None:
-            reading = await _ask_pair(judge, texts[i], samples[n], restate)
+            reading = await self._ask([texts[i]], samples[n], evidence, weights)
             readings.append(reading)
-            return _value(reading, reading.slots[0])
+            return _values(reading)[0]
 
         try:
             await plan.run(ask_about)
@@ -377,70 +477,75 @@ class Prompt(SampleScorer):
             evidence: Holds the judge's provider.
 
         Returns:
-            A column of 0 (supported), 1 (not supported), 0.5 (no readable answer), or None where
-            the call failed.
+            A column of 0 (supported), 1 (not supported, contradicted) or a weight between, 0.5 (no
+            readable answer), or None where the call failed.
 
         Raises:
             ScorerError: There is no judge to ask.
         """
-        judge = judge_for(self.config.judge, evidence)
+        claims, weights = [s.standalone for s in passage.sentences], self.config.weights
         if self.config.mode == "per_sample":
-            return await self._compare_all(judge, passage, sample, evidence)
-        readings = await _ask_each(judge, passage, sample, self.config.restate)
+            readings = [await self._ask(claims, sample, evidence, weights)]
+        else:
+            readings = await self._ask_each(claims, sample, evidence)
         return Column(
-            tuple(_value(reading, slot) for reading in readings for slot in reading.slots),
+            tuple(value for reading in readings for value in _values(reading)),
             tuple(failure for reading in readings for failure in reading.failures),
             sum(reading.undetermined for reading in readings),
         )
 
-    async def _compare_all(
-        self, judge: Judge, passage: Passage, sample: Sample, evidence: Evidence
-    ) -> Column:
-        config, count = self.config, len(passage.sentences)
-        scores = {
-            "supported": 0.0,
-            "contradicted": 1.0,
-            "not_mentioned": config.not_mentioned,
-            "not": config.not_mentioned,
-        }
+    async def _ask_each(
+        self, claims: Sequence[str], sample: Sample, evidence: Evidence
+    ) -> list[Reading[float]]:
+        readings: dict[int, Reading[float]] = {}
+
+        async def ask_about(i: int) -> None:
+            readings[i] = await self._ask([claims[i]], sample, evidence, self.config.weights)
+
+        async with anyio.create_task_group() as tasks:
+            for i in range(len(claims)):
+                tasks.start_soon(ask_about, i)
+        return [readings[i] for i in sorted(readings)]
+
+    async def _ask(
+        self, claims: Sequence[str], sample: Sample, evidence: Evidence, weights: Weights
+    ) -> Reading[float]:
+        """Ask about claims together; about one alone where the published question is asked."""
+        config, count = self.config, len(claims)
+        judge = judge_for(config.judge, evidence)
+        if config.form == "published":
+            restated = RESTATED if config.restate else None
+            return await ask(judge, render(claims[0], sample.text), _read_published, restated)
 
         def read(answer: str) -> float | None:
             said_yes = read_yes_no(answer)
-            return first_choice(answer, scores) if said_yes is None else float(not said_yes)
+            if said_yes is None:
+                return first_choice(answer, scores)
+            # No says that it is not supported, and not that the sample says otherwise.
+            return 0.0 if said_yes else weights.silence
 
+        def read_all(answer: Completion) -> Sequence[float | None]:
+            found = read_numbered(answer.text, count, read)
+            # Asked about one claim, judges leave its number out.
+            return [read(answer.text)] if count == 1 and found == [None] else found
+
+        scores = {
+            "supported": 0.0,
+            "contradicted": weights.contradicted,
+            "not_mentioned": weights.silence,
+            "not": weights.silence,
+        }
         said = evidence.conversation(config.conversation_chars)
-        reading = await ask(
+        return await ask(
             judge,
-            render_all([sentence.text for sentence in passage.sentences], sample.text, said),
-            lambda answer: read_numbered(answer.text, count, read),
+            render_all(claims, sample.text, said),
+            read_all,
             _NUMBERED.format(count=count) if config.restate else None,
         )
-        found = [0.5 if slot is None else slot for slot in reading.slots]
-        return Column(
-            tuple(found) if reading.answered else (None,) * count,
-            reading.failures,
-            reading.undetermined,
-        )
 
 
-async def _ask_each(
-    judge: Judge, passage: Passage, sample: Sample, restate: bool
-) -> list[Reading[bool]]:
-    readings: dict[int, Reading[bool]] = {}
-
-    async def ask_about(i: int) -> None:
-        readings[i] = await _ask_pair(judge, passage.sentences[i].text, sample, restate)
-
-    async with anyio.create_task_group() as tasks:
-        for i in range(len(passage.sentences)):
-            tasks.start_soon(ask_about, i)
-    return [readings[i] for i in sorted(readings)]
-
-
-async def _ask_pair(judge: Judge, sentence: str, sample: Sample, restate: bool) -> Reading[bool]:
-    return await ask(
-        judge, render(sentence, sample.text), read_support, RESTATED if restate else None
-    )
+def _read_published(answer: Completion) -> list[float | None]:
+    return [None if yes is None else float(not yes) for yes in read_support(answer)]
 
 
 def _flat(text: str) -> str:
@@ -449,7 +554,7 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _scores(plan: NearestFirst, readings: Sequence[Reading[bool]]) -> Scores:
+def _scores(plan: NearestFirst, readings: Sequence[Reading[float]]) -> Scores:
     failures = tuple(failure for reading in readings for failure in reading.failures)
     undetermined = sum(reading.undetermined for reading in readings)
     rows = [[None if r.answered is False else 0.0 for r in readings]]
@@ -465,7 +570,7 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[bool]]) -> Scores:
     )
 
 
-def _value(reading: Reading[bool], supported: bool | None) -> float | None:
+def _values(reading: Reading[float]) -> list[float | None]:
     if not reading.answered:
-        return None
-    return 0.5 if supported is None else float(not supported)
+        return [None for _ in reading.slots]
+    return [0.5 if slot is None else slot for slot in reading.slots]

@@ -41,6 +41,7 @@ _GROUP = "resay.scorers"
 # By name, because some of them are made of others and find them here.
 _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
+    "facts": "Facts",
     "nli": "Nli",
     "logprobs": "Logprobs",
     "proxy_logprobs": "ProxyLogprobs",
@@ -54,6 +55,7 @@ _BUILT_IN: Mapping[str, str] = {
     "cross_examination": "CrossExamination",
     "zero_shot": "ZeroShot",
     "snowballing": "Snowballing",
+    "leaning": "Leaning",
     "ensemble": "Ensemble",
     "combination": "Combination",
 }

@@ -63,7 +63,7 @@ async def test_streams_tell_no_content(
     seen: Seen, caplog: pytest.LogCaptureFixture, mode: Any
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    policy = {"chain": [{"method": "prompt"}], "limits": {"retries": 0}}
+    policy = {"chain": [{"method": "prompt", "form": "published"}], "limits": {"retries": 0}}
     guard = Guard(policy, provider=Talkative(DRAFT))
     async with guard.astream(QUESTION, mode=mode, tenant="acme-tenant") as stream:
         async for _ in stream:
@@ -78,7 +78,10 @@ async def test_errors_tell_no_content(seen: Seen, caplog: pytest.LogCaptureFixtu
             raise RuntimeError(f"{query.messages} with {SECRET}") from ValueError(query.question)
 
     caplog.set_level(logging.DEBUG)
-    guard = Guard({"chain": [{"method": "prompt"}], "limits": {"retries": 0}}, provider=Broken())
+    guard = Guard(
+        {"chain": [{"method": "prompt", "form": "published"}], "limits": {"retries": 0}},
+        provider=Broken(),
+    )
     with pytest.raises(RuntimeError):
         await guard.aask(QUESTION)
     await guard.acheck(DRAFT, question=QUESTION)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 SAMPLES = ("Nothing.", "Nobody knows.", "Ask again.")
 POLICY: Mapping[str, Any] = {
-    "chain": [{"method": "prompt"}],
+    "chain": [{"method": "prompt", "form": "published"}],
     "sampling": {"max": 3, "confidence": None},
     "cache": {"store": "none"},
 }

@@ -18,7 +18,7 @@ from support.regenerating import DRAFT, QUESTION, Model, Shelf, guard_of
 pytestmark = pytest.mark.anyio
 
 SAMPLED = {
-    "chain": [{"method": "prompt"}],
+    "chain": [{"method": "prompt", "form": "published"}],
     "sampling": {"max": 3, "confidence": None},
     "cache": {"store": "none"},
     "limits": {"retries": 0},

@@ -233,7 +233,7 @@ def test_footnotes_are_prose_without_their_label() -> None:
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\x85", "\u2028", "\v", "\f"])
 def test_every_line_break_is_one(line_break: str) -> None:
     text = line_break.join(["# Head", "One goes", "on. Two.", "", "- Three.", "```", "a", "```"])
-    assert sentences(text) == [f"One goes{line_break}on.", "Two.", "Three."]
+    assert sentences(text) == ["Head", f"One goes{line_break}on.", "Two.", "Three."]
     assert [kind for kind, _ in kinds(text)] == ["heading", "prose", "prose", "code"]
 
 

@@ -32,7 +32,7 @@ TRICKY = {
         "Run this:\n\n│```python\nx = foo.bar()  # a. b. c.\nprint(x)\n```\n\n│It prints 3. │Done."
     ),
     "table": (
-        "| City | Pop. |\n|---|---|\n| Paris | 2.1M |\n| Rome | 2.8M |\n\n│Paris is smaller."
+        "| City | Pop. |\n|---|---|\n│| Paris | 2.1M |\n│| Rome | 2.8M |\n\n│Paris is smaller."
     ),
     "bold": "**Born:** 3 May 1950. │**Died:** never. │He is *alive*.",
     "no space": "This is one.│This is two. │Node.js is fine.",

@@ -188,6 +188,23 @@ async def test_a_sentence_the_documents_say_nothing_about_is_removed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "row"),
+    [
+        (f"Bridge | {DESIGNED} [1]", f"| Bridge | {DESIGNED} |\n"),
+        # Another number of bars, and the table falls apart.
+        (f"{DESIGNED} [1]", f"| Bridge | {MADE_UP} |\n"),
+        ("REMOVE", ""),
+    ],
+)
+async def test_a_row_stays_a_row(written: str, row: str) -> None:
+    table = f"{CROSSES}\n\n| what | who |\n|---|---|\n| Bridge | {MADE_UP} |\n"
+    shelf = Shelf([Document("a", f"{CROSSES} Bridge: who: {DESIGNED}")])
+    model = Model(table, repairs=lambda _: written)
+    answer = await guard_of(model, shelf).aask("What is the Bridge?")
+    assert answer.text == table.replace(f"| Bridge | {MADE_UP} |\n", row)
+
+
+@pytest.mark.parametrize(
     ("shelf", "note"),
     [
         (Shelf(RuntimeError("with a secret")), "1 of 1 searches failed: RuntimeError x1"),

@@ -92,6 +92,8 @@ def test_nothing_before_the_floor_changes(text: str, data: st.DataObject) -> Non
         ),
         ("1. One is here.\n2. Two is here. And more.", 1, "1. One is here.\n2. And more."),
         ("> One is here.\n\nTwo is here.", 0, "\nTwo is here."),
+        ("# One is here #\n\nTwo is here.", 0, "\nTwo is here."),
+        ("| a | b |\n|---|---|\n| c | 1 |\n| d | 2 |\n", 1, "| a | b |\n|---|---|\n| d | 2 |\n"),
     ],
 )
 def test_no_hole_stays(text: str, removed: int, left: str) -> None:

@@ -70,14 +70,14 @@ async def test_hold_gives_the_draft_where_nothing_was_found() -> None:
 
 
 async def test_what_was_not_shown_tells_what_in_it_was_not_scored() -> None:
-    table = "| a |\n|---|\n| 1 |"
-    draft = f"{CROSSES} {MADE_UP}\n\n{table}\n\n{TRACKS}"
+    code = "```\na = 1\n```"
+    draft = f"{CROSSES} {MADE_UP}\n\n{code}\n\n{TRACKS}"
     parts, answer = await read(Model(draft), shelf=Shelf([]))
 
     assert answer.action == "annotate"
     assert "".join(part.text for part in parts) == answer.text == draft
     assert [stretch for part in parts for stretch in part.unscored] == list(answer.verdict.unscored)
-    assert [stretch.text for stretch in parts[-1].unscored] == [table]
+    assert [stretch.text for stretch in parts[-1].unscored] == [code]
 
 
 async def test_hold_withholds_the_rest_where_it_is_to() -> None:

@@ -85,7 +85,7 @@ async def test_a_flagged_message_is_an_exception(guarded: Guarded, line: Any) ->
 
 
 async def test_judges_are_asked_by_the_client(guarded: Guarded, line: Any) -> None:
-    policy = {"chain": [{"method": "prompt"}], "sampling": {"max": 2}}
+    policy = {"chain": [{"method": "prompt", "form": "published"}], "sampling": {"max": 2}}
     message = await guarded(policy).ask(**asked(MADE_UP))
     assert verdict_of(message).flagged
     assert line.sent == 1
@@ -271,7 +271,10 @@ def test_beta_messages_are_guarded(sync_client: Anthropic) -> None:
     ("policy", "says"),
     [
         ({"chain": [{"method": "logprobs"}]}, "probabilities"),
-        ({"chain": [{"method": "prompt", "evidence": "references"}]}, "references"),
+        (
+            {"chain": [{"method": "prompt", "form": "published", "evidence": "references"}]},
+            "references",
+        ),
         ({**POLICY, "sampling": {"via": "litellm"}}, "sampling.model"),
     ],
 )

@@ -170,7 +170,7 @@ async def test_a_check_that_breaks_does_not_lose_the_stream(
     async def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("words of the answer")
 
-    monkeypatch.setattr("resay.engine.chain.Chain.run", broken)
+    monkeypatch.setattr("resay.engine.chain.Chain.check", broken)
     monkeypatch.setattr("resay.engine.chain.Chain.finish", broken)
     policy = {**JUDGED, **BLOCK, "stream": mode, "on_error": on_error}
     pieces, stream = await guarded(make_guardrail(policy), router, ask(KNOWN, **STREAM))

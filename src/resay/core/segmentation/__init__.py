@@ -4,7 +4,7 @@ Everything here works on code-point offsets and takes time linear in the length 
 whatever the text is.
 """
 
-from resay.core.segmentation.blocks import Block, Kind, Layout, lay_out
+from resay.core.segmentation.blocks import Block, Kind, Layout, is_delimiter_row, lay_out
 from resay.core.segmentation.external import Span, UnalignedError, align, load_sentencex
 from resay.core.segmentation.sentences import sentence_ends
 
@@ -15,6 +15,7 @@ __all__ = [
     "Span",
     "UnalignedError",
     "align",
+    "is_delimiter_row",
     "lay_out",
     "load_sentencex",
     "sentence_ends",

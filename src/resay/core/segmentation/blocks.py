@@ -98,14 +98,16 @@ class Block:
     """A stretch of whole lines of one kind, with the blank lines after it.
 
     Attributes:
-        kind: What it is; only "prose" holds sentences.
+        kind: What it is.
         start: Where it begins, in code points.
         end: Where it ends (exclusive), in code points.
+        is_item: Whether it is prose behind the marker of a list.
     """
 
     kind: Kind
     start: int
     end: int
+    is_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ _MARKER = re.compile(
 _LEADS_IN = (".", ":", ";", "!", "?", "…", "。", "：", "！", "？", "؟", "।")
 _RAW_TAG = re.compile(r"<(pre|script|style|textarea)[\s>]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n|\r[ \t]*\r(?!\n)|\u2029")
+_NEXT_LINE = re.compile(rf"{_GAP}{{0,200}}(?:\r\n|[{_BREAKS}]){_GAP}{{0,200}}([^\s]?)")
 _REST_OF_LINE = re.compile(rf"[.,;]?{_GAP}{{0,200}}(?:[{_BREAKS}]|\Z)")
 
 
@@ -203,6 +206,7 @@ class _Scanner:
         self._text = text
         self._starts: list[int] = []
         self._kinds: list[Kind] = []
+        self._items: set[int] = set()
         self._markers: list[tuple[int, int]] = []
         self._paragraph: _Paragraph | None = None
         self._continuing: Literal["table", "code"] | None = None
@@ -219,7 +223,8 @@ class _Scanner:
         starts = [0, *self._starts[1:]]
         kinds = self._kinds or ["prose"]
         ends = [*starts[1:], len(self._text)]
-        blocks = (Block(*block) for block in zip(kinds, starts, ends, strict=True))
+        items = (place in self._items for place in range(len(kinds)))
+        blocks = (Block(*block) for block in zip(kinds, starts, ends, items, strict=True))
         return Layout(
             tuple(blocks) if self._text else (),
             tuple(self._markers),
@@ -319,9 +324,21 @@ class _Scanner:
             match = _MARKER.match(body, at)
             if match is None or (at == 0 and not self._may_start_item(match, body)):
                 break
+            if match.end() == len(body) and self._stands_alone(match, start + len(body)):
+                break
             self._markers.append((start + at, start + match.end()))
             at = match.end()
         return at
+
+    def _stands_alone(self, match: re.Match[str], end: int) -> bool:
+        """Whether a label that ends its line has nothing below it that it could label.
+
+        "12." and "(b)" are answers then.
+        """
+        if match["bullet"] or match["quote"] or match["note"] or self._list_column is not None:
+            return False
+        below = _NEXT_LINE.match(self._text, end)
+        return below is None or not below[1]
 
     def _may_start_item(self, match: re.Match[str], body: str) -> bool:
         paragraph = self._paragraph
@@ -355,6 +372,8 @@ class _Scanner:
         paragraph = self._paragraph
         if paragraph is None:
             self._add("prose", start)
+            if is_item:
+                self._items.add(len(self._kinds) - 1)
             paragraph = self._paragraph = _Paragraph(is_item)
         paragraph.lines += 1
         paragraph.last_start = start

@@ -39,7 +39,9 @@ from resay.scorers.evidence import SPLITTING
 _GAP = " \t\u00a0\u3000"
 _MARKS = re.compile(r"(?:>>>|<<<|\s)*")
 # What a list item or a quotation begins with, where nothing else stands in its line.
-_EMPTY_ITEM = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*")
+_EMPTY_ITEM = re.compile(
+    r"[ \t]*(?:>[ \t]*)*(?:#{1,6}|\||(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,8 @@ def _taken_out(text: str, start: int, end: int, floor: int) -> tuple[int, int]:
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     begins_line = line == 0 or text[line - 1] == "\n"
-    if begins_line and _EMPTY_ITEM.fullmatch(text[line:start]) and not text[end:stop].strip():
+    begins_line = begins_line and _EMPTY_ITEM.fullmatch(text[line:start]) is not None
+    if begins_line and not text[end:stop].strip("# \t\r|"):
         return line, min(stop + 1, len(text))
     after = end
     while after < stop and text[after] in _GAP:
@@ -439,7 +442,11 @@ class Writer:
             shown,
         )
         judge = judge_for(self._model, self._check.evidence)
-        return replacement_in(await judge.ask(prompt), shown)
+        found = replacement_in(await judge.ask(prompt), shown)
+        # With another number of bars the row of a table has other columns.
+        if found and found.text and found.text.count("|") != sentence.count("|"):
+            return None
+        return found
 
     def _params(self, query: Query) -> dict[str, Any]:
         """Return the parameters of the main call that go for a whole answer as well."""

@@ -349,7 +349,7 @@ def _phrase(text: str) -> str:
     while words and _is_stop(words[-1]):
         words.pop()
     inner = text[words[0].start : words[-1].end] if words else ""
-    return _EDGES.sub("", _QUOTES.sub("", inner))
+    return " ".join(_EDGES.sub("", _QUOTES.sub("", inner)).split())
 
 
 def _names_in(asked: Sequence[str], others: Sequence[str], *, apart: bool) -> Iterator[str]:

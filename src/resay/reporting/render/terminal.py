@@ -6,14 +6,22 @@ Without a terminal, or with `NO_COLOR` set, the same text comes without colours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Unscored, Verdict
+from resay.core.verdict import (
+    Attempt,
+    ClaimVerdict,
+    Edit,
+    Regeneration,
+    SentenceVerdict,
+    Unscored,
+    Verdict,
+)
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 from resay.reporting.render.texts import clean, cost
@@ -147,13 +155,15 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
     position = 0
+    parts = verdict.flagged_parts
+    places = {sentence.start: i for i, sentence in enumerate(verdict.sentences)}
     known = (*verdict.sentences, *verdict.unscored_blocks)
     for part in sorted(known, key=lambda part: part.start):
         yield from _unscored(response[position : part.start])
         if isinstance(part, Unscored):
             yield from _unscored(part.text, f"  ({part.called}, not scored)")
         else:
-            yield from _scored(part)
+            yield from _scored(part, parts.get(places[part.start], ()))
         position = part.end
     yield from _unscored(response[position:])
 
@@ -165,13 +175,15 @@ def _unscored(text: str, note: str = "") -> Iterator[_Row]:
         yield Text("-", "dim"), Text(""), shown
 
 
-def _scored(sentence: SentenceVerdict) -> Iterator[_Row]:
+def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterator[_Row]:
     style = _style(sentence.score)
     score = "?" if sentence.score is None else f"{sentence.score:.2f}"
     mark = "!" if sentence.flagged else ""
     yield Text(score, style), Text(mark, "bold red"), Text(clean(sentence.text), style)
     if not sentence.flagged:
         return
+    for claim in parts:
+        yield _below(Text(f"claim: {clean(claim.text)}", "red"))
     if sentence.why:
         yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
     if sentence.contradicted_by:

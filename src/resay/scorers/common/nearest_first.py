@@ -160,12 +160,14 @@ class _Standing:
         variance: Of that.
         low: The least it can still become.
         high: The greatest.
+        said: The mean of the answers that were given; None for a passage.
     """
 
     score: float | None
     variance: float
     low: float
     high: float
+    said: float | None = None
 
     def is_beyond(self, edge: float, deviations: float | None) -> bool:
         """Return whether it is known on which side of an edge the score lies.
@@ -178,6 +180,9 @@ class _Standing:
             return False
         if self.low > edge or self.high <= edge:
             return True
+        # Nothing is settled by an estimate that all that was said speaks against.
+        if self.said is not None and (self.said > edge) != (self.score > edge):
+            return False
         return deviations is not None and (
             abs(self.score - edge) >= deviations * sqrt(self.variance)
         )
@@ -236,6 +241,7 @@ class _Line:
             _WIDENING * variance / count**2,
             total / count,
             (total + len(estimated)) / count,
+            total / len(known),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from resay.core.verdict import (
     Attempt,
+    ClaimVerdict,
     Document,
     Edit,
     Regeneration,
@@ -307,9 +308,10 @@ def flagged_cards(verdict: Verdict, key: str) -> Html:
         verdict: What was found; its words were kept.
         key: What the ids of the verdict's elements begin with.
     """
+    parts = verdict.flagged_parts
     cards = [
-        _card(sentence, f"{key}-s{i}")
-        for i, sentence in enumerate(verdict.sentences, 1)
+        _card(sentence, parts.get(i, ()), f"{key}-s{i + 1}")
+        for i, sentence in enumerate(verdict.sentences)
         if sentence.flagged
     ]
     return tag("ol", *cards, class_="cards")
@@ -353,9 +355,10 @@ def _heads(columns: Sequence[str]) -> Html:
     return tag("tr", *(tag("th", name, scope="col") for name in columns))
 
 
-def _card(sentence: SentenceVerdict, name: str) -> Html:
+def _card(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict], name: str) -> Html:
     said = sentence.contradicted_by
     sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
+    sides += [definition("In doubt", tag("span", claim.text, dir="auto")) for claim in parts]
     if said is not None:
         other = tag("span", said.text, dir="auto")
         sides.append(definition(f"{said.source.capitalize()} {said.index + 1} says", other))

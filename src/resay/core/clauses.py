@@ -1,0 +1,565 @@
+"""Where a sentence says several things: conjunctions, relative clauses, opening participles.
+
+The rules are for English, German, French, Spanish, Italian, Portuguese and Dutch, and know some
+hundred verbs of each, because a conjunction alone tells nothing: "Ana and Tom" is one subject, "and
+has 12 gates" another predicate. Text in any other language stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
+
+from resay.core.passage import Sentence
+from resay.core.segmentation import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What the rules know of a language.
+
+    Attributes:
+        common: Words by which it is recognised.
+        verbs: Finite verbs, as a predicate begins with them.
+        joins: What joins predicates and clauses.
+        relatives: What begins a relative clause.
+        begins: Pronouns and determiners with which a subject begins.
+        opens: Participles that open a sentence: "Launched at Kiel, …".
+        before: What may stand before a subject: "In 1899 …".
+        nouns: Those of the verbs that are nouns as well: "shows", "ships".
+        is_last: Whether the verb of a relative clause comes last.
+    """
+
+    common: frozenset[str]
+    verbs: frozenset[str]
+    joins: frozenset[str]
+    relatives: frozenset[str]
+    begins: frozenset[str]
+    opens: frozenset[str]
+    before: frozenset[str]
+    nouns: frozenset[str] = frozenset()
+    is_last: bool = False
+
+    def may_cut(self, text: str) -> bool:
+        """Whether to look for clauses: most sentences show at a glance that they are one."""
+        if ";" in text or text.partition(" ")[0].lower() in self.opens:
+            return True
+        for match in _JOINT.finditer(text):
+            comma, word, following = match.groups()
+            if word in self.relatives:
+                near = self.is_last or word in _WITH_SUBJECT
+                if near or following in self.verbs or _LIKELY.search(following):
+                    return True
+            elif word in self.joins:
+                known = following in self.verbs or following in self.begins
+                if known or _LIKELY.search(following) or (comma and following[0].isupper()):
+                    return True
+        return False
+
+    def says(self, text: str) -> bool:
+        """Whether a text has a verb that is known."""
+        return any(self.is_verb(word) for word in _words(text))
+
+    def is_verb(self, word: _Word) -> bool:
+        """Whether a predicate may begin with a word."""
+        if word.low in self.verbs and word.low not in self.nouns:
+            return True
+        doubtful = word.low in self.nouns or (bool(self.nouns) and _is_past(word.low))
+        return doubtful and _BEHIND_VERB.match(word.after) is not None
+
+
+class Grammars:
+    """Tells which language a response is in, from what was read of it so far."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * len(_languages())
+        self._known: Grammar | None = None
+
+    def of(self, text: str) -> Grammar:
+        """Return the language of the next sentence; one that knows no words where nothing tells."""
+        if self._known is not None:
+            return self._known
+        words = set(_WORD.findall(text[:_MAX_CHARS].lower()))
+        for place, grammar in enumerate(_languages()):
+            self._counts[place] += len(words & grammar.common)
+        *_, second, most = sorted(self._counts)
+        found = _languages()[self._counts.index(most)] if most else _NONE
+        if most > _SURE and most > 2 * second:
+            self._known = found
+        return found
+
+
+def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, str, Span | None]]:
+    """Take a sentence apart.
+
+    Args:
+        sentence: The sentence.
+        grammar: Its language.
+
+    Yields:
+        For each thing it says, in order: its own words; what they say with their subject, empty
+        where they have one; and where in the response that subject is.
+    """
+    text = sentence.text
+    if len(text) > _MAX_CHARS or not grammar.may_cut(text):
+        yield sentence, "", None
+        return
+    words = _words(text)
+    cuts = [_Cut("main", 0, 0), *_cuts(words, grammar)]
+    ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
+    subject: Span | None = None
+    for place, (cut, end) in enumerate(zip(cuts, ends, strict=True)):
+        start = words[cut.first].start if place else 0
+        following = cuts[place + 1] if place + 1 < len(cuts) else None
+        if following and following.kind == "relative" and cut.kind == "main":
+            inside = words[: following.last + 1]
+            if not any(map(grammar.is_verb, inside)):
+                # "The mill, which was built in 1743, stands …": only what both are about.
+                subject = inside[0].start, inside[-1].end
+                continue
+        own = Sentence(text[start:end], sentence.start + start, sentence.start + end)
+        whose: Span | None = subject
+        if cut.kind == "relative":
+            whose = _antecedent(words, cut, subject, grammar)
+        elif cut.kind != "predicate":
+            opens = following is not None and following.kind == "opened"
+            first = following.first if following and opens else cut.first
+            subject = _subject(words, first, grammar)
+            whose = subject if opens else None
+        said = "" if whose is None else _said(text[slice(*whose)], own.text, cut, grammar)
+        where = whose and (sentence.start + whose[0], sentence.start + whose[1])
+        yield own, said, where
+
+
+def _said(subject: str, own: str, cut: _Cut, grammar: Grammar) -> str:
+    """Return a clause with its subject."""
+    if cut.kind == "predicate":
+        return f"{subject} {own}"
+    pronoun, _, rest = own.partition(" ")
+    if cut.kind == "relative" and pronoun.lower() in _OF_SUBJECT and not grammar.is_last:
+        return f"{subject} {rest}"
+    return f"{subject}: {own}"
+
+
+class _Word(NamedTuple):
+    """A word or a number of a sentence.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        text: As it is written.
+        low: In small letters where it is written so, else as it is: names are no verbs.
+        gap: What is between it and the word before.
+        after: The word behind it.
+    """
+
+    start: int
+    end: int
+    text: str
+    low: str
+    gap: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where a clause begins.
+
+    Attributes:
+        kind: How it hangs on what is before it.
+        first: Its first word.
+        last: The last word before it.
+    """
+
+    kind: Literal["main", "predicate", "clause", "relative", "opened"]
+    first: int
+    last: int
+
+
+def _words(text: str) -> list[_Word]:
+    found = list(_WORD.finditer(text))
+    words: list[_Word] = []
+    end = 0
+    for match, following in zip(found, [*found[1:], None], strict=True):
+        word = match.group()
+        low = word if words and word[0].isupper() else word.lower()
+        after = following.group() if following else ""
+        words.append(_Word(*match.span(), word, low, text[end : match.start()], after))
+        end = match.end()
+    return words
+
+
+def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
+    """Find where clauses begin; brackets are left alone."""
+    depth, has_verb, in_relative = 0, False, False
+    begun = _opened(words, grammar)
+    if begun:
+        yield _Cut("opened", begun, begun - 1)
+    for i, word in enumerate(words):
+        if word.gap != " ":
+            opened = len(_OPENING.findall(word.gap))
+            depth = max(0, depth + opened - len(_CLOSING.findall(word.gap)))
+        if i <= begun or depth or not _is_enough(words[begun:i]):
+            has_verb = has_verb or (i >= begun and grammar.is_verb(word))
+            continue
+        cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
+        if cut is not None and _is_enough(words[cut.first :]):
+            yield cut
+            begun, has_verb, in_relative = cut.first, False, cut.kind == "relative"
+        has_verb = has_verb or (i >= begun and grammar.is_verb(word))
+
+
+def _cut(
+    words: Sequence[_Word], i: int, grammar: Grammar, *, has_verb: bool, in_relative: bool
+) -> _Cut | None:
+    """Return the cut before a word, if there is one."""
+    word = words[i]
+    has_comma = "," in word.gap
+    if word.low in grammar.relatives and (has_comma or not grammar.is_last):
+        if has_verb or has_comma:
+            return _Cut("relative", i, i - 1) if _relates(words, i, grammar) else None
+        return None
+    if not has_verb and not in_relative:
+        return None
+    joins = word.low in grammar.joins
+    at = i + joins
+    if joins and (grammar.is_verb(words[i - 1]) or _is_past(words[i - 1].low)):
+        # "was designed and built by"
+        return None
+    if joins or ";" in word.gap:
+        if _verb_at(words, at, grammar):
+            return _Cut("predicate", at, i - 1)
+        return _Cut("clause", at, i - 1) if _clause_at(words, at, grammar) else None
+    # Behind a relative clause between commas its sentence goes on: "…, which …, stands in …".
+    if has_comma and grammar.is_verb(word):
+        return _Cut("predicate", i, i - 1)
+    return None
+
+
+def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
+    """Whether a predicate begins at a word, behind an adverb perhaps."""
+    if at < len(words) and grammar.is_verb(words[at]):
+        return True
+    is_adverb = at < len(words) and words[at].low.endswith(_ADVERBS)
+    return is_adverb and at + 1 < len(words) and grammar.is_verb(words[at + 1])
+
+
+def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
+    """Whether a clause with its own subject begins at a word."""
+    if at >= len(words):
+        return False
+    is_name = words[at].text[0].isupper() and (at < 2 or "," in words[at - 1].gap + words[at].gap)
+    if not (is_name or words[at].low in grammar.begins):
+        return False
+    return _verb_soon(words, at + 1, grammar) is not None
+
+
+def _verb_soon(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
+    """Return where the verb is behind the beginning of a subject, if it is near."""
+    for i in range(at, min(at + _NEAR, len(words))):
+        if _STOPS.search(words[i].gap):
+            return None
+        if grammar.is_verb(words[i]):
+            return i
+    return None
+
+
+def _relates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
+    """Whether a word begins a relative clause."""
+    if not grammar.is_last:
+        if grammar.nouns and i + 1 < len(words) and _is_past(words[i + 1].low):
+            return True
+        return _verb_at(words, i + 1, grammar) or (
+            words[i].low in _WITH_SUBJECT and _verb_soon(words, i + 1, grammar) is not None
+        )
+    end = i + 1
+    while end < len(words) and not _STOPS.search(words[end].gap):
+        end += 1
+    return end - i > 1 and grammar.is_verb(words[end - 1])
+
+
+def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
+    """Return where the sentence goes on behind a participle that opens it; 0 where none does."""
+    if not words or words[0].low not in grammar.opens:
+        return 0
+    for i in range(2, min(len(words), _FAR)):
+        goes_on = _clause_at(words, i, grammar) or grammar.is_verb(words[i])
+        if "," in words[i].gap and goes_on:
+            return i
+    return 0
+
+
+def _is_enough(words: Sequence[_Word]) -> bool:
+    """Whether there is something to check: two words, or a number."""
+    return len(words) > 1 or any(word.text[0].isdigit() for word in words)
+
+
+def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | None:
+    """Return where the subject of a clause is: what stands before its verb."""
+    near = range(first, min(first + _FAR, len(words)))
+    verb = next((i for i in near if grammar.is_verb(words[i])), None)
+    if verb is None:
+        return None
+    begin, end = first, verb
+    if words[first].low in grammar.before:
+        # "In 1899 she moved": the subject is what stands nearest to the verb.
+        begin = verb
+        while begin > first and words[begin - 1].low not in grammar.before:
+            if words[begin - 1].text[0].isdigit() or (begin < verb and "," in words[begin].gap):
+                break
+            begin -= 1
+    # "The museum that was founded in 1921", "Edda Moll (1866 to 1931)"
+    after = range(begin + 1, verb)
+    tails = (i for i in after if words[i].low in grammar.relatives or "(" in words[i].gap)
+    end = next(tails, verb)
+    if not begin < end <= begin + _NEAR or any(
+        _STOPS.search(w.gap) for w in words[begin + 1 : end]
+    ):
+        return None
+    return words[begin].start, words[end - 1].end
+
+
+def _antecedent(
+    words: Sequence[_Word], cut: _Cut, subject: Span | None, grammar: Grammar
+) -> Span | None:
+    """Return what a relative clause is about: what is named before it, or else the subject."""
+    last = cut.last
+    begins = (
+        i
+        for i in range(last - 1, max(last - _NEAR, 0), -1)
+        if words[i].low in grammar.begins or words[i].low in grammar.before
+    )
+    found = next(begins, None)
+    is_noun = found is not None and words[found].low in grammar.begins
+    if found is not None and is_noun and words[found - 1].low in _COPULAS:
+        # "Ilse Brand was a painter who died": it is the subject that died.
+        return subject
+    begin = last + 1
+    while begin > 0 and words[begin - 1].text[0].isupper():
+        begin -= 1
+        if _STOPS.search(words[begin].gap):
+            break
+    if begin <= last and not (is_noun and grammar.is_last):
+        return words[begin].start, words[last].end
+    return (words[found].start, words[last].end) if found is not None and is_noun else subject
+
+
+def _is_past(word: str) -> bool:
+    """Whether an English word looks like the past of a verb."""
+    return len(word) > 4 and word.endswith("ed") and word not in _NO_PAST
+
+
+def words_of(words: str) -> frozenset[str]:
+    """Return the words of a text that are separated by white space."""
+    return frozenset(words.split())
+
+
+_MAX_CHARS = 2_000
+# As many words of a language tell it once and for all.
+_SURE = 40
+# How many words a subject may have, and how far the verb may be behind what opens a sentence.
+_NEAR = 8
+_FAR = 24
+_WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
+_OPENING = re.compile(r"[(\[{]")
+_CLOSING = re.compile(r"[)\]}]")
+_STOPS = re.compile(r"[,;:()\[\]–—]")
+_BEHIND_VERB = re.compile(
+    r"\d|(?:an?|the|its?|his|her|their|about|around|nearly|over|up|in|at|on|to|with|by|as|between|no"
+    r"|some|more|from)\Z"
+)
+# A word that may join clauses, and what is behind it.
+_JOINT = re.compile(r"(,?)\s([^\W\d_]{1,9})(?=\s+([^\W_]+))")
+# A past, or an adverb.
+_LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")
+_ADVERBS = ("ly", "ment", "mente", "also", "later", "then", "still", "never", "auch", "später")
+_NO_PAST = words_of("hundred indeed breed speed united sacred naked kindred exceed succeed")
+_OF_SUBJECT = words_of("who which that qui que che die dat")
+_WITH_SUBJECT = words_of("where whose dont où cuyo cuya donde dove cui onde cujo cuja")
+_COPULAS = words_of(
+    "is was are were be been became ist war sind waren wurde est était sont es era son fue è sono"
+    " fu é foi são eram"
+)
+
+
+def _forms(regular: str, others: str) -> str:
+    """Return the third person and the past of English verbs."""
+    found = others.split()
+    for verb in regular.split():
+        stem = verb[:-1] if verb.endswith(("e", "y")) else verb
+        if verb.endswith("e"):
+            found += verb + "s", verb + "d"
+        elif verb.endswith("y") and verb[-2] not in "aeo":
+            found += stem + "ies", stem + "ied"
+        else:
+            es = verb.endswith(("s", "sh", "ch", "x"))
+            found += verb + ("es" if es else "s"), verb + "ed"
+    return " ".join(found)
+
+
+_REGULAR = """
+    open found launch establish create design name call locate complete finish start close end
+    measure weigh cover contain include comprise consist span reach extend stretch connect link
+    join cross pass carry use need require provide supply support produce generate offer serve
+    employ feature display house host belong border surround publish release record perform
+    compose direct paint play star appear receive earn award collect study graduate attend work
+    live move marry retire resign travel visit return discover invent develop introduce adopt
+    sign represent compete score rank cost operate manage own acquire purchase manufacture
+    register declare elect appoint crown die rule reign follow remain last expand increase
+    decrease decline drop rise pump print boil melt orbit rotate consume emit absorb store
+    handle deliver ship land sail explore conquer destroy damage rename rebuild restore convert
+    transform merge seat draw load charge accept allow enable invoke default implement depend
+    involve affect cause treat prevent occur happen begin result lead train teach coach guard
+    protect attract welcome celebrate form flow drain inhabit number total average peak date
+    stem originate derive translate mean signify count hold show stand lie run win sell buy make
+    take give grow build
+    """
+_OTHERS = """
+    is was are were has had have does did do can could will would may might must should became
+    becomes began begins built bought came comes drew drawn drove fell felt flew fought gave
+    grew held kept keeps knew knows lay led left lost made meant met paid ran read rose said
+    sang sat saw sold sent set shot sold spent spoke spread stood swam taught thought told took
+    went wins won wore wrote writes died dies born gets got goes lies sits loses speaks says
+    isn't wasn't hasn't doesn't didn't aren't weren't hadn't won't can't
+    """
+_ENGLISH = (
+    "the of and is was in to a with for which who that it its has are by on at from this as",
+    _forms(_REGULAR, _OTHERS),
+    "and but while whereas yet",
+    "who which whose where that",
+    "he she it they we i you this that these those the a an its his her their there one each both",
+    "launched born built founded established opened completed designed known located named"
+    " made created written published released set first originally based situated erected"
+    " discovered invented introduced formed released painted recorded raised educated trained"
+    " elected called",
+    "in at on after before by from during since until under over for with as to between",
+)
+_GERMAN = (
+    "der die das und ist war in den von zu mit für auf ein eine im dem des nicht sich als auch hat",
+    """
+    ist war sind waren hat hatte haben hatten wird wurde werden wurden kann konnte liegt lag
+    steht stand stehen enthält enthielt besitzt besaß verfügt misst maß wiegt wog kostet kostete
+    fasst fasste zählt zählte umfasst umfasste gehört gehörte verbindet verband führt führte
+    beginnt begann endet endete öffnete schloss eröffnete gründete baute entwarf erfand
+    entdeckte schrieb malte komponierte spielte gewann verlor erhielt bekam starb lebt lebte
+    wohnt wohnte arbeitet arbeitete studierte lehrte heiratete zog ging kam wuchs blieb leitet
+    leitete trägt trug hält hielt zeigt zeigte dient diente stammt stammte besteht bestand
+    produziert produzierte verkauft verkaufte braucht brauchte benötigt bietet bot erreicht
+    erreichte fährt fuhr fließt floss heißt hieß gilt galt nimmt nahm gibt gab macht machte
+    wurde transportierte beförderte reicht reichte druckt pumpt verbraucht speichert beträgt
+    betrug erschien veröffentlichte
+    """,
+    "und aber sondern doch",
+    "der die das welcher welche welches deren dessen dem den wo",
+    "er sie es sie wir ich der die das ein eine sein seine ihr ihre dieser diese dieses man",
+    "geboren gegründet gebaut erbaut erfunden entworfen eröffnet bekannt entdeckt veröffentlicht"
+    " errichtet geschrieben gemalt",
+    "in im am an auf nach vor seit ab bei von während bis mit um zu",
+)
+_FRENCH = (
+    "le la les des et est était un une du dans à au pour par sur qui que en avec il elle a se",
+    """est était sont étaient fut furent a avait ont avaient possède possédait contient contenait
+    compte comptait mesure mesurait pèse pesait coûte coûtait couvre couvrait relie reliait dessert
+    abrite abritait comprend comprenait ouvrit ouvre ferma ferme fonda conçut construisit inventa
+    découvrit écrivit peignit composa joua joue gagna remporta perdit reçut mourut naquit vécut vit
+    étudia enseigna épousa déménagea devint devient reste resta dirige dirigea porte portait produit
+    produisait vend vendait offre offrait atteint atteignit se situe situait trouve trouvait dure
+    dura consomme utilise transportait transporta transporte peut pouvait fait faisait commence
+    commença termine prit prend publia""",
+    "et mais tandis puis",
+    "qui dont où que",
+    "il elle ils elles on le la les un une son sa ses ce cette ces l'on nous je",
+    "né née fondé fondée construit construite ouvert ouverte lancé lancée conçu conçue inventé"
+    " inventée connu connue publié publiée situé située",
+    "en à au dans après avant depuis pendant lors dès sous sur pour avec de",
+)
+_SPANISH = (
+    "el la los las de y es era un una en del que con por para se su al fue como más lo",
+    """
+    es era son eran fue fueron ha había han tiene tenía tienen tuvo está estaba contiene
+    contenía cuenta contaba mide medía pesa pesaba cuesta costaba costó cubre cubría conecta
+    conectaba une unía alberga albergaba comprende abrió abre cerró fundó diseñó construyó
+    inventó descubrió escribió pintó compuso jugó juega ganó perdió recibió murió nació vivió
+    vive estudió enseñó se mudó convirtió casó queda dirigió dirige lleva llevaba llevó produce
+    producía vende vendía ofrece alcanza alcanzó dura duró consume usa utiliza transportaba
+    transportó puede hace empezó comenzó terminó publicó recibe pertenece trabajó
+    """,
+    "y e pero mientras",
+    "que quien donde cuyo cuya",
+    "él ella ellos ellas el la los las un una su sus este esta esto uno nosotros yo",
+    "nacido nacida fundado fundada construido construida inaugurado inaugurada botado botada"
+    " lanzado lanzada diseñado diseñada conocido conocida publicado publicada situado situada",
+    "en a al desde después antes durante tras con por para bajo de",
+)
+_ITALIAN = (
+    "il la lo gli le di e è era un una in del che con per si su al fu come più nel della",
+    """
+    è era sono erano fu furono ha aveva hanno avevano ebbe contiene conteneva conta contava
+    misura misurava pesa pesava costa costava copre copriva collega collegava ospita ospitava
+    comprende aprì apre chiuse fondò progettò costruì inventò scoprì scrisse dipinse compose
+    giocò gioca vinse perse ricevette morì nacque visse vive studiò insegnò si trasferì divenne
+    diventò sposò rimase diresse dirige porta portava trasportava trasportò produce produceva
+    vende vendeva offre raggiunge raggiunse dura durò consuma usa utilizza può fa iniziò
+    cominciò terminò pubblicò appartiene si trova lavorò
+    """,
+    "e ed ma mentre",
+    "che dove cui",
+    "lui lei egli ella esso essa loro il la lo i gli le un una suo sua questo questa noi io",
+    "nato nata fondato fondata costruito costruita inaugurato inaugurata varato varata lanciato"
+    " lanciata progettato progettata conosciuto conosciuta pubblicato pubblicata situato situata",
+    "in a al nel nella dal dopo prima durante da con per sotto di",
+)
+_PORTUGUESE = (
+    "o a os as de e é era um uma em do da que com por para se no na foi como mais ao",
+    """
+    é era são eram foi foram tem tinha têm tinham teve está estava contém continha conta contava
+    mede media pesa pesava custa custava custou cobre cobria liga ligava abriga abrigava
+    compreende abriu abre fechou fundou projetou construiu inventou descobriu escreveu pintou
+    compôs jogou joga ganhou venceu perdeu recebeu morreu nasceu viveu vive estudou ensinou
+    mudou tornou casou ficou fica dirigiu dirige leva levava transportava transportou produz
+    produzia vende vendia oferece alcança alcançou dura durou consome usa utiliza pode faz
+    começou terminou publicou pertence trabalhou possui possuía
+    """,
+    "e mas enquanto",
+    "que quem onde cujo cuja",
+    "ele ela eles elas o a os as um uma seu sua este esta isto nós eu",
+    "nascido nascida fundado fundada construído construída inaugurado inaugurada lançado lançada"
+    " projetado projetada conhecido conhecida publicado publicada situado situada",
+    "em ao no na desde depois antes durante após com por para sob de",
+)
+_DUTCH = (
+    "de het een en is was in van op te met voor zijn aan door die dat er niet ook bij als",
+    """
+    is was zijn waren heeft had hebben hadden wordt werd worden werden kan kon ligt lag staat
+    stond bevat bevatte bezit telt telde meet mat weegt woog kost kostte beslaat verbindt
+    verbond herbergt omvat opende sloot stichtte ontwierp bouwde ontdekte schreef schilderde
+    componeerde speelde speelt won verloor kreeg ontving stierf overleed leefde woont woonde
+    werkt werkte studeerde doceerde trouwde verhuisde bleef leidt leidde draagt droeg vervoerde
+    houdt hield toont toonde dient diende produceert verkoopt biedt bereikt bereikte duurt
+    duurde gebruikt verbruikt begon eindigde publiceerde heet heette geldt
+    """,
+    "en maar terwijl",
+    "die dat wie waar wiens",
+    "hij zij ze het de een zijn haar hun dit deze wij ik men",
+    "geboren opgericht gebouwd geopend gelanceerd ontworpen uitgevonden bekend ontdekt gesticht",
+    "in op aan na voor sinds vanaf bij van tijdens tot met om te",
+)
+_NOTHING = frozenset[str]()
+_NONE = Grammar(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+
+@cache
+def _languages() -> tuple[Grammar, ...]:
+    tables = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH)
+    nouns = frozenset(f for f in _forms(_REGULAR, "").split() if f.endswith("s"))
+    return tuple(
+        Grammar(
+            *(frozenset(words.split()) for words in table),
+            nouns=nouns if table is _ENGLISH else frozenset(),
+            is_last=table in (_GERMAN, _DUTCH),
+        )
+        for table in tables
+    )

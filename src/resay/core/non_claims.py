@@ -1,0 +1,731 @@
+"""Which sentences claim something: greetings, filler, refusals and questions do not.
+
+It is decided cheaply, and wrongly only on the safe side: a sentence nobody checks is worse than a
+check for nothing. A sentence claims nothing only when each of its clauses is one of the phrases
+below, or it is a question put to the user; a digit anywhere, a word too many, or a language not
+listed here, and it is a claim.
+
+Phrases are patterns for whole clauses by language: in small letters, between commas or other
+punctuation, with contractions written out. `{rest}` stands for a few words that say what a clause
+is about, such as a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from resay.core.passage import Passage
+
+CONTRACTIONS = {
+    "i'm": "i am",
+    "i've": "i have",
+    "i'd": "i would",
+    "i'll": "i will",
+    "you're": "you are",
+    "what's": "what is",
+    "here's": "here is",
+    "that's": "that is",
+    "it's": "it is",
+    "there's": "there is",
+    "don't": "do not",
+    "doesn't": "does not",
+    "isn't": "is not",
+    "aren't": "are not",
+    "wouldn't": "would not",
+    "didn't": "did not",
+    "can't": "can not",
+    "cannot": "can not",
+    "couldn't": "could not",
+    "won't": "will not",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One language's phrases.
+
+    Attributes:
+        polite: Greetings, thanks, farewells, offers of help.
+        excuse: What goes with a refusal and is none.
+        refusal: Not knowing, not having, not being able or willing.
+        question: What a question to the user begins with.
+        claims: Words with which a rest claims something.
+        has_capitals: Whether common nouns are capitalised.
+    """
+
+    polite: re.Pattern[str]
+    excuse: re.Pattern[str]
+    refusal: re.Pattern[str]
+    question: re.Pattern[str]
+    claims: frozenset[str]
+    has_capitals: bool = False
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """The languages there are phrases for."""
+    return tuple(_compile(*phrases) for phrases in (_EN, _DE, _FR, _ES, _IT, _PT, _NL))
+
+
+_Phrases = tuple[str, str, str, str, str]
+
+
+def _compile(polite: str, excuse: str, refusal: str, question: str, claims: str) -> Language:
+    return Language(
+        polite=_clause(polite),
+        excuse=_clause(excuse),
+        refusal=_clause(refusal),
+        question=re.compile(question, re.VERBOSE),
+        claims=frozenset(claims.split()),
+        has_capitals=claims is _DE[-1],
+    )
+
+
+def _clause(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace("{rest}", r"(\S.*)"), re.VERBOSE)
+
+
+_EN: _Phrases = (
+    r"""
+    (?:hello|hi|hey|greetings|howdy|welcome)(?:\ (?:there|again|everyone|back|to\ you))?
+    | good\ (?:morning|afternoon|evening|day|night|bye)|goodbye|bye(?:\ bye)?|farewell|cheers
+    | (?:see|talk\ to)\ you(?:\ (?:soon|later|again|around))?|take\ care|until\ next\ time
+    | (?:many\ |again\ )?(?:thanks|thank\ you)(?:\ (?:so|very)\ much|\ a\ lot|\ again|\ too)?
+      (?:\ for\ (?:asking|reaching\ out|your\ (?:message|question|patience|help|time|feedback)))?
+    | (?:you\ are|you\ are\ (?:very|most|always)|most)\ welcome|my\ pleasure|anytime
+    | how\ are\ you(?:\ (?:doing|today|doing\ today))?|(?:and\ )?(?:how\ about\ )?you|what\ is\ up
+    | i\ am\ (?:doing\ )?(?:fine|well|good|great|okay)(?:\ thank\ you|\ thanks)?
+    | (?:it\ is\ )?(?:nice|great|good|lovely)\ to\ (?:meet|see|hear\ from)\ you(?:\ (?:too
+      |again))?
+    | have\ a\ (?:nice|great|good|lovely|wonderful)\ (?:day|evening|weekend|night|time|one)
+      (?:\ too|\ ahead)?
+    | i\ am\ (?:glad|happy)\ (?:i\ could|to)\ (?:help|assist|be\ of\ help)
+    | i\ am\ here\ (?:to\ help|for\ you|to\ help\ you|to\ assist\ you|if\ you\ need\ me)
+    | i\ would\ be\ (?:happy|glad)\ to\ (?:help|assist)(?:\ you)?
+    | (?:how|what)\ (?:can|may|could)\ i\ (?:help|assist|do\ for)(?:\ you)?
+      (?:\ (?:with|today|with\ today|now))?
+    | is\ there\ (?:anything|something)(?:\ else)?\ (?:i\ can\ (?:help|assist|do)|you\ need)
+      (?:\ (?:you|for\ you))?(?:\ with)?(?:\ today)?
+    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out|let\ me\ know))
+      (?:\ if\ (?:you\ (?:have|need)|there\ is)\ (?:any|anything|more|some)
+        (?:\ (?:other|further|more|else))?(?:\ (?:questions?|help|assistance))?)?
+    | if\ you\ (?:have|need)\ (?:any|anything|more|some)(?:\ (?:other|further|more|else))?
+      (?:\ (?:questions?|help|assistance))?
+    | (?:(?:that|this)\ is\ )?(?:what\ )?(?:an?\ )?(?:very\ |really\ )?
+      (?:great|good|excellent|interesting|fantastic|wonderful|nice)\ (?:question|one)
+    | i\ (?:really\ )?hope\ (?:that|this|it)\ (?:was\ )?(?:helps?|helped|helpful|answers\ (?:your
+      |the)
+      \ question)(?:\ you)?|hope\ (?:that|this|it)\ helps|(?:i\ am\ )?(?:always\ )?(?:happy|glad)
+      \ to\ (?:help|assist)
+    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out))(?:\ (?:me|anytime|again
+      |more
+      |(?:any\ )?(?:more|further|other|follow-up)\ questions))?(?:\ (?:if
+      |should)\ you\ (?:would\ like
+      |want|wish|need|have)\ .{1,60})?
+    | is\ there\ anything\ else(?:\ {rest})?|would\ you\ like\ me\ to\ {rest}
+    | enjoy|good\ luck|all\ the\ best|best\ (?:wishes|regards)
+    """,
+    r"""
+    (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this
+      |the\ inconvenience))?
+    | (?:i|my)\ apologi[sz]es?(?:\ for\ (?:that|this|the\ (?:inconvenience|confusion)))?
+    | unfortunately|i\ am\ afraid|regrettably|however|thank\ you\ for\ understanding
+    | (?:as\ )?an\ ai(?:\ (?:language\ )?model|\ assistant)?|as\ a(?:\ large)?\ language\ model
+    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|large\ language\ model|ai\ (?:language\ model
+      |assistant))
+    | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me
+      |ask)\ {rest}
+    | please\ (?:clarify|rephrase|try\ again)(?:\ later)?
+    """,
+    r"""
+    (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?|sorry\ (?:that\ |but\ )?|unfortunately\ )?
+      i\ (?:really\ |honestly\ )?(?:do\ not|did\ not|have\ not)\ (?:currently\ |really\ )?(?:have
+      |find
+      |found)(?:\ access\ to)?(?:\ (?:any|enough|sufficient|the|that|this|such|much))?
+      (?:\ (?:specific|reliable|detailed|further|more|additional|personal|real-time|relevant))?
+      \ (?:information|info|data|knowledge|details|records|access)
+      (?:\ available)?(?:\ (?:about|on|regarding|of|for|to)\ {rest})?
+    | i\ have\ no\ (?:information|data|knowledge|details|records|idea)
+      (?:\ (?:about|on|regarding|of)\ {rest})?
+    | i\ (?:can|could|did|do)\ not\ (?:find|see)(?:\ any)?\ (?:information|data|details|records
+      |anything
+      |mention|the\ answer|it|this|that)(?:\ (?:about|on|regarding|of|for|in)\ {rest})?
+    | i\ (?:can|could|did|do)\ not\ (?:find|see)\ {rest}\ in\ (?:the|your|these
+      |those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?|pages?)
+    | (?:the|your|these|those|this)\ (?:(?:provided|given|available|above|retrieved|supplied)\ )*
+      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual
+      |guide
+      |excerpts?|articles?|files?|pages?|knowledge\ base|information(?:\ (?:provided|given))?)
+      (?:\ (?:provided|given|above))?\ (?:do|does|did)\ not\ (?:(?:actually|explicitly|really)\ )?
+      (?:say|mention|contain|include|specify|state|provide|cover|tell|give|answer|discuss|address
+      |list
+      |indicate|describe)(?:\ (?:anything|any|this|that|it|the|enough|information|details
+      |\S+ing))*
+      (?:\ {rest})?
+    | there\ is\ (?:no|not\ (?:any|enough))\ (?:information|mention|data|details?)
+      (?:(?:\ (?:about|on|of|regarding|for)\ {rest})?\ in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual
+      |excerpts?|pages?)|\ (?:about|on|of|for)\ (?:it|this|that|them))?
+      (?:\ (?:here|available|provided))?
+    | (?:that|this|it)\ is\ not\ (?:mentioned|stated|specified|covered|said|in)(?:\ {rest})?
+    | (?:i\ am\ (?:afraid|sorry)\ (?:but\ )?|sorry\ (?:but\ )?)?i\ (?:can|could
+      |will)\ not\ (?:help|assist|comply|answer|do|provide|give|share|discuss|offer
+      |generate|create|write|access|fulfill)(?:\ {rest})?
+    | i\ am\ (?:not\ able|unable)\ to\ (?:help|assist|comply|answer|do|provide|give|share|discuss
+      |offer|generate|create|write|access|fulfill)(?:\ {rest})?
+    | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ know\ (?:who|what|when
+      |where|why
+      |how|which|if|whether)\ (?:\S+\ ){0,7}\S+
+    | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ (?:know|understand)
+      (?:\ the\ answer|\ (?:that|this|your|the)\ question)?
+      (?:\ to\ (?:that|this|your)(?:\ question)?)?
+    | i\ am\ not\ sure|i\ am\ not\ familiar\ with\ {rest}
+    """,
+    r"""
+    (?:could|can|would|will|do|are|may|shall|should|have)\ (?:you|i|we)\ (?!know\b|aware\b
+      |heard\b)
+    | (?:what|which|how|where|when)\ (?:\S+\ ){0,4}(?:do|can|could|would|should|may|is|are)
+      \ (?:you|your|i|we)\b
+    | is\ there\ (?:anything|something)\b
+    """,
+    """
+    that who whom whose which where when while because since although though however but as is are
+    was
+    were am be been being has have had did does do became born died won known called named founded
+    despite also actually instead meaning
+    """,
+)
+_DE: _Phrases = (
+    r"""
+    (?:hallo|hi|hey|servus|moin|grüezi|grüß\ gott|grüss\ gott|willkommen)(?:\ (?:zusammen
+      |zurück))?
+    | guten\ (?:morgen|tag|abend)|gute\ nacht|(?:auf\ )?wiedersehen|tschüss|bis\ (?:bald|dann
+      |später)
+    | (?:vielen\ |herzlichen\ |besten\ )?dank(?:e)?(?:\ (?:schön|sehr|dir|ihnen|für\ (?:die|ihre
+      |deine)
+      \ (?:nachfrage|frage|nachricht|geduld)))?
+    | (?:sehr\ )?gern(?:e)?(?:\ geschehen)?|bitte(?:\ (?:schön|sehr))?|keine\ ursache
+    | (?:und\ )?(?:wie\ geht\ es\ )?(?:dir|ihnen)(?:\ heute)?|wie\ geht's(?:\ dir)?
+    | mir\ geht\ es\ (?:gut|prima)|es\ geht\ mir\ gut|(?:es\ )?freut\ mich
+    | (?:ich\ wünsche\ (?:dir|ihnen)\ )?(?:einen\ )?schönen\ (?:tag|abend)(?:\ noch)?
+    | (?:wie|womit)\ kann\ ich\ (?:dir|ihnen)(?:\ heute)?\ (?:helfen|behilflich\ sein
+      |weiterhelfen)
+    | kann\ ich\ (?:dir|ihnen)\ (?:sonst\ |noch\ )?(?:bei\ etwas|irgendwie|mit\ etwas)?\ ?helfen
+    | was\ kann\ ich\ (?:heute\ )?für\ (?:sie|dich)\ tun
+    | (?:das\ ist\ )?(?:eine\ )?(?:sehr\ )?(?:gute|tolle|interessante|spannende)\ frage
+    | (?:ich\ hoffe\ )?(?:das|dies)\ hilft(?:\ (?:dir|ihnen))?(?:\ weiter)?|ich\ hoffe
+    | (?:sagen?|melde?n?)\ (?:sie\ |dich\ )?(?:mir\ |sich\ )?(?:gern(?:e)?\ )?(?:bescheid
+      |einfach)?
+      |(?:wenn|falls)\ (?:sie|du)\ (?:noch\ |weitere\ )*(?:fragen\ )(?:haben|hast)
+    | viel\ (?:erfolg|spaß)|(?:fragen\ sie|frag)\ (?:gern(?:e)?\ |einfach\ )*(?:nach|weiter)?
+    """,
+    r"""
+    (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
+    | als\ ki(?:-(?:sprachmodell|modell|assistent))?|bitte\ (?:geben|gib|nennen|nenne)\ {rest}
+    """,
+    r"""
+    (?:ich\ habe|habe\ ich|mir\ liegen)\ (?:leider\ )?(?:keine?|keinen)\ (?:genauen\ |näheren\ )?
+      (?:informationen|daten|angaben|kenntnisse?|zugriff|ahnung|details)
+      (?:\ (?:über|zu|zum|zur|von|auf)\ {rest})?(?:\ (?:vor|finden))?
+    | (?:der|die|das|den|diese|dieser|dem)\ (?:(?:bereitgestellten?|vorliegenden?
+      |angegebenen?)\ )*
+      (?:dokumente?n?|unterlagen|kontext|texte?|quellen?|handbuch|anleitung|auszug|auszüge)
+      \ (?:enthält|enthalten|erwähnt|erwähnen|sagt|sagen|nennt|nennen|gibt|geben|steht|stehen)
+      \ (?:dazu\ |darüber\ |hierzu\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:dazu|darüber|hierzu)\ (?:steht|sagt|sagen|enthält|enthalten|gibt)\ {rest}
+    | es\ gibt\ (?:dazu\ )?keine\ (?:informationen|angaben|hinweise)(?:\ {rest})?
+    | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht
+    | ich\ wei(?:ß|ss)\ (?:es\ |das\ )?(?:leider\ )?nicht
+    | (?:(?:dabei|damit|das)\ )?(?:ich\ kann|kann\ ich)\ (?:(?:ihnen|dir|das|diese|frage|dabei
+      |damit
+      |leider|hierbei)\ ){0,4}nicht\ (?:helfen|weiterhelfen|beantworten|tun|behilflich\ sein)
+    """,
+    r"""
+    (?:können|könnten|kannst|könntest|möchten|möchtest|würden|würdest|wollen|willst|meinen|meinst
+      |brauchen|brauchst|benötigen|benötigst|soll|darf|kann)\ (?:sie|du|ich)\b
+    | (?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei|womit)\ (?:\S+\ ){0,4}(?:sie|du|ich|ihnen
+      |dir)\b
+    """,
+    """
+    ist sind war waren hat hatte hatten wurde wurden wird geboren starb gewann dass weil da der
+    welcher welche welches wo obwohl aber jedoch denn gewusst
+    """,
+)
+_FR: _Phrases = (
+    r"""
+    (?:bonjour|bonsoir|salut|coucou|bienvenue)(?:\ (?:à\ tous|à\ vous))?|au\ revoir|adieu
+    | bonne\ (?:nuit|journée|soirée|continuation)|à\ (?:bientôt|plus\ tard|demain)
+    | merci(?:\ (?:beaucoup|bien|encore|à\ (?:vous|toi)))?
+      (?:\ (?:de|pour)\ (?:demander|votre\ (?:question|message|patience)))?
+    | de\ rien|je\ vous\ en\ prie|je\ t'en\ prie|avec\ plaisir|enchantée?
+    | comment\ (?:allez-vous|vas-tu|ça\ va)|(?:ça|je)\ (?:va|vais)\ (?:très\ )?bien|et\ (?:vous
+      |toi)
+    | (?:comment|en\ quoi|que)\ puis-je\ (?:vous|t')?\ ?(?:aider|être\ utile|faire\ pour\ vous)
+      (?:\ aujourd'hui)?
+    | (?:n'hésitez\ pas\ à\ )?(?:me\ )?(?:demander|poser\ (?:vos|d'autres)\ questions)
+    | n'hésite(?:z)?\ pas(?:\ .{1,50})?|(?:c'est\ )?(?:une\ )?(?:très\ )?(?:bonne
+      |excellente)\ question
+    | j'espère\ que\ (?:cela|ça)\ (?:vous\ |t')?(?:aide|aidera)|bonne\ chance
+    | dites-moi\ si\ (?:vous\ avez|tu\ as|besoin)\ .{1,40}
+    """,
+    r"""
+    (?:je\ suis\ )?(?:vraiment\ )?désolée?|excusez-moi|je\ m'excuse|malheureusement|je\ regrette
+    | en\ tant\ qu'(?:ia|intelligence\ artificielle|assistant|modèle\ de\ langage)
+    | (?:veuillez|merci\ de)\ (?:préciser|fournir|reformuler)(?:\ {rest})?
+    """,
+    r"""
+    je\ ne\ (?:dispose|possède)\ (?:pas|malheureusement\ pas|d'aucune)(?:\ d')?\ ?
+      (?:informations?|données|détails|aucune\ information)
+      (?:\ (?:sur|concernant|à\ propos\ de)\ {rest})?
+    | je\ n'ai\ (?:pas|aucune)\ (?:d'|de\ |assez\ d')?(?:informations?|données|détails|accès|idée)
+      (?:\ (?:sur|concernant|à\ propos\ de|à)\ {rest})?
+    | (?:le|la|les|ce|ces|cette)\ (?:documents?|contexte|textes?|sources?|manuel|guide|extraits?)
+      (?:\ (?:fournis?|fourni|donnés?))?\ ne\ (?:dit|disent|mentionne(?:nt)?|précise(?:nt)?
+      |contien(?:t
+      |nent)|indique(?:nt)?|parle(?:nt)?|fourni(?:t|ssent))\ (?:pas|rien|aucune?)(?:\ {rest})?
+    | il\ n'y\ a\ (?:pas|aucune?)\ (?:d'|de\ )?(?:informations?|mention)(?:\ {rest})?
+    | je\ ne\ (?:le\ )?(?:sais|comprends)\ pas(?:\ la\ réponse|\ la\ question|\ votre\ question)?
+    | je\ ne\ (?:peux|puis)\ (?:pas|malheureusement\ pas)\ (?:vous\ |t'|y\ |le\ )?
+      (?:aider|répondre|faire|fournir)(?:\ {rest})?
+    """,
+    r"""
+    (?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez|souhaites|veux|avez|as|puis
+      |aimeriez)
+      -(?:vous|tu|je)\b
+    | (?:que|quel|quelle|quels|quelles|comment|où|quand|de\ quoi|en\ quoi)\ (?:\S+\ ){0,4}\S*
+      (?:vous|tu|je)\b
+    """,
+    """
+    qui que qu'il qu'elle dont où car parce est sont était étaient fut a ont été né née mort mais
+    cependant lequel laquelle puisque comme
+    """,
+)
+_ES: _Phrases = (
+    r"""
+    (?:hola|bienvenid[oa]s?|saludos)(?:\ (?:a\ todos|de\ nuevo))?|buen(?:os|as)\ (?:días|tardes
+      |noches)
+    | adiós|hasta\ (?:luego|pronto|mañana|la\ vista)|cuídate|nos\ vemos
+    | (?:muchas\ |muchísimas\ )?gracias(?:\ (?:por\ (?:preguntar|tu\ mensaje|su\ mensaje)|a\ ti))?
+    | de\ nada|con\ (?:mucho\ )?gusto|un\ placer|encantad[oa]|no\ hay\ de\ qué
+    | (?:cómo|qué\ tal)(?:\ (?:estás|está|te\ va))?|(?:estoy\ )?(?:muy\ )?bien|y\ (?:tú|usted)
+    | que\ (?:tengas|tenga)\ (?:un\ )?buen\ día|buen\ día
+    | (?:en\ qué|cómo)\ (?:puedo|te\ puedo|le\ puedo)\ (?:ayudarte|ayudarle|ayudar
+      |servirle)(?:\ hoy)?
+    | (?:es\ una\ )?(?:muy\ )?(?:buena|excelente)\ pregunta|espero\ que\ (?:esto\ )?
+      (?:te\ |le\ )?(?:ayude
+      |sirva)(?:\ de\ ayuda)?|(?:avísame|dime|hazme\ saber)\ si\ (?:necesitas|quieres
+      |tienes)\ .{1,40}
+      |buena\ suerte|no\ dudes\ en\ (?:preguntar(?:me)?|consultar(?:me)?)(?:\ .{1,40})?
+    | (?:hay\ )?(?:algo|alguna\ cosa)\ más\ en\ (?:lo\ )?que\ pueda\ ayudar(?:te|le)
+    """,
+    r"""
+    lo\ (?:siento|lamento)(?:\ mucho)?|disculp[ae]|perdón|perdona|lamentablemente
+      |desafortunadamente
+    | como\ (?:ia|modelo\ de\ lenguaje|inteligencia\ artificial|asistente)
+    | por\ favor\ (?:proporciona|proporcione|indica|indique|aclara|aclare)\ {rest}
+    """,
+    r"""
+    no\ (?:tengo|dispongo\ de|encuentro|encontré)\ (?:ninguna\ |suficiente\ |más\ )?
+      (?:información|datos|detalles|acceso|idea)(?:\ (?:específica|disponible))?
+      (?:\ (?:sobre|acerca\ de|de|a)\ {rest})?
+    | (?:el|la|los|las|este|estos)\ (?:documentos?|contexto|textos?|fuentes?|manual|guía
+      |extractos?)
+      (?:\ (?:proporcionad[oa]s?|dad[oa]s?))?\ no\ (?:dicen?|mencionan?|contienen?|especifican?
+      |indican?
+      |incluyen?|hablan?)(?:\ (?:nada|ninguna))?(?:\ {rest})?
+    | no\ hay\ (?:ninguna\ )?(?:información|mención|datos)(?:\ {rest})?
+    | (?:yo\ )?no\ (?:lo\ )?(?:sé|entiendo)(?:\ la\ (?:respuesta|pregunta))?
+    | no\ puedo\ (?:ayudar(?:te|le)?|responder|hacer(?:lo)?|proporcionar|dar(?:te
+      |le)?)(?:\ {rest})?
+    """,
+    r"""
+    (?:puedes?|podrías?|quieres?|quisieras?|(?:te|le)\ gustaría|deseas?|necesitas?|tienes?
+      |puedo)\ \S
+    | (?:qué|cuál|cuáles|cómo|cuándo|dónde|en\ qué|sobre\ qué)\ (?:\S+\ ){0,4}
+      (?:usted|puedo|quieres?|necesitas?|deseas?|te|le|tu|su)\b
+    """,
+    """
+    que quien quienes cual donde porque pues es son era eran fue fueron ha han nació murió ganó pero
+    aunque como está están
+    """,
+)
+_IT: _Phrases = (
+    r"""
+    (?:ciao|salve|benvenut[oaie])(?:\ a\ tutti)?|buon(?:giorno|asera|anotte)|buona\ (?:giornata
+      |serata
+    |notte|sera)|arrivederci|a\ (?:presto|dopo|domani)
+    | (?:molte\ |tante\ )?grazie(?:\ (?:mille|tante|a\ (?:te|lei)|per\ (?:aver\ chiesto
+      |la\ domanda)))?
+    | prego|di\ (?:nulla|niente)|con\ piacere|piacere(?:\ di\ conoscerti)?
+    | (?:è\ una\ )?(?:ottima|bella|buona)\ domanda|spero\ (?:che\ )?(?:questo\ )?
+      (?:ti\ |le\ )?(?:aiuti
+      |sia\ (?:utile|d'aiuto))|(?:fammi|mi\ faccia)\ sapere\ se\ .{1,40}|buona\ fortuna
+    | non\ esitare\ a\ (?:chiedere|contattarmi)(?:\ .{1,40})?
+    | come\ (?:stai|sta|va)|(?:sto|tutto)\ (?:molto\ )?bene|e\ (?:tu|lei)
+    | (?:come|in\ (?:che\ )?cosa|in\ che\ modo)\ posso\ (?:aiutarti|aiutarla
+      |esserti\ utile|esserle\ utile)(?:\ oggi)?
+    """,
+    r"""
+    mi\ (?:dispiace|scuso|scusi)(?:\ molto)?|scus[ai]|purtroppo|spiacente
+    | (?:in\ quanto|come)\ (?:ia|modello\ linguistico|intelligenza\ artificiale|assistente)
+    | per\ favore\ (?:fornisci|fornisca|specifica|specifichi)\ {rest}
+    """,
+    r"""
+    non\ (?:ho|dispongo\ di|trovo|ho\ trovato)\ (?:alcuna\ |abbastanza\ |sufficienti\ )?
+      (?:informazioni|informazione|dati|dettagli|accesso|idea)
+      (?:\ (?:su|sul|sulla|riguardo\ a|a|di)\ {rest})?
+    | (?:il|la|i|le|gli|questo|questi)\ (?:document[oi]|contesto|test[oi]|font[ei]|manuale|guida)
+      (?:\ fornit[oaie])?\ non\ (?:dic(?:e|ono)|menzionan?o?|conten(?:gono)|contiene|specifican?o?
+      |indican?o?|parlan?o?)(?:\ (?:nulla|niente|alcuna))?(?:\ {rest})?
+    | non\ (?:ci\ sono|c'è)\ (?:alcuna\ )?(?:informazion[ei]|menzione)(?:\ {rest})?
+    | non\ (?:lo\ )?(?:so|capisco)(?:\ la\ (?:risposta|domanda))?
+    | non\ posso\ (?:aiutar(?:ti|la)|rispondere|far(?:e|lo)|fornire)(?:\ {rest})?
+    """,
+    r"""
+    (?:puoi|può|potrebbe|potresti|vuole|vuoi|desideri|desidera|posso|vorresti|vorrebbe
+      |hai\ bisogno)\ \S
+    | (?:che|cosa|quale|quali|come|dove|quando|di\ cosa|in\ cosa)\ (?:\S+\ ){0,4}
+      (?:posso|vuoi|vuole|vorresti|desideri|ti|tu|lei)\b
+    """,
+    """
+    che chi cui quale dove perché poiché è sono era erano fu furono ha hanno nato nata morto vinse
+    ma
+    però come
+    """,
+)
+_PT: _Phrases = (
+    r"""
+    (?:olá|oi|bem-vind[oa]s?|saudações)(?:\ (?:a\ todos|de\ novo))?|bo[ma]\ (?:dia|tarde|noite)
+    | adeus|tchau|até\ (?:logo|breve|mais|amanhã)
+    | (?:muito\ )?obrigad[oa](?:\ (?:por\ (?:perguntar|sua\ mensagem)))?
+    | de\ nada|por\ nada|disponha|(?:é\ )?um\ prazer|prazer\ em\ conhecê-l[oa]
+    | (?:como\ (?:você\ )?(?:está|vai)|tudo\ bem)(?:\ com\ você)?|(?:estou|tudo)\ bem|e\ você
+    | tenha\ um\ (?:bom|ótimo)\ dia|(?:é\ uma\ )?(?:boa|ótima|excelente)\ pergunta
+    | espero\ (?:que\ isso\ )?(?:tenha\ )?(?:te\ )?(?:ajudado|ajude|ajudar)|boa\ sorte
+    | (?:avise-me|me\ avise|diga-me)\ se\ .{1,40}|não\ hesite\ em\ (?:perguntar
+      |contatar)(?:\ .{1,40})?
+    | (?:como|em\ que|no\ que)\ posso\ (?:ajudar|ajudá-l[oa]|te\ ajudar|ajudar\ você)(?:\ hoje)?
+    """,
+    r"""
+    (?:sinto|lamento)(?:\ muito)?|desculp[ae]|(?:peço\ )?desculpas|infelizmente|perdão
+    | como\ (?:uma?\ )?(?:ia|modelo\ de\ linguagem|inteligência\ artificial|assistente)
+    | por\ favor\ (?:forneça|informe|especifique|esclareça)\ {rest}
+    """,
+    r"""
+    (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro)\ (?:nenhuma\ |mais\ )?
+      (?:informações|informação|dados|detalhes|acesso|ideia)(?:\ (?:suficientes|específicas))?
+      (?:\ (?:sobre|acerca\ de|a|de)\ {rest})?
+    | (?:o|a|os|as|este|estes)\ (?:documentos?|contexto|textos?|fontes?|manual|guia)
+      (?:\ fornecid[oa]s?)?\ não\ (?:diz(?:em)?|menciona(?:m)?|cont(?:é|ê)m|especifica(?:m)?
+      |indica(?:m)?
+      |fala(?:m)?)(?:\ (?:nada|nenhuma))?(?:\ {rest})?
+    | não\ há\ (?:nenhuma\ )?(?:informaç(?:ão|ões)|menção)(?:\ {rest})?
+    | (?:eu\ )?não\ (?:sei|entendi|entendo)(?:\ a\ (?:resposta|pergunta))?
+    | (?:eu\ )?não\ posso\ (?:ajudar|ajudá-l[oa]|responder|fazer\ isso|fornecer)(?:\ {rest})?
+    """,
+    r"""
+    (?:você\ )?(?:pode|poderia|podes|quer|gostaria|deseja|precisa|posso)\ \S
+    | (?:o\ que|que|qual|quais|como|onde|quando|em\ que|sobre\ o\ que)\ (?:\S+\ ){0,4}
+      (?:você|posso|gostaria|deseja|quer)\b
+    """,
+    """
+    que quem qual onde porque pois é são era eram foi foram tem têm nasceu morreu ganhou mas porém
+    como está
+    """,
+)
+_NL: _Phrases = (
+    r"""
+    (?:hallo|hoi|hey|hi|dag|welkom)(?:\ (?:allemaal|daar|terug))?
+    | goede(?:morgen|middag|navond|nacht)|goeden?\ (?:morgen|middag|avond|dag)|welterusten
+    | tot\ (?:ziens|straks|later|snel)|doei
+    | (?:heel\ erg\ |hartelijk\ )?(?:bedankt|dank\ (?:je|u)(?:\ wel)?)
+      (?:\ voor\ (?:het\ vragen|uw\ vraag|je\ vraag))?
+    | graag\ gedaan|geen\ dank|alsjeblieft|alstublieft|aangenaam
+    | (?:dat\ is\ )?(?:een\ )?(?:heel\ )?(?:goede|leuke|interessante)\ vraag
+      |(?:ik\ hoop\ dat\ )?dit\ (?:je\ |u\ )?helpt|ik\ hoop\ dat\ dit\ (?:je\ |u\ )?helpt
+      |veel\ succes
+    | laat\ (?:het\ )?(?:me|mij)\ (?:gerust\ )?weten\ (?:als|of)\ .{1,40}
+    | hoe\ (?:gaat\ het|is\ het)(?:\ met\ (?:je|u|jou))?|(?:het\ gaat|met\ mij\ gaat\ het)\ goed
+    | en\ (?:met\ )?(?:jou|u|jij)|(?:een\ )?(?:fijne|prettige)\ (?:dag|avond)(?:\ (?:nog|verder))?
+    | (?:hoe|waarmee|waar)\ kan\ ik\ (?:je|u|jou)?\ ?(?:vandaag\ )?(?:mee\ )?
+      (?:helpen|van\ dienst\ zijn)(?:\ vandaag)?
+    """,
+    r"""
+    (?:het\ )?spijt\ me|sorry|excuses|mijn\ excuses|pardon|helaas
+    | als\ (?:ai(?:-(?:taalmodel|model|assistent))?|taalmodel)
+    | (?:geef|verstrek|verduidelijk)\ (?:alstublieft|alsjeblieft)\ {rest}
+    """,
+    r"""
+    (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet\ genoeg)\ (?:informatie|gegevens|details
+      |toegang|idee)
+      (?:\ (?:over|van|tot)\ {rest})?
+    | (?:de|het|deze|dit)\ (?:documenten|document|context|teksten?|bronnen|bron|handleiding
+      |handboek)
+      \ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
+      \ (?:daar\ |hier\ )?(?:niets|niet
+      |geen)(?:\ {rest})?
+    | er\ is\ geen\ (?:informatie|vermelding)(?:\ {rest})?
+    | (?:dat\ )?(?:ik\ weet|weet\ ik)\ (?:het\ |dat\ )?(?:helaas\ )?niet
+    | (?:(?:daar|hier)\ )?(?:ik\ kan|kan\ ik)\ (?:(?:je|u|dat|deze|vraag|helaas|daar|hier)\ ){0,4}
+      niet\ (?:mee\ )?(?:helpen|bij\ helpen|beantwoorden|doen)
+    """,
+    r"""
+    (?:kunt|kun|kan|zou|wilt|wil|bedoelt|bedoel|mag|zal|hebt|heb|heeft)\ (?:u|je|jij|ik)\b
+    | (?:wat|welke|hoe|waar|wanneer|waarmee|waarover)\ (?:\S+\ ){0,4}(?:u|je|jij|ik|uw|jouw)\b
+    """,
+    """
+    die dat wie waar omdat want is zijn was waren heeft had hadden werd werden geboren stierf won
+    maar hoewel toch
+    """,
+)
+Nothing = Literal["a greeting", "only code", "a refusal", "only questions"]
+_Kind = Literal["polite", "excuse", "refusal", "question"]
+_MAX_SENTENCES = 12
+_MAX_CHARS = 240
+_MAX_REST_WORDS = 8
+_MAX_QUESTION_WORDS = 16
+_DIGIT = re.compile(r"\d")
+_CLAUSES = re.compile(r"[^\w\s'-]+|[_\n]")
+_WORD = re.compile(r"[\w'-]+")
+_CONNECTORS = re.compile(
+    r"\A(?:(?:and|but|so|aber|und|doch|mais|et|pero|y|ma|e|mas|maar|en|unfortunately|however"
+    r"|leider|malheureusement|helaas|lamentablemente|purtroppo|infelizmente)\ (?=\S+\ \S))+"
+)
+_QUESTION = re.compile(r"\?[\s\"'”’»)\]*_]*\Z")
+_DOUBTFUL = re.compile(
+    r"\b(?:was|were|had|because|since|although|though|as|given|right|correct|isn't|aren't|wasn't"
+    r"|weren't|didn't|doesn't|who|whose|waren?|war|dass|weil|que|qui|parce|puisque|porque|perché"
+    r"|che|omdat|dat|want)\b"
+)
+_THAT = re.compile(r"\bthat(?: (?:request|question|topic|task))?\Z")
+_INTRODUCES = re.compile(r"here|hier|voici|aquí|aqui|ecco")
+_LEADS_IN = re.compile(
+    r"""
+    (?:sure|certainly|of\ course|absolutely)(?:\ thing)?
+    | here\ (?:is|are)\ (?:the|your|an?|some)(?:\ (?:python|javascript|java|sql|bash|simple|short
+      |updated|full|complete|corrected|example))*\ (?:code|function|script|example|program|snippet
+      |query|command|version|implementation|solution)
+    | hier\ ist\ (?:der|ein|das)\ (?:code|beispiel|skript)|voici\ (?:le|un)\ (?:code|exemple
+      |script)
+    | aquí\ (?:está|tienes)\ (?:el|un)\ (?:código|ejemplo)|ecco\ (?:il|un)\ (?:codice|esempio)
+    | aqui\ está\ (?:o|um)\ (?:código|exemplo)|hier\ is\ (?:de|een)\ (?:code|voorbeeld)
+    """,
+    re.VERBOSE,
+)
+
+
+NonClaim = Literal["filler", "refusal", "question", "creative"]
+"""What a sentence is that claims nothing."""
+# "Sure!" is filler before the answer to who, what or how; else it is the answer itself.
+_AFFIRMS = re.compile(
+    r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|natürlich|klar|sicher"
+    r"|gerne?|selbstverständlich|bien sûr|certainement|claro|por supuesto|certo|certamente"
+    r"|naturalmente|com certeza|natuurlijk|zeker)(?: thing)?"
+)
+_OPEN_QUESTION = re.compile(
+    r"\b(?:who|whom|whose|what|when|where|which|why|how|wer|wen|wem|wessen|wann|wo|woher"
+    r"|wohin|welche[mnrs]?|warum|wieso|wie|wieviel|qui|que|quoi|quel(?:le)?s?|quand|où|combien"
+    r"|comment|pourquoi|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|che|cosa|quale?"
+    r"|quali|dove|quando|perché|come|quant[oaie]|quem|qual|quais|onde|como|wie|wat|welke?|wanneer"
+    r"|waar|waarom|hoe|hoeveel|list|name|tell|give|show|explain|describe|write)\b",
+    re.IGNORECASE,
+)
+_CREATIVE = re.compile(
+    r"""
+    \b(?:write|compose|create|make\ up|invent|imagine|improvise|give|tell)\b [^.?!\n]{0,40}
+      \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?
+      |riddles?
+      |fairy\ tales?|short\ stor(?:y|ies)|bedtime\ stor(?:y|ies)|slogans?|taglines?|puns?)\b
+  | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
+      \b(?:names?|titles?|slogans?|ideas?|captions?|nicknames?)\b
+  | \b(?:do|would)\ you\ (?:personally\ )?(?:like|prefer|enjoy|love|favou?r)\b
+  | \byour\ (?:own\ |personal\ )?(?:favou?rite|opinion|view|taste)\b
+  | \b(?:schreibe?n?|dichte|erfinde|reime)\b [^.?!\n]{0,40}
+      \b(?:gedichte?|haiku|lied|liedtext|reim|limerick|witz|märchen|kurzgeschichte|slogan
+      |verse?)\b
+  | \bschlage?\b [^.?!\n]{0,40} \b(?:namen?|titel)\b [^.?!\n]{0,20} \bvor\b
+  | \b(?:magst|bevorzugst|findest)\ du\b|\b(?:mögen|bevorzugen)\ sie\b
+  | \b(?:écris|écrivez|compose|composez|invente|inventez)\b [^.?!\n]{0,40}
+      \b(?:poème|haïku|chanson|blague|conte|slogan|vers|histoire)\b
+  | \b(?:propose|proposez|suggère|suggérez|trouve|trouvez)\b [^.?!\n]{0,30} \b(?:noms?|titres?)\b
+  | \b(?:préfères-tu|préférez-vous|aimes-tu|aimez-vous)\b
+  | \b(?:escribe|escriba|compón|inventa)\b [^.?!\n]{0,40}
+      \b(?:poema|haiku|canción|chiste|cuento|eslogan|versos?|rima)\b
+  | \b(?:sugiere|propón|sugiéreme|piensa)\b [^.?!\n]{0,30} \b(?:nombres?|títulos?)\b
+  | \b(?:prefieres|te\ gusta)\b
+  | \b(?:scrivi|componi|inventa)\b [^.?!\n]{0,40}
+      \b(?:poesia|haiku|canzone|barzelletta|favola|slogan|versi|rima)\b
+  | \b(?:suggerisci(?:mi)?|proponi(?:mi)?)\b [^.?!\n]{0,30} \b(?:nom[ei]|titol[oi])\b
+  | \b(?:preferisci|ti\ piace)\b
+  | \b(?:escreva|componha|invente)\b [^.?!\n]{0,40}
+      \b(?:poema|haicai|canção|piada|conto|slogan|versos?|rima)\b
+  | \b(?:sugira|proponha)\b [^.?!\n]{0,30} \b(?:nomes?|títulos?)\b|\bvocê\ (?:prefere|gosta)\b
+  | \b(?:schrijf|verzin)\b [^.?!\n]{0,40}
+      \b(?:gedicht|haiku|lied|rijm|mop|sprookje|slogan|versjes?)\b
+  | \b(?:bedenk|suggereer)\b [^.?!\n]{0,30} \b(?:naam|namen|titels?)\b|\bvind\ (?:je|u)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_LINES = re.compile(
+    r"\b(?:lines|stanzas?|couplets?|zeilen|strophen?|vers|versos|versi|regels)\b", re.I
+)
+
+
+def asks_openly(question: str) -> bool:
+    """Return whether a question asks who, what or how, so that no yes or no answers it."""
+    return _OPEN_QUESTION.search(question) is not None
+
+
+def invention_in(question: str) -> Callable[[str], bool] | None:
+    """Return what tells invention on request from claims: a poem, a name, a favourite season.
+
+    Args:
+        question: What was asked.
+
+    Returns:
+        Says of each sentence of the answer whether it is invented; None where nothing like that
+        was asked for.
+    """
+    if _CREATIVE.search(question):
+        return lambda text: True
+    # "Two lines about Rome" may be prose. Verse has several short lines without figures.
+    return _is_verse if _LINES.search(question) else None
+
+
+def _is_verse(text: str) -> bool:
+    lines = text.strip().splitlines()
+    return len(lines) > 1 and all(len(line) <= 60 for line in lines) and not _DIGIT.search(text)
+
+
+def claims_nothing(text: str, *, is_open: bool) -> NonClaim | None:
+    """Say what a sentence is that claims nothing.
+
+    Known are greetings, thanks, offers and other filler, refusals and statements that something is
+    not known or not in the documents, and questions to the user, in English, German, French,
+    Spanish, Italian, Portuguese and Dutch.
+
+    Args:
+        text: The sentence.
+        is_open: Whether it belongs to the answer to who, what or how: "Sure!" is filler there.
+
+    Returns:
+        What it is, or None for a claim.
+    """
+    if _is_too_much(text):
+        return None
+    clauses = tuple(_clauses(text))
+    if is_open and clauses and all(_AFFIRMS.fullmatch(clause) for clause in clauses):
+        return "filler"
+    for language in languages():
+        kind = _kind(text, clauses, language)
+        if kind is not None:
+            return kind if kind in ("refusal", "question") else "filler"
+    return None
+
+
+def nothing_to_check(passage: Passage) -> Nothing | None:
+    """Say what a response is in which there is nothing to check.
+
+    Known are greetings, thanks and farewells, refusals and answers that say they do not know, in
+    English, German, French, Spanish, Italian, Portuguese and Dutch; questions to the user; and
+    code.
+
+    Args:
+        passage: The response.
+
+    Returns:
+        What it is, or None when it is to be checked.
+    """
+    kinds = {piece.kind for piece in passage.pieces if not piece.text.isspace()}
+    sentences = [s.text for s in passage.sentences if s.unit != "heading"]
+    if len(sentences) > _MAX_SENTENCES or any(_is_too_much(text) for text in sentences):
+        return None
+    if "code" in kinds:
+        is_code = kinds <= {"prose", "code", "rule", "heading"} and _only_leads_in(sentences)
+        return "only code" if is_code else None
+    if not sentences or not kinds <= {"prose", "rule"}:
+        return None
+    for language in languages():
+        found = _nothing_in(sentences, language)
+        if found:
+            return found
+    return None
+
+
+def _is_too_much(text: str) -> bool:
+    return len(text) > _MAX_CHARS or _DIGIT.search(text) is not None
+
+
+def _only_leads_in(sentences: list[str]) -> bool:
+    clauses = [clause for text in sentences for clause in _clauses(text)]
+    if not all(_LEADS_IN.fullmatch(clause) for clause in clauses):
+        return False
+    # "Sure!" by itself may be the answer to a question.
+    return not clauses or any(_INTRODUCES.match(clause) for clause in clauses)
+
+
+def _nothing_in(sentences: list[str], language: Language) -> Nothing | None:
+    kinds: set[_Kind] = set()
+    for text in sentences:
+        kind = _kind(text, tuple(_clauses(text)), language)
+        if kind is None:
+            return None
+        kinds.add(kind)
+    if "refusal" in kinds:
+        return "a refusal"
+    if kinds == {"question"}:
+        return "only questions"
+    # An excuse alone mostly takes back something that should be looked at.
+    return "a greeting" if "polite" in kinds and "excuse" not in kinds else None
+
+
+def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None:
+    kinds: set[_Kind] = set()
+    for clause in clauses:
+        kind = _kind_of_clause(clause, language)
+        if kind is None:
+            return "question" if _asks_user(text, clauses, language) else None
+        kinds.add(kind)
+    if not kinds or "refusal" in kinds:
+        return "refusal" if kinds else None
+    return "excuse" if "excuse" in kinds else "polite"
+
+
+def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
+    if language.polite.fullmatch(clause):
+        return "polite"
+    refusal = language.refusal.fullmatch(clause)
+    if refusal and _claims_nothing(refusal, language):
+        return "refusal"
+    excuse = language.excuse.fullmatch(clause)
+    return "excuse" if excuse and _claims_nothing(excuse, language) else None
+
+
+def _claims_nothing(match: re.Match[str], language: Language) -> bool:
+    words = _THAT.sub("", next(filter(None, match.groups()), "")).split()
+    return len(words) <= _MAX_REST_WORDS and language.claims.isdisjoint(words)
+
+
+def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
+    if not _QUESTION.search(text):
+        return False
+    words = _WORD.findall(text)
+    named = [word for word in words[1:] if word[0].isupper() and word.partition("'")[0] != "I"]
+    if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
+        return False
+    asked = " ".join(clauses)
+    return language.question.match(asked) is not None and not _DOUBTFUL.search(asked)
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """The clauses in small letters, without punctuation and without the words that join them."""
+    for clause in _CLAUSES.split(text.casefold().replace("’", "'")):
+        words = (word.strip("-'") for word in clause.split())
+        joined = " ".join(CONTRACTIONS.get(word, word) for word in words if word)
+        if joined:
+            yield _CONNECTORS.sub("", joined)

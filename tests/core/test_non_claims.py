@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay.core.claims import claims_of
+from resay.core.non_claims import nothing_to_check
+from resay.core.passage import Passage
+
+CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"
+GREETINGS = [
+    *("Hi!", "Hello there!", "Thank you very much!", "You're welcome.", "Goodbye, take care!"),
+    *("Hello! How can I help you today?", "Hi there 👋 How are you?", "**Hello!**"),
+    *("I'm doing well, thanks for asking! How about you?", "Good morning. What can I do for you?"),
+    *(
+        "Guten Tag! Wie kann ich Ihnen helfen?",
+        "Vielen Dank!",
+        "Gern geschehen.",
+        "Auf Wiedersehen!",
+    ),
+    *("Bonjour ! Comment puis-je vous aider ?", "Merci beaucoup !", "De rien.", "Bonne journée !"),
+    *("¡Hola! ¿En qué puedo ayudarte hoy?", "Muchas gracias.", "De nada.", "¡Hasta luego!"),
+    *("Ciao! Come posso aiutarti?", "Grazie mille!", "Prego.", "Arrivederci!"),
+    *("Olá! Como posso ajudar?", "Muito obrigado!", "De nada!", "Tchau, até logo!"),
+    *("Hallo! Hoe kan ik je helpen?", "Dank je wel!", "Graag gedaan.", "Tot ziens!"),
+]
+REFUSALS = [
+    *(
+        "I don't know.",
+        "I’m sorry, but I don’t know the answer to that question.",
+        "I have no idea.",
+    ),
+    *("I'm sorry, but I don't have any information about Jan Novak.", "I can't help with that."),
+    "I apologize, but I could not find any information on John Smith. Could you please provide more"
+    " context?",
+    "As an AI language model, I don't have access to real-time data.",
+    "Unfortunately, I cannot answer that question. Is there anything else I can help you with?",
+    "I'm unable to provide medical advice. Please ask a doctor.",
+    *(
+        "Das weiß ich leider nicht.",
+        "Es tut mir leid, ich habe keine Informationen über Jan Novak.",
+    ),
+    *("Dabei kann ich Ihnen leider nicht helfen.", "Ich weiß es nicht."),
+    *("Je ne sais pas.", "Désolé, je n'ai pas d'informations sur Jan Novak."),
+    *("Lo siento, no tengo información sobre Jan Novak.", "No lo sé."),
+    *("Mi dispiace, ma non ho informazioni su Jan Novak.", "Non lo so."),
+    *("Desculpe, não tenho informações sobre Jan Novak.", "Não sei."),
+    *("Het spijt me, maar ik heb geen informatie over Jan Novak.", "Ik weet het niet."),
+]
+QUESTIONS = [
+    *("May I ask what I'm to do?", "Do you think I’m late?"),
+    *("Could you tell me more about the trip you have in mind?", "Which one do you mean?"),
+    *("What is your budget?\n\n- How many seats do you need?\n- When do you leave?",),
+    *("Können Sie mir mehr Details nennen?", "Pouvez-vous préciser votre demande ?"),
+    *("¿Puedes darme más detalles?", "Puoi darmi qualche dettaglio in più?"),
+    *("Você pode explicar melhor?", "Kunt u meer details geven?"),
+]
+ONLY_CODE = [
+    *(CODE, f"Here is the code:\n\n{CODE}", f"Sure! Here's a simple example:\n\n{CODE}"),
+    *(f"## Solution\n\n{CODE}", f"Hier ist der Code:\n{CODE}"),
+]
+CLAIMS = [
+    # What looks like nothing and claims something.
+    "Hi! The capital of Australia is Sydney.",
+    "Hello from Sydney!",
+    "Hello John!",
+    "Hello, it's 5 o'clock!",
+    "Thank you, Sydney is the capital.",
+    "Thanks for asking! It was built by the Romans.",
+    "I'm sorry, but I don't have information on X. However, he was born in 1950.",
+    "I'm sorry, but I don't have information on Jan Novak, the mayor of Prague.",
+    "I don't have any information about Jan Novak who was born in Prague.",
+    "I don't have any information about the 1950 treaty.",
+    "I don't know the answer, but Sydney is the capital.",
+    "I don't know, probably Sydney.",
+    "I cannot confirm that Sydney is the capital.",
+    "There is no information about Jan Novak.",
+    "I can't help with that because it is illegal in Australia.",
+    *("I'm sorry.", "Thanks! I apologize for the confusion."),
+    "I don't have information about an old man in a red coat with two dogs.",
+    "Sorry, the capital is Canberra.",
+    "Das weiß ich nicht, aber Sydney ist die Hauptstadt.",
+    "Bonjour ! La capitale est Sydney.",
+    "Lo siento, no lo sé, pero la capital es Sídney.",
+    "Mi dispiace, non ho informazioni su Jan Novak che è nato a Praga.",
+    # Short answers are answers.
+    *("Yes.", "No.", "Sydney", "42", "Of course!", "Sure!", "Absolutely.", "True", "Ja.", "Oui."),
+    # Questions that say something.
+    "Did you know that Sydney is the capital of Australia?",
+    "Do you know that it is the capital?",
+    "Sydney is the capital, right?",
+    "Isn't it the capital?",
+    "The capital is Sydney, so where would you like to go?",
+    *("Would you like to see Sydney?", "May I show you India?"),
+    "Can you imagine that it was built in a year?",
+    "What would you like to know about the king who died in exile?",
+    "What is the capital? Sydney is the capital.",
+    "Why is aspirin forbidden there?",
+    "Wussten Sie, dass Sydney die Hauptstadt ist?",
+    # Code with something said about it.
+    f"This code prints the capital of Australia.\n\n{CODE}",
+    f"Sure!\n\n{CODE}",
+    f"{CODE}\nIt returns 42.",
+    f"| a | b |\n|---|---|\n| c | d |\n\n{CODE}",
+    # Nothing at all is for the chain to deal with.
+    *("", " \n ", "👋", "...", "# Hello", "| a |\n|---|\n| b |"),
+    # A language without phrases.
+    *("こんにちは。", "Привет!", "Dzień dobry!"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        *((text, "a greeting") for text in GREETINGS),
+        *((text, "a refusal") for text in REFUSALS),
+        *((text, "only questions") for text in QUESTIONS),
+        *((text, "only code") for text in ONLY_CODE),
+        *((text, None) for text in CLAIMS),
+    ],
+)
+def test_what_there_is_to_check(text: str, kind: str | None) -> None:
+    assert nothing_to_check(Passage.of(text)) == kind
+
+
+NOTHING = [*GREETINGS, *REFUSALS, *QUESTIONS]
+
+
+@given(
+    before=st.sampled_from(NOTHING),
+    claim=st.sampled_from(
+        [
+            "The capital of Australia is Sydney.",
+            "He was born in Prague.",
+            "Die Hauptstadt ist Sydney.",
+            "Elle est née à Prague.",
+            "It's 42.",
+            "sydney won",
+        ]
+    ),
+    after=st.sampled_from(["", *NOTHING]),
+    between=st.sampled_from([" ", "\n", "\n\n", "\n- "]),
+)
+def test_a_claim_among_nothing_is_checked(
+    before: str, claim: str, after: str, between: str
+) -> None:
+    text = between.join([before, claim, after])
+    assert nothing_to_check(Passage.of(text)) is None
+
+
+@given(text=st.text())
+def test_any_text_can_be_looked_at(text: str) -> None:
+    assert nothing_to_check(Passage.of(text)) in {None, "only code"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The cat sat on the mat and was seen by Mr. Smith. " * 40, "Hello! How are you? " * 100],
+)
+def test_looking_at_an_answer_costs_less_than_splitting_it(text: str) -> None:
+    passage = Passage.of(text)
+    nothing_to_check(passage)
+
+    def fastest(work: Callable[[], object]) -> float:
+        times: list[float] = []
+        for _ in range(10):
+            start = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert fastest(lambda: nothing_to_check(passage)) < fastest(lambda: Passage.of(text))
+
+
+def test_no_real_passage_is_left_out(data_dir: Path) -> None:
+    rows = (data_dir / "wikibio_gpt3.jsonl").read_text().splitlines()
+    rows += (data_dir / "phd.jsonl").read_text().splitlines()
+    passages = [json.loads(row)["passage"] for row in rows]
+    assert {nothing_to_check(Passage.of(text)) for text in passages} == {None}
+
+
+FILLER = [
+    *("I hope this helps!", "Great question!", "That's a great question.", "Happy to help!"),
+    *("Let me know if you need more.", "Let me know if you have any other questions!"),
+    *("Feel free to ask more.", "Is there anything else?", "Would you like me to explain it?"),
+    *("Gute Frage!", "Viel Erfolg!", "Bonne question !", "J'espère que cela vous aide."),
+    *("¡Buena pregunta!", "Espero que te ayude.", "Ottima domanda!", "Boa pergunta!"),
+    *("Goede vraag!", "Veel succes!"),
+]
+UNKNOWN = [
+    *("I'm afraid I don't know.", "I do not know who that was.", "I don't have that information."),
+    *("The documents don't say.", "The provided context does not mention the price."),
+    *(
+        "The handbook does not say anything about refunds.",
+        "I cannot find the price in the context.",
+    ),
+    *("There is no information about refunds in the documents.", "The context doesn't say."),
+    *("Der Kontext enthält keine Angaben dazu.", "Die Dokumente sagen dazu nichts."),
+    *("Le contexte ne mentionne pas le prix.", "El contexto no menciona el precio."),
+    *("Il contesto non menziona il prezzo.", "O contexto não menciona o preço."),
+    "De documenten vermelden niets daarover.",
+]
+
+
+def non_claims(passage: Passage, question: str) -> dict[int, str]:
+    found = claims_of(passage, question)
+    return {claim.sentence: claim.kind for claim in found if not claim.claims}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        *((text, "filler") for text in FILLER),
+        *((text, "refusal") for text in UNKNOWN),
+        ("Which product do you mean?", "question"),
+        ("Do you mean the battery or the warranty?", "question"),
+    ],
+)
+def test_a_sentence_that_claims_nothing_is_left_out_beside_a_claim(text: str, kind: str) -> None:
+    passage = Passage.of(f"{text} The Louvre is in Paris. {text}")
+    assert non_claims(passage, "Where is the Louvre?") == {0: kind, 2: kind}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            t
+            for t in CLAIMS
+            if len(Passage.of(t).sentences) == 1 and "sorry" not in t and "#" not in t
+        ),
+        "The Bible does not mention dinosaurs.",
+        "The treaty does not mention Denmark.",
+        "Let me know if you see Mr. Smith, who was born in 1950.",
+        "The documents do not say that he was born in Prague, which is wrong.",
+    ],
+)
+def test_a_sentence_that_claims_something_is_a_claim(text: str) -> None:
+    assert non_claims(Passage.of(text), "Is it so?") == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Where is the Louvre?", {0: "filler"}),
+        ("How many are there?", {0: "filler"}),
+        ("Wo ist der Louvre?", {0: "filler"}),
+        ("Is the Louvre in Paris?", {}),
+        ("", {}),
+    ],
+)
+def test_sure_is_filler_unless_it_may_be_the_answer(question: str, found: dict[int, str]) -> None:
+    assert non_claims(Passage.of("Sure! The Louvre is in Paris."), question) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Write a poem about the sea.", "The sea is wide and grey.\nIt was there in 1932."),
+        ("Write two lines about the sea.", "The sea is wide and grey,\nit sings the night away."),
+        ("Suggest a name for my bakery.", "How about Golden Crust?"),
+        ("Which season do you like most?", "I like autumn, for its colours."),
+        ("Schreibe ein Gedicht über das Meer.", "Das Meer ist weit."),
+        ("Écris un poème sur la mer.", "La mer est grise."),
+    ],
+)
+def test_what_is_invented_on_request_claims_nothing(question: str, text: str) -> None:
+    passage = Passage.of(text)
+    assert non_claims(passage, question) == dict.fromkeys(range(len(passage.sentences)), "creative")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Write two lines about Rome.", "Rome was founded in 753 BC. It is in Italy."),
+        ("Write two lines about Rome.", "Rome was founded in 753 BC.\nIt is in Italy."),
+        ("Write a paragraph about the poet.", "She was born in Leeds."),
+        ("Who wrote the poem?", "Ada Finch wrote it."),
+        ("What is the name of the bakery?", "It is called Golden Crust."),
+    ],
+)
+def test_a_question_about_facts_has_claims_for_an_answer(question: str, text: str) -> None:
+    assert non_claims(Passage.of(text), question) == {}
+
+
+@given(text=st.text(), question=st.text())
+def test_any_text_can_be_looked_at_for_claims(text: str, question: str) -> None:
+    passage = Passage.of(text)
+    assert non_claims(passage, question).keys() <= set(range(len(passage.sentences)))
+
+
+def test_no_sentence_of_a_real_passage_is_left_out(data_dir: Path) -> None:
+    rows = (data_dir / "wikibio_gpt3.jsonl").read_text().splitlines()
+    rows += (data_dir / "phd.jsonl").read_text().splitlines()
+    passages = [Passage.of(json.loads(row)["passage"]) for row in rows]
+    assert not [found for p in passages if (found := non_claims(p, "Tell me about it."))]
