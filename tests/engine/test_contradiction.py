@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from resay import Contradiction, Passage, Policy, SentenceVerdict
+from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
 from resay.core.claims import claims_of
 from resay.engine.decide import Contradictions, Deciding
 from resay.engine.state import Board
@@ -123,3 +124,52 @@ def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> No
     }
     assert len(picked) == 1
     assert "It has 11 lamps." in picked.pop()
+
+
+@pytest.mark.parametrize(
+    ("claim", "sample", "kind", "claimed", "said"),
+    [
+        ("The bridge opened in 1923.", "The bridge opened in 1932.", "date", "1923", "1932"),
+        (
+            "The bridge opened on 3 May 1923.",
+            "The bridge opened on 1932-05-04.",
+            "date",
+            "3 May 1923",
+            "1932-05-04",
+        ),
+        ("The bridge is 5 km long.", "The bridge is 7,000 m long.", "number", "5 km", "7,000 m"),
+        # Said otherwise, it is the same.
+        (
+            "The bridge is 5 km long and by Ada Moor.",
+            "The bridge is 5,000 m long and by Hans Lindner.",
+            "name",
+            "Ada Moor",
+            "Hans Lindner",
+        ),
+        ("The bridge has lamps.", "The bridge does not have lamps.", "negation", None, "not"),
+        ("The bridge is never red.", "The bridge is red.", "negation", "never", None),
+        ("The bridge is red.", "The bridge is blue.", "other", None, None),
+        # In German every noun has a capital.
+        ("Die Brücke ist ein Haus.", "Die Brücke ist ein Turm.", "other", "Haus", "Turm"),
+        (
+            "Die Brücke ist von Ada Moor.",
+            "Die Brücke ist von Hans Lindner.",
+            "name",
+            "Ada Moor",
+            "Hans Lindner",
+        ),
+    ],
+)
+def test_what_contradicts_says_in_which_words(
+    claim: str, sample: str, kind: str, claimed: str | None, said: str | None
+) -> None:
+    answer = f"It is so. {claim}"
+    policy = {"chain": [{"method": "ngram"}], "threshold": {"passage": None, "sentence": 0.1}}
+    samples = [f"It is so. {sample}", f"So it is. {sample}", f"Yes, it is so. {sample}"]
+    verdict = Guard(policy).check(answer, samples=samples)
+    found = verdict.claims[-1].contradicted_by
+    assert found is not None
+    assert found.kind == kind
+    assert (found.claimed and answer[slice(*found.claimed)]) == claimed
+    assert (found.said and found.text[slice(*found.said)]) == said
+    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict

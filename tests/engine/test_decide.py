@@ -259,7 +259,9 @@ async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() ->
     one, two, six = verdict.sentences
     assert one.contradicted_by is None
     # What it compares with is known of the step.
-    assert two.contradicted_by == Contradiction("sample", 7, "Not two.")
+    assert two.contradicted_by == Contradiction(
+        "sample", 7, "Not two.", kind="negation", said=(0, 3)
+    )
     assert six.contradicted_by is not None
     assert six.contradicted_by.text in SAMPLES
 

@@ -318,19 +318,31 @@ def tally(kinds: Iterable[str]) -> str:
     return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())
 
 
+ContraryKind = Literal["number", "date", "name", "negation", "other"]
+"""In what two sentences differ."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What a sample or a reference says in place of a flagged sentence.
+    """What a sample or a reference says in place of a flagged claim.
 
     Attributes:
         source: Whether a sample or a reference says it.
         index: Which one, from 0.
-        text: Its sentence nearest to the flagged one.
+        text: Its sentence nearest to the flagged claim.
+        kind: In what the two differ: a `number`, a `date`, a `name`, the `negation`, or in
+            something `other` than these.
+        claimed: Where the words in question are in the response, in code points: "1923". None
+            where no words can be named, or the other side has more.
+        said: Where the words that stand against them are in `text`: "1932".
     """
 
     source: EvidenceKind
     index: int
     text: str
+    kind: ContraryKind = "other"
+    claimed: tuple[int, int] | None = None
+    said: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

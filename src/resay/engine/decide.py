@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.claims import Claim
 from resay.core.passage import Passage
+from resay.core.quantities import guess_language, negations, quantities
+from resay.core.segmentation import Span
 from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import (
     ClaimVerdict,
     Contradiction,
+    ContraryKind,
     Decision,
     EvidenceKind,
     SentenceVerdict,
@@ -105,6 +111,50 @@ class Contradictions:
         return fsum(self._weights.get(word, self._rarest) for word in words)
 
 
+def with_contrary(found: Contradiction, claim: Claim) -> Contradiction:
+    """Return a contradiction with the words in which it differs from a claim.
+
+    Args:
+        found: What is said instead.
+        claim: The flagged claim.
+    """
+    for kind, mine, other in _contrary(claim.text, found.text):
+        return replace(
+            found,
+            kind=kind,
+            claimed=mine and (claim.start + mine[0], claim.start + mine[1]),
+            said=other,
+        )
+    return found
+
+
+def _contrary(claim: str, other: str) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
+    """Yield what two texts on the same matter say differently, numbers first."""
+    mine, theirs = quantities(claim), quantities(other)
+    lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
+    more = [p for p in theirs if not any(p.agrees(q) for q in mine)]
+    for q in lacking:
+        for p in more:
+            if q.unit == p.unit and q.year_or_date == p.year_or_date:
+                kind = "date" if q.year_or_date else "number"
+                yield kind, (q.start, q.end), (p.start, p.end)
+    lacking_names = [n for n in _NAME.finditer(claim) if n.start() and n.group() not in other]
+    more_names = [n for n in _NAME.finditer(other) if n.start() and n.group() not in claim]
+    # All nouns have capitals in German.
+    has_nouns = guess_language(claim.lower().split()) == "de"
+    for name, said in zip(lacking_names, more_names, strict=False):
+        is_noun = has_nouns and not (" " in name.group() and " " in said.group())
+        yield "other" if is_noun else "name", name.span(), said.span()
+    here, there = negations(claim), negations(other)
+    if bool(here) != bool(there):
+        yield "negation", next(iter(here), None), next(iter(there), None)
+
+
+# A name, which may have small words in it; at its beginning a sentence has a capital anyway.
+_NAME = re.compile(
+    r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
+    r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
+)
 OVERDUE = "it did not finish in time"
 """The note of a step that was stopped by the deadline."""
 SEARCHES: Mapping[EvidenceKind, Callable[[Sequence[Sample]], Contradictions]] = {
@@ -259,7 +309,7 @@ class Deciding:
             search = pools[entry.source].derived(SEARCHES[entry.source])
             contradiction = entry.contradiction or search.of(claim.standalone, entry.against)
             if contradiction is not None:
-                found[i] = contradiction
+                found[i] = with_contrary(contradiction, claim)
         return found
 
     def claims(
