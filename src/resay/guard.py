@@ -436,7 +436,9 @@ class Guard:
         self._demands.check_references(references)
         tokens = self._demands.tokens(logprobs)
         draws = samples is None and self._chain.needing("samples")
-        sources = self._demands.sources(query) if draws or self._chain.needing("judge") else None
+        splits = self.policy.claims == "model" and query is not None and query.model is not None
+        asks = draws or splits or self._chain.needing("judge")
+        sources = self._demands.sources(query) if asks else None
         given = Given(references, samples, tokens)
         return await self.listeners.hearing(self._running.check(response, query, sources, given))
 

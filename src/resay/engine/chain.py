@@ -17,7 +17,7 @@ import anyio.lowlevel
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import Rules
+from resay.core.claims import Claim, Rules
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import (
@@ -30,6 +30,7 @@ from resay.core.verdict import (
     Verdict,
 )
 from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding
+from resay.engine.model_claims import claims_by_model
 from resay.engine.state import Board, Entry
 from resay.policy import Block, Policy
 from resay.providers.base import Provider
@@ -145,7 +146,7 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time: those are the guard's to add.
         """
-        board = await self.board(passage, evidence, kept)
+        board = await self.board(passage, evidence, deadline, kept)
         return await self.check(board, evidence, deadline, budget)
 
     async def check(
@@ -158,6 +159,7 @@ class Chain:
         self,
         passage: Passage,
         evidence: Evidence,
+        deadline: float,
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Board:
         """Find what the sentences of a passage claim; nothing else is known of them yet.
@@ -165,15 +167,19 @@ class Chain:
         Args:
             passage: What is to be scored.
             evidence: Knows what it answers.
+            deadline: When to stop asking for claims, on the event loop's clock.
             kept: What another check has found of some of its sentences, by their places.
         """
         rules = self.rules(evidence.asked or evidence.query)
 
-        def make() -> Board:
-            claims = (c for i, s in enumerate(passage.sentences) for c in rules.read(s, i))
-            return Board.of(passage, claims, kept)
+        def read() -> list[tuple[Claim, ...]]:
+            return [rules.read(sentence, i) for i, sentence in enumerate(passage.sentences)]
 
-        return await compute(make, chars=len(passage.text) * _READING)
+        claims = await compute(read, chars=len(passage.text) * _READING)
+        if self._policy.claims == "model" and not self._structured:
+            with anyio.CancelScope(deadline=deadline):
+                claims = await claims_by_model(passage, claims, evidence)
+        return Board.of(passage, (c for of_one in claims for c in of_one), kept)
 
     def rules(self, query: Query | None) -> Rules:
         """Return what finds the claims of a response.
@@ -184,7 +190,7 @@ class Chain:
         policy = self._policy
         return Rules(
             query.question if query else "",
-            splits=policy.claims == "rules" and not self._structured,
+            splits=policy.claims != "none" and not self._structured,
             skips=policy.non_claims == "skip" and not self._structured,
         )
 

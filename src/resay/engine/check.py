@@ -241,7 +241,7 @@ class Check:
             tell = partial(skipped_as, skipped, passage)
             return await compute(tell, chars=len(completion.text))
         evidence = self._evidence_with(completion)
-        board = await self._chain.board(passage, evidence)
+        board = await self._chain.board(passage, evidence, self.deadline)
         self.allow(len(board.claims), completion.references)
         return await self._chain.check(board, evidence, self.deadline, self._budget)
 

@@ -529,10 +529,10 @@ class Policy(Strict):
         description="What is done with an otherwise fine answer of which some was not scored, such"
         " as code or a formula; block withholds every answer with such a stretch.",
     )
-    claims: Literal["none", "rules"] = Field(
+    claims: Literal["none", "rules", "model"] = Field(
         default="rules",
-        description="What is scored: each claim of a sentence by itself, as rules find them, or"
-        " whole sentences.",
+        description="What is scored: each claim of a sentence by itself, as rules find them, or as"
+        " the model that wrote the answer finds them, which is one more call; or whole sentences.",
     )
     non_claims: Literal["skip", "score"] = Field(
         default="skip",
