@@ -96,8 +96,10 @@ class Rules:
             self._heading, self._lead = sentence, None
         elif sentence.unit == "head":
             self._columns = dict(_cells(sentence))
+        elif sentence.text.endswith((":", "：")):
+            self._lead = sentence
         elif sentence.unit == "sentence":
-            self._lead = sentence if sentence.text.endswith((":", "：")) else None
+            self._lead = None
         grammar = self._grammars.of(sentence.text)
         whole = _claim(sentence, sentence, kind, place)
         if not (whole.claims and self._splits):
@@ -191,19 +193,23 @@ _MAX_LABEL_WORDS = 12
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
+# With what follows it names nothing yet: "The members of the band are:".
 _LEADS_IN = re.compile(
-    r"(?:\b(?:is|are|was|were|includes?|included|follows?|following|ist|sind|waren?|folgende[nrsm]?"
+    r"\b(?:is|are|was|were|includes?|included|follows?|following|ist|sind|waren?|folgende[nrsm]?"
     r"|sont|est|suivant(?:e|s|es)?|son|es|siguientes?|sono|seguenti?|são|é|seguintes?|zijn"
-    r"|volgende))\b[^:：]{0,40}[:：]\Z",
+    r"|volgende)\b([^:：,]{0,40})[:：]\Z",
     re.IGNORECASE,
+)
+# "Founder: Ada Moor", "Ada Moor, founder of Corvel"
+_ADDS = re.compile(
+    r"[:：]\s*\S|,\s+[^\W\dA-ZÀ-Þ]\w+\s(?:of|by|in|at|from|for|since|von|aus|bei|de|du|di|do|van|in)\b"
 )
 # What numbers a heading, and says nothing.
 _NUMBERING = re.compile(
-    r"\A(?:(?:chapter|section|part|step|day|week|phase|stage|question|option|kapitel|abschnitt|teil"
+    r"\A(?:(?i:chapter|section|part|step|day|week|phase|stage|question|option|kapitel|abschnitt|teil"
     r"|schritt|tag|chapitre|partie|étape|jour|capítulo|sección|parte|paso|día|capitolo|sezione"
-    r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlc]{1,6})"
-    r"(?:[.):–-]|\s|\Z)\s*",
-    re.IGNORECASE,
+    r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlcIVXLC]{1,6})"
+    r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
 _HEDGES = words_of("""
     may might could perhaps possibly probably likely reportedly allegedly presumably supposedly seem
@@ -221,15 +227,22 @@ def _is_label(sentence: Sentence) -> bool:
         # "Made in", "Opened" are heads of columns; a cell of many words may say more.
         cells = (cell.text for _, cell in _cells(sentence))
         return not any(len(c.split()) > 4 and Grammars().of(c).says(c) for c in cells)
-    if sentence.unit == "sentence" and text.endswith((":", "：")):
-        # "The members of the band are:" says it with what follows.
-        is_lead = _LEADS_IN.search(text) is not None or not Grammars().of(text).says(text)
-        return is_lead and not _DIGIT.search(text)
+    if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
+        return not _DIGIT.search(text) and _leads_in(text)
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
-        words = _NUMBERING.sub("", text)
-        says = _DIGIT.search(words) or Grammars().of(words).says(words)
+        words = _NUMBERING.sub("", text).rstrip(":： ")
+        says = _DIGIT.search(words) or _ADDS.search(words) or Grammars().of(words).says(words)
         return not says or words.endswith(("?", "？"))
     return False
+
+
+def _leads_in(text: str) -> bool:
+    """Whether a line only says what follows it: "Members:", "The members of the band are:"."""
+    grammar, found = Grammars().of(text), _LEADS_IN.search(text)
+    if found is None:
+        return "," not in text and not grammar.says(text)
+    # "The founder was Ada Moor:" names somebody; in German every noun has a capital.
+    return grammar.is_last or not any(word[0].isupper() for word in found[1].split())
 
 
 def _bare(text: str) -> str:

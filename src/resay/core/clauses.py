@@ -30,6 +30,7 @@ class Grammar:
         opens: Participles that open a sentence: "Launched at Kiel, …".
         before: What may stand before a subject: "In 1899 …".
         nouns: Those of the verbs that are nouns as well: "shows", "ships".
+        plain: Verbs of the plural: "live", "contain".
         is_last: Whether the verb of a relative clause comes last.
     """
 
@@ -41,6 +42,7 @@ class Grammar:
     opens: frozenset[str]
     before: frozenset[str]
     nouns: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
     is_last: bool = False
 
     def may_cut(self, text: str) -> bool:
@@ -61,7 +63,12 @@ class Grammar:
 
     def says(self, text: str) -> bool:
         """Whether a text has a verb that is known."""
-        return any(self.is_verb(word) for word in _words(text))
+        for place, word in enumerate(_words(text)):
+            # "Whales live in the sea": many such words are nouns as well.
+            is_plain = place > 0 and word.low in self.plain
+            if self.is_verb(word) or (is_plain and _BEHIND_VERB.match(word.after)):
+                return True
+        return False
 
     def is_verb(self, word: _Word) -> bool:
         """Whether a predicate may begin with a word."""
@@ -559,6 +566,7 @@ def _languages() -> tuple[Grammar, ...]:
         Grammar(
             *(frozenset(words.split()) for words in table),
             nouns=nouns if table is _ENGLISH else frozenset(),
+            plain=words_of(_REGULAR) if table is _ENGLISH else frozenset(),
             is_last=table in (_GERMAN, _DUTCH),
         )
         for table in tables
