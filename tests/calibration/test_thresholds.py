@@ -126,6 +126,15 @@ def test_a_tie_at_the_threshold_is_not_flagged():
     assert found[-1].flagged(limits)
 
 
+def test_no_doubt_is_left_above_the_threshold():
+    found = passages([0.1] * 40, [0.9] * 40)
+    found = [Outcome(o.score, (o.score,), o.hallucinated, (o.hallucinated,)) for o in found]
+    target = Target("sentence", "fpr", 0.05)
+    wide = fit(found, target, threshold=Threshold(doubtful=0.05))
+    assert (wide.sentence, wide.doubtful) == (0.1, 0.05)
+    assert fit(found, target, threshold=Threshold(doubtful=0.1)).doubtful is None
+
+
 def test_thresholds_are_rounded_up_for_false_alarms_and_down_for_misses():
     found = passages([0.1] * 18 + [0.6123456789], [0.6123456788, 0.9] + [0.95] * 20)
     up = fit(found, Target("passage", "fpr", 0.05), threshold=ONLY_PASSAGE)

@@ -152,11 +152,11 @@ def test_what_is_no_verdict_is_refused_without_repeating_it() -> None:
 
 def test_what_is_in_doubt_is_what_was_lost() -> None:
     silent = Scores(sentences=(None, 0.1))
-    assert silent.doubtful == ()
-    assert replace(silent, failures=("E",)).doubtful == (0,)
+    assert silent.undecided == ()
+    assert replace(silent, failures=("E",)).undecided == (0,)
     told = Scores(sentences=(None, None), failures=("E",), lost=(1,))
-    assert told.doubtful == (1,)
-    assert replace(told, lost=()).doubtful == ()
+    assert told.undecided == (1,)
+    assert replace(told, lost=()).undecided == ()
 
 
 def test_values_are_the_methods_own_where_it_has_any() -> None:

@@ -136,6 +136,29 @@ async def test_what_is_consistent_names_the_thresholds_it_was_held_to() -> None:
         assert (verdict.decision, verdict.reason) == ("consistent", reason)
 
 
+async def test_what_is_neither_flagged_nor_supported_is_doubtful() -> None:
+    bands = {"passage": None, "sentence": 0.6, "doubtful": 0.3}
+    every = {"sentences": (A, B, C), "threshold": bands}
+    verdict = await decided(step(0.3, 0.31, 0.6), **every)
+    assert [s.band for s in verdict.sentences] == ["supported", "doubtful", "doubtful"]
+    assert [c.band for c in verdict.claims] == ["supported", "doubtful", "doubtful"]
+    assert verdict.reason == "every sentence <= 0.60; 2 of 3 sentences doubtful"
+    assert not verdict.flagged
+    assert Verdict.from_dict(verdict.to_dict(content=False)).sentences[1].band == "doubtful"
+    verdict = await decided(step(0.61, 0.5, None), **every)
+    assert [s.band for s in verdict.sentences] == ["contradicted", "doubtful", None]
+    assert verdict.reason == "1 of 3 sentences > 0.60; not scored: 1 sentence"
+
+
+async def test_without_a_number_there_are_two_bands_and_without_a_decision_none() -> None:
+    verdict = await decided(step(0.5, 0.51))
+    assert [s.band for s in verdict.sentences] == ["supported", "contradicted"]
+    verdict = await decided(step(0.5, 0.51), threshold={"passage": 0.5, "sentence": None})
+    assert [s.band for s in verdict.sentences] == [None, None]
+    verdict = await decided(step(0.1, 0.9), step(note="it failed"))
+    assert [(s.band, s.flagged) for s in verdict.sentences] == [(None, False)] * 2
+
+
 async def test_the_score_of_a_step_that_failed_in_the_end_does_not_flag_the_passage() -> None:
     failed = step(note="it failed")
     verdict = await decided(step(1.0, 1.0), failed)

@@ -177,11 +177,19 @@ def test_a_blocked_answer_has_a_polite_message():
         ),
         (
             with_chain("threshold: {zzz: 1}"),
-            "2: threshold.zzz: unknown key 'zzz'; there are 'passage', 'sentence'",
+            "2: threshold.zzz: unknown key 'zzz'; there are 'passage', 'sentence', 'doubtful'",
         ),
         (
             with_chain("threshold:\n  passage: null\n  sentence: null"),
             "3: threshold: passage and sentence must not both be null; nothing could be flagged",
+        ),
+        (
+            with_chain("threshold: {sentence: 0.3, doubtful: 0.3}"),
+            "2: threshold: doubtful (0.3) must be less than sentence (0.3)",
+        ),
+        (
+            with_chain("threshold: {sentence: null, doubtful: 0.3}"),
+            "2: threshold: doubtful (0.3) must be less than sentence (None)",
         ),
         (
             with_chain("threshold: {passage: 1.5}"),

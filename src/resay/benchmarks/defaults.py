@@ -8,14 +8,16 @@ sentence, as it was received: Yes is read as supported, and No as the policy rea
 evidence that a sample does not mention the matter. What of the Noes would have been `contradicted`
 nobody recorded, so each row stands beside one in which all of them are.
 
-The fitted number of the policy, `most` of the weight of `not_mentioned`, is fitted again: on
-everything, for comparison with what ships, and by parts, to be measured on the others.
+The fitted numbers of the policy, `most` of the weight of `not_mentioned` and `threshold.doubtful`,
+are fitted again on everything, for comparison with what ships; `most` also by parts, to be measured
+on the others.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -32,7 +34,7 @@ from resay.benchmarks.wikibio import DATA, RECORDED_DATA, Label
 from resay.calibration.showing import wilson
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Usage, over
+from resay.core.verdict import Band, Usage
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider
@@ -42,6 +44,9 @@ from resay.scorers.prompt import Between, Prompt
 MOST_ACCURATE, LEAST_MAJOR = 20.0, 75.0
 """The goal, in percent: at most so many accurate sentences are flagged, and at least so many that
 are major inaccurate."""
+
+LEAST_RIGHT = 80.0
+"""So many of the sentences that are called supported are to be accurate, in percent."""
 
 FOLDS = 5
 _STEPS = 10_000
@@ -318,12 +323,12 @@ class Line:
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
 
-    def flagged(self, weight: float) -> list[bool]:
-        """Return whether each sentence is flagged at a weight."""
-        limit, least = Policy.default().threshold.sentence, shipped().least
+    def bands(self, weight: float) -> list[Band | None]:
+        """Return the band of each sentence at a weight."""
+        threshold, least = Policy.default().threshold, shipped().least
         share = (weight - least) / (1 - least)
         return [
-            over(None if a is None or b is None else a + share * (b - a), limit)
+            threshold.band(None if a is None or b is None else a + share * (b - a))
             for a, b in zip(self.low, self.high, strict=True)
         ]
 
@@ -355,11 +360,10 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
 
     def holds(step: int) -> bool:
         for of_judge in draws:
-            counts = Flagged()
+            counts = Bands()
             for judged in of_judge:
                 places = [i for i in judged.places if judged.items[i].index % FOLDS != left_out]
-                flagged = {i: lines[judged.name][i].flagged(step / _STEPS) for i in places}
-                counts.add(judged, flagged)
+                counts.add(judged, {i: lines[judged.name][i].bands(step / _STEPS) for i in places})
             if counts.percent("accurate") > MOST_ACCURATE:
                 return False
         return True
@@ -367,6 +371,34 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
     first = round(shipped().least * _STEPS)
     steps = range(first + 1, _STEPS + 1)
     return (first + bisect_left(steps, True, key=lambda step: not holds(step))) / _STEPS
+
+
+async def fit_doubtful(draws: Sequence[Draws]) -> float:
+    """Return the greatest `threshold.doubtful` with which what is called supported mostly is.
+
+    Args:
+        draws: On which data, and with whose answers. It is so with each judge, over all draws.
+
+    Returns:
+        The threshold, in steps of 0.01; 0 where there is none.
+    """
+    limit = Policy.default().threshold.sentence or 1.0
+    cuts = [step / 100 for step in range(1, 100) if step / 100 < limit]
+    for of_judge in draws:
+        scored: list[tuple[float, Label]] = []
+        for judged in of_judge:
+            found = await checked(Policy.default(), judged, "not_mentioned")
+            for one, labels in zip(found, judged.labels, strict=True):
+                for sentence, label in zip(one.verdict.sentences, labels, strict=True):
+                    if sentence.score is not None and label is not None:
+                        scored.append((sentence.score, label))
+        cuts = [cut for cut in cuts if _right_up_to(cut, scored) >= LEAST_RIGHT]
+    return max(cuts, default=0.0)
+
+
+def _right_up_to(cut: float, scored: Sequence[tuple[float, Label]]) -> float:
+    below = [label for score, label in scored if score <= cut]
+    return 100 * below.count("accurate") / max(len(below), 1)
 
 
 def weighed(weight: float, *, stops: bool = True) -> Policy:
@@ -399,34 +431,38 @@ def shipped() -> Between:
 
 
 @dataclass(slots=True)
-class Flagged:
-    """How many sentences with each label are flagged, of how many."""
+class Bands:
+    """How many sentences with each label are in each band; those in the last are flagged."""
 
-    flagged: dict[Label, int] = field(default_factory=lambda: dict.fromkeys(_LABELS, 0))
-    total: dict[Label, int] = field(default_factory=lambda: dict.fromkeys(_LABELS, 0))
+    counts: Counter[tuple[Label, Band | None]] = field(
+        default_factory=Counter[tuple[Label, Band | None]]
+    )
 
-    def add(self, judged: Judged, flagged: Mapping[int, Sequence[bool]]) -> None:
+    def add(self, judged: Judged, bands: Mapping[int, Sequence[Band | None]]) -> None:
         """Count the sentences of some passages.
 
         Args:
             judged: The data set.
-            flagged: Which sentences are flagged, by the places of the passages to count.
+            bands: The band of each sentence, by the places of the passages to count.
         """
-        for place, row in flagged.items():
-            for label, is_flagged in zip(judged.labels[place], row, strict=True):
-                if label is not None:
-                    self.flagged[label] += is_flagged
-                    self.total[label] += 1
+        for place, row in bands.items():
+            pairs = zip(judged.labels[place], row, strict=True)
+            self.counts.update((label, band) for label, band in pairs if label is not None)
+
+    def total(self, label: Label) -> int:
+        """Return how many sentences have a label."""
+        return sum(n for (known, _), n in self.counts.items() if known == label)
 
     def percent(self, label: Label) -> float:
         """Return which share of the sentences with a label is flagged; 0 where there are none."""
-        return 100 * self.flagged[label] / max(self.total[label], 1)
+        return 100 * self.counts[label, "contradicted"] / max(self.total(label), 1)
 
     def figures(self) -> dict[str, Any]:
         """Return shares in percent with their 95 % intervals; None where there is no sentence."""
         figures: dict[str, Any] = {}
         for label in _LABELS:
-            key, hits, count = label.partition("_")[0], self.flagged[label], self.total[label]
+            key, count = label.partition("_")[0], self.total(label)
+            hits = self.counts[label, "contradicted"]
             low, high = wilson(hits, count) if count else (None, None)
             figures |= {
                 f"{key}_sentences": count,
@@ -437,6 +473,10 @@ class Flagged:
                 if low is None or high is None
                 else f"{100 * hits / count:.1f} ({100 * low:.1f} to {100 * high:.1f})",
             }
+        right, count = self.counts["accurate", "supported"], self.total("accurate")
+        supported = sum(self.counts[label, "supported"] for label in _LABELS)
+        figures["accurate_supported"] = round(100 * right / count, 1) if count else None
+        figures["supported_right"] = round(100 * right / supported, 1) if supported else None
         return figures
 
 
@@ -450,6 +490,8 @@ COLUMNS = (
     Column("accurate", "accurate flagged"),
     Column("minor", "minor flagged"),
     Column("major", "major flagged"),
+    Column("accurate_supported", "accurate supported", 1),
+    Column("supported_right", "supported that are accurate", 1),
     Column("samples", "looked at", 2),
     Column("calls", "calls", 2),
 )
@@ -498,7 +540,7 @@ async def run(
     for one in wanted:
         table.append(await _row(one))
         done()
-    fitted = fit(wikibio, lines)
+    fitted = {"most": fit(wikibio, lines), "doubtful": await fit_doubtful(wikibio)}
     notes = list(_notes(table, fitted, missing))
     return ResultTable("defaults", COLUMNS, tuple(table), tuple(notes), {"fitted": fitted})
 
@@ -534,12 +576,12 @@ def _crossed(wikibio: Sequence[Draws], sac3: Sequence[Draws], lines: Lines) -> I
 
 async def _row(wanted: _Wanted) -> Row:
     judged, weights = wanted.judged, wanted.weights
-    counts, found = Flagged(), dict[int, Checked]()
+    counts, found = Bands(), dict[int, Checked]()
     for weight in sorted(set(weights)):
         policy = Policy.default() if weight == shipped().most else weighed(weight)
         results = await checked(policy, judged, wanted.no)
         found |= {i: results[i] for i in judged.places if weights[i] == weight}
-    counts.add(judged, {i: [s.flagged for s in c.verdict.sentences] for i, c in found.items()})
+    counts.add(judged, {i: [s.band for s in c.verdict.sentences] for i, c in found.items()})
     return {
         "data": judged.source.name,
         "judge": judged.judge,
@@ -566,7 +608,9 @@ def steps(folder: Path, rows: slice) -> int:
     return sum(map(len, wikibio)) + (4 if beside else 3) * len(wikibio) + 4 * beside
 
 
-def _notes(rows: Sequence[Row], fitted: float, missing: Sequence[Source]) -> Iterator[str]:
+def _notes(
+    rows: Sequence[Row], fitted: Mapping[str, float], missing: Sequence[Source]
+) -> Iterator[str]:
     yield (
         "Percent of the sentences with each label that are flagged, with the 95 % interval of"
         " Wilson; samples looked at and calls of the judge are means per passage. The policy is"
@@ -591,12 +635,17 @@ def _notes(rows: Sequence[Row], fitted: float, missing: Sequence[Source]) -> Ite
             f" {'met' if draws[0]['holds'] else 'not met'} on samples {draws[0]['drawn']};"
             f" {shares[0]:.1f} and {shares[1]:.1f} on average over {len(draws)} draws."
         )
-    same = fitted == shipped().most
     yield (
-        f"`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges: {fitted:.4f};"
-        f" {'that is what ships' if same else f'what ships is {shipped().most:.4f}'}. It is the"
-        f" greatest in steps of 0.0001 with which at most {MOST_ACCURATE:g} % of the accurate"
-        " sentences are flagged with each judge, over all draws of samples."
+        "`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
+        f" {_beside(fitted['most'], shipped().most, 4)}. It is the greatest in steps of 0.0001"
+        f" with which at most {MOST_ACCURATE:g} % of the accurate sentences are flagged with each"
+        " judge, over all draws of samples."
+    )
+    yield (
+        "`threshold.doubtful` fitted on the same:"
+        f" {_beside(fitted['doubtful'], Policy.default().threshold.doubtful or 0.0, 2)}. It is the"
+        f" greatest in steps of 0.01 with which at least {LEAST_RIGHT:g} % of the sentences called"
+        " supported are accurate."
     )
     if FACTSCORE not in missing:
         yield (
@@ -606,3 +655,9 @@ def _notes(rows: Sequence[Row], fitted: float, missing: Sequence[Source]) -> Ite
         )
     for source in missing:
         yield f"{source.name}: skipped: no data."
+
+
+def _beside(fitted: float, ships: float, digits: int) -> str:
+    same = f"{fitted:.{digits}f}" == f"{ships:.{digits}f}"
+    shown = "that is what ships" if same else f"what ships is {ships:.{digits}f}"
+    return f"{fitted:.{digits}f}; {shown}"

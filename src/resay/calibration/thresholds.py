@@ -113,7 +113,11 @@ def _joined(both: Threshold, found: Threshold, sentences: Target, passages: Targ
 
 
 def _updated(threshold: Threshold, **values: float | None) -> Threshold:
-    return threshold.model_copy(update=values)
+    found = threshold.model_copy(update=values)
+    # What is doubtful is not flagged.
+    if found.doubtful is not None and (found.sentence is None or found.doubtful >= found.sentence):
+        return found.model_copy(update={"doubtful": None})
+    return found
 
 
 def _sentence_threshold(outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee) -> float:

@@ -144,7 +144,7 @@ def counted(unscored: Iterable[Unscored]) -> str:
 
 
 Mode = Literal["repair", "rewrite"]
-"""Whether only doubtful sentences are replaced, or the whole answer is written again."""
+"""Whether only undecided sentences are replaced, or the whole answer is written again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class Scores:
                 raise ValueError(f"a score must lie in [0, 1] or be None, not {score!r}")
 
     @property
-    def doubtful(self) -> tuple[int, ...]:
+    def undecided(self) -> tuple[int, ...]:
         """The places of the sentences whose score was lost."""
         if self.lost is not None:
             return self.lost
@@ -316,6 +316,10 @@ def over(score: float | None, threshold: float | None) -> bool:
 def tally(kinds: Iterable[str]) -> str:
     """Return how often each kind occurs, most frequent first: `TimeoutError x3, KeyError x1`."""
     return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())
+
+
+Band = Literal["supported", "doubtful", "contradicted"]
+"""How far a score goes: not over `threshold.doubtful`, over that, or over `threshold.sentence`."""
 
 
 ContraryKind = Literal["number", "date", "name", "negation", "other"]
@@ -362,6 +366,8 @@ class SentenceVerdict:
             from documents.
         scores: What each method said of it, each in [0, 1], in the order in which they looked; of a
             method that the chain has twice, what it said last.
+        band: `contradicted` where it is flagged, else `doubtful` where the score is over
+            `threshold.doubtful`, else `supported`; None where nothing was decided.
     """
 
     text: str
@@ -374,6 +380,7 @@ class SentenceVerdict:
     contradicted_by: Contradiction | None = None
     citations: tuple[str, ...] = ()
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +404,7 @@ class ClaimVerdict:
         contradicted_by: For a flagged claim, what a sample says instead.
         scores: What each method said of it, as for a sentence.
         sentence: Its sentence's place among the verdict's sentences.
+        band: As for a sentence.
     """
 
     text: str
@@ -412,6 +420,7 @@ class ClaimVerdict:
     contradicted_by: Contradiction | None = None
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
     sentence: int = 0
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)

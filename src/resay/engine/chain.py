@@ -248,7 +248,7 @@ class Chain:
         found = await self._contradictions(board, evidence, deadline)
         claims = self._deciding.claims(board, evidence, found)
         sentence = self._deciding.sentences(board, claims)[0]
-        return sentence, self._deciding.doubtful(board, evidence)
+        return sentence, self._deciding.undecided(board, evidence)
 
     async def _contradictions(
         self, board: Board, evidence: Evidence, deadline: float

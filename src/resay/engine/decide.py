@@ -16,6 +16,7 @@ from resay.core.quantities import guess_language, negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import (
+    Band,
     ClaimVerdict,
     Contradiction,
     ContraryKind,
@@ -184,11 +185,11 @@ class Deciding:
         """Return whether a claim's score is over the threshold."""
         return over(entry.score, self._policy.threshold.sentence)
 
-    def doubtful(self, board: Board, evidence: Evidence) -> frozenset[int]:
+    def undecided(self, board: Board, evidence: Evidence) -> frozenset[int]:
         """Return the claims whose scores support no decision."""
         if self._obstacle(board, evidence):
             return frozenset(i for i, claim in enumerate(board.claims) if claim.claims)
-        return board.doubtful
+        return board.undecided
 
     def verdict(
         self,
@@ -214,8 +215,8 @@ class Deciding:
         unscored = self.unscored(board)
         # Why sentences could not be scored, or are left alone, is told already.
         everything = decision in {"skipped", "inconclusive"}
-        doubtful = board.sentences(self.doubtful(board, evidence))
-        told = {sentences[i].start for i in (range(len(sentences)) if everything else doubtful)}
+        undecided = board.sentences(self.undecided(board, evidence))
+        told = {sentences[i].start for i in (range(len(sentences)) if everything else undecided)}
         return Verdict(
             decision,
             board.score,
@@ -256,7 +257,7 @@ class Deciding:
         obstacle = self._obstacle(board, evidence)
         if obstacle:
             return "inconclusive", obstacle
-        return self._decide(board, evidence, sum(s.flagged for s in sentences))
+        return self._decide(board, evidence, Counter(s.band for s in sentences))
 
     def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
         """Return why nothing at all can be decided, or None."""
@@ -288,8 +289,8 @@ class Deciding:
 
     def flagged(self, board: Board, evidence: Evidence) -> list[int]:
         """Return the places of the claims that are flagged."""
-        doubtful = self.doubtful(board, evidence)
-        return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in doubtful]
+        undecided = self.undecided(board, evidence)
+        return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in undecided]
 
     def contradictions(self, board: Board, evidence: Evidence) -> dict[int, Contradiction]:
         """Find what contradicts the flagged claims. This is the most of deciding.
@@ -322,7 +323,11 @@ class Deciding:
             evidence: What it had to go by.
             contradictions: What contradicts the flagged ones, by their places.
         """
-        flagged = set(self.flagged(board, evidence))
+        undecided = self.undecided(board, evidence)
+        bands: list[Band | None] = [
+            None if i in undecided else self._policy.threshold.band(entry.score)
+            for i, entry in enumerate(board.entries)
+        ]
         return tuple(
             ClaimVerdict(
                 claim.standalone,
@@ -332,12 +337,13 @@ class Deciding:
                 claim.unit,
                 claim.kind,
                 entry.score,
-                i in flagged,
+                bands[i] == "contradicted",
                 entry.by,
                 entry.why,
                 contradictions.get(i),
                 entry.scores,
                 claim.sentence,
+                bands[i],
             )
             for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
         )
@@ -367,30 +373,36 @@ class Deciding:
                 claim.why,
                 claim.contradicted_by,
                 scores=claim.scores,
+                band=claim.band,
             )
             for sentence, claim in (
                 (sentence, worst[i]) for i, sentence in enumerate(board.passage.sentences)
             )
         )
 
-    def _decide(self, board: Board, evidence: Evidence, flagged: int) -> tuple[Decision, str]:
-        doubtful = board.sentences(board.doubtful)
-        count, score = len(board.claiming), board.lowest_score(board.doubtful)
+    def _decide(
+        self, board: Board, evidence: Evidence, bands: Counter[Band | None]
+    ) -> tuple[Decision, str]:
+        undecided = board.sentences(board.undecided)
+        count, score = len(board.claiming), board.lowest_score(board.undecided)
         threshold = self._policy.threshold
         basis = self._basis(evidence)
-        gap = f"{len(doubtful)} of {count} {self._unit}s could not be scored"
+        gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
-        if flagged:
+        if flagged := bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
         if reasons:
-            return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if doubtful else "")
-        if doubtful:
-            return "inconclusive", self._why_doubtful(board.decisive, evidence) or gap
+            return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
+        if undecided:
+            return "inconclusive", self._why_undecided(board.decisive, evidence) or gap
         if board.score is None:
             return "inconclusive", "no method of the chain had anything to say"
-        return self._consistent(board, score, basis)
+        doubtful = bands["doubtful"]
+        doubt = f"; {doubtful} of {count} {self._unit}s doubtful" if doubtful else ""
+        decision, reason = self._consistent(board, score, basis)
+        return decision, reason + doubt
 
     def _consistent(self, board: Board, score: float, basis: str) -> tuple[Decision, str]:
         threshold = self._policy.threshold
@@ -419,7 +431,7 @@ class Deciding:
         there, most = len(evidence.samples), evidence.samples.most
         return f" after {there} of {most} samples" if there < most else f" with {there} samples"
 
-    def _why_doubtful(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
+    def _why_undecided(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
         if decisive is None or decisive.note is None:
             return None
         if decisive.note == OVERDUE:

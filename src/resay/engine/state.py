@@ -67,7 +67,7 @@ class Board:
         score: The passage score.
         done: What the steps did, in the order in which they ended.
         decisive: The last step that was to decide.
-        doubtful: The claims without a score to rely on, because calls failed or time was up.
+        undecided: The claims without a score to rely on, because calls failed or time was up.
         kept: The claims that were judged before, or claim nothing, and are not looked at.
         whole: What the score speaks for as a whole where no claim has one of its own: the
             sentences, or the text with all that is in it.
@@ -79,7 +79,7 @@ class Board:
     score: float | None = None
     done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
     decisive: StepRecord | None = None
-    doubtful: frozenset[int] = frozenset()
+    undecided: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
     whole: Literal["sentences", "text"] | None = None
 
@@ -117,8 +117,8 @@ class Board:
         board = cls(passage, tuple(claims), [entry for b in boards for entry in b.entries])
         board.kept = frozenset(i for i, claim in enumerate(board.claims) if not claim.claims)
         starts = [0, *accumulate(len(b.entries) for b in boards)]
-        board.doubtful = frozenset(
-            start + i for start, b in zip(starts, boards, strict=False) for i in b.doubtful
+        board.undecided = frozenset(
+            start + i for start, b in zip(starts, boards, strict=False) for i in b.undecided
         )
         decisive = [b.decisive for b in boards if b.decisive is not None]
         in_doubt = [record for record in decisive if record.note is not None]
@@ -154,18 +154,18 @@ class Board:
         if done.skipped or (step.corrects and done.note is None):
             return
         self.decisive = done
-        lost = range(len(indices)) if done.note is not None else scores.doubtful
+        lost = range(len(indices)) if done.note is not None else scores.undecided
         # A sentence may have kept the score of an earlier step; only a step without usable scores
         # puts that in doubt.
-        self.doubtful = frozenset(
+        self.undecided = frozenset(
             indices[i] for i in lost if done.note or self.entries[indices[i]].score is None
         )
 
-    def lowest_score(self, doubtful: Collection[int]) -> float:
-        """Return the passage score with doubtful claims counted as supported."""
-        if not doubtful:
+    def lowest_score(self, undecided: Collection[int]) -> float:
+        """Return the passage score with undecided claims counted as supported."""
+        if not undecided:
             return self.score or 0.0
-        sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in doubtful)
+        sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in undecided)
         return sum(sure) / sum(claim.claims for claim in self.claims)
 
     def sentences(self, claims: Iterable[int]) -> frozenset[int]:

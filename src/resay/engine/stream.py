@@ -315,13 +315,13 @@ class Holding:
                     if len(views) % _AT_ONCE == 0:
                         await anyio.lowlevel.checkpoint()
                 part = _part(held.settled, [sentence for sentence, _ in views])
-                if self._withholds(part, in_doubt=any(doubtful for _, doubtful in views)):
+                if self._withholds(part, in_doubt=any(undecided for _, undecided in views)):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                for board, (_, doubtful) in zip(held.boards, views, strict=True):
+                for board, (_, undecided) in zip(held.boards, views, strict=True):
                     for i, entry in enumerate(board.entries):
-                        self._ahead.add(entry.score, sure=i not in doubtful)
+                        self._ahead.add(entry.score, sure=i not in undecided)
                 self._pending.append(part)
                 if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
                     self._give_pending(parts)

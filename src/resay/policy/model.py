@@ -24,6 +24,7 @@ from pydantic_core import PydanticKnownError
 
 from resay._internal.strict import OneOf, Strict
 from resay.core.passage import Splitter
+from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml
@@ -174,12 +175,29 @@ class Threshold(Strict):
         default=0.5,
         description="Flag a sentence when its score is above this; null = look at none.",
     )
+    doubtful: Unit | None = Field(
+        default=None,
+        description="Call a sentence doubtful, without flagging it, when its score is above this;"
+        " null = what is not flagged is supported.",
+    )
 
     @model_validator(mode="after")
     def _must_flag_something(self) -> Threshold:
         if self.passage is None and self.sentence is None:
             raise ValueError("passage and sentence must not both be null; nothing could be flagged")
+        if self.doubtful is not None and (self.sentence is None or self.doubtful >= self.sentence):
+            raise ValueError(
+                f"doubtful ({self.doubtful!r}) must be less than sentence ({self.sentence!r})"
+            )
         return self
+
+    def band(self, score: float | None) -> Band | None:
+        """Return what the score of a sentence or claim means; None where there is none to go by."""
+        if score is None or self.sentence is None:
+            return None
+        if over(score, self.sentence):
+            return "contradicted"
+        return "doubtful" if over(score, self.doubtful) else "supported"
 
     @property
     def passage_alone(self) -> float | None:

@@ -205,6 +205,14 @@ def test_each_sentence_is_coloured_and_says_its_score_in_digits() -> None:
     assert first.one("span", "said").text == "It opened in 1932."
 
 
+def test_what_is_doubtful_is_marked_in_words_and_by_class() -> None:
+    doubtful = replace(VERDICT.sentences[0], score=0.4, band="doubtful")
+    part = shown(replace(VERDICT, sentences=(doubtful, *VERDICT.sentences[1:])))
+    first = part.all("a", "sentence")[0]
+    assert first.classes == ["sentence", "l2", "doubtful"]
+    assert first.one("span", "tip").text == "score 0.40 by nli, doubtful"
+
+
 def test_score_and_method_can_be_had_by_keyboard() -> None:
     part = shown(key="k")
     for sentence, tip in zip(

@@ -56,6 +56,11 @@ def test_it_shows_every_sentence_with_its_score_and_what_contradicts_it() -> Non
     ]
 
 
+def test_what_is_doubtful_has_a_mark() -> None:
+    doubtful = replace(VERDICT, sentences=(replace(KEPT, score=0.4, band="doubtful"), MADE_UP))
+    assert " 0.40 ~ It opened in 1932." in shown(doubtful).splitlines()[3]
+
+
 def test_without_a_terminal_there_is_no_colour() -> None:
     assert "\x1b" not in shown()
 

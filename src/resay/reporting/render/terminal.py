@@ -178,8 +178,10 @@ def _unscored(text: str, note: str = "") -> Iterator[_Row]:
 def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterator[_Row]:
     style = _style(sentence.score)
     score = "?" if sentence.score is None else f"{sentence.score:.2f}"
-    mark = "!" if sentence.flagged else ""
-    yield Text(score, style), Text(mark, "bold red"), Text(clean(sentence.text), style)
+    mark = Text("~" if sentence.band == "doubtful" else "", "yellow")
+    if sentence.flagged:
+        mark = Text("!", "bold red")
+    yield Text(score, style), mark, Text(clean(sentence.text), style)
     if not sentence.flagged:
         return
     for claim in parts:

@@ -62,7 +62,8 @@ def summary_of(sentence: SentenceVerdict) -> str:
     """Return in a few words what is known of a sentence."""
     if sentence.score is None:
         return "no score"
-    return f"score {methods_of(sentence)}{', flagged' if sentence.flagged else ''}"
+    found = "flagged" if sentence.flagged else "doubtful" if sentence.band == "doubtful" else None
+    return f"score {methods_of(sentence)}{f', {found}' if found else ''}"
 
 
 def methods_of(sentence: SentenceVerdict) -> str:
@@ -90,7 +91,7 @@ def legend(*, unscored: bool = False) -> Html:
         tag("span", "?", class_="chip none"),
         " no score, ",
         tag("b", "!"),
-        " and a wavy line: flagged. 1 = surely hallucinated.",
+        " and a wavy line: flagged; a dotted line: doubtful. 1 = surely hallucinated.",
         tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
         class_="legend",
     )
@@ -144,6 +145,7 @@ def _between(text: str) -> str:
 def _linked(verdict: Verdict, i: int, key: str) -> Html:
     sentence = verdict.sentences[i]
     marked = " flagged" if sentence.flagged else ""
+    marked = marked or (" doubtful" if sentence.band == "doubtful" else "")
     shown = tag(
         "a",
         tag("span", sentence.text, class_="said"),
