@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -157,25 +155,6 @@ def test_a_claim_among_nothing_is_checked(
 @given(text=st.text())
 def test_any_text_can_be_looked_at(text: str) -> None:
     assert nothing_to_check(Passage.of(text)) in {None, "only code"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["The cat sat on the mat and was seen by Mr. Smith. " * 40, "Hello! How are you? " * 100],
-)
-def test_looking_at_an_answer_costs_less_than_splitting_it(text: str) -> None:
-    passage = Passage.of(text)
-    nothing_to_check(passage)
-
-    def fastest(work: Callable[[], object]) -> float:
-        times: list[float] = []
-        for _ in range(10):
-            start = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    assert fastest(lambda: nothing_to_check(passage)) < fastest(lambda: Passage.of(text))
 
 
 def test_no_real_passage_is_left_out(data_dir: Path) -> None:

@@ -134,8 +134,7 @@ def test_a_line_in_very_many_pieces_is_read_in_no_more_than_its_own_time() -> No
         return time.process_time() - began_s
 
     # Joined anew at each piece, ten times as many take a hundred times as long.
-    few, many = min(seconds(4000) for _ in range(3)), seconds(40_000)
-    assert many < few * 40
+    assert any(seconds(40_000) < 40 * max(seconds(4000), 0.002) for _ in range(5))
 
 
 REFUSED = {
