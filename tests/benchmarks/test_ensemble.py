@@ -116,6 +116,15 @@ def test_members_are_measured_as_in_the_wikibio_benchmark(data):
         assert [ours[key] for key in FIGURES] == [theirs[key] for key in FIGURES]
 
 
+def test_a_member_may_be_given_the_first_samples_alone(data):
+    args = ("--data", data, "--judge", "recorded:tiny", "--assignments", 0, "--json")
+    few, _, *forms = document_of(invoke(*args, "--members", "prompt:per_pair-3,ngram:maximum-1"))[
+        "rows"
+    ]
+    assert few["calls"] == 3 * SENTENCES < SAMPLES * SENTENCES
+    assert {form["calls"] for form in forms} == {3 * SENTENCES}
+
+
 def test_what_is_made_of_members_costs_what_they_cost_together(data):
     args = ("--data", data, "--judge", "recorded:tiny", "--assignments", 2, "--json")
     prompt, ngram, *forms, deviation, in_sample = document_of(invoke(*args))["rows"]

@@ -227,7 +227,9 @@ async def run(
     for entry in entries:
         asked = judge if entry.needs_judge else None
         config = entry.config(asked)
-        results = await measure(config, corpus.items, asked, concurrency=concurrency, done=done)
+        results = await measure(
+            config, entry.of(corpus.items), asked, concurrency=concurrency, done=done
+        )
         members.append(_Member(entry, results))
     bench = _Bench(corpus, members, judge, folds)
     return await anyio.to_thread.run_sync(bench.table, assignments)

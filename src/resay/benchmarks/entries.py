@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from resay.benchmarks.measuring import BenchJudge
+from resay.benchmarks.measuring import BenchJudge, Item
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig
 from resay.scorers import ScorerConfig, registry
@@ -28,6 +28,7 @@ class Entry:
         paper: The published figures under the benchmark's own keys.
         extra: Measured only when it is asked for by its variant's name.
         live_only: Asks what no recording holds.
+        samples: How many of a passage's samples it is given; None for all.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Entry:
     paper: Mapping[str, float] | None = None
     extra: bool = False
     live_only: bool = False
+    samples: int | None = None
 
     @property
     def name(self) -> str:
@@ -51,6 +53,10 @@ class Entry:
     def takes_model(self) -> bool:
         """Whether its scorer runs a neural model."""
         return "model" in registry()[self.method].Config.model_fields
+
+    def of(self, items: Iterable[Item]) -> list[Item]:
+        """Return passages with as many samples as it is given."""
+        return [replace(item, samples=item.samples[: self.samples]) for item in items]
 
     def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
         """Return the scorer's configuration.

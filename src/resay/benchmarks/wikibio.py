@@ -476,6 +476,7 @@ ENTRIES: tuple[Entry, ...] = (
     *_NGRAM.values(),
     Entry("ngram", "default", {}, extra=True),
     _PROMPT,
+    Entry("prompt", "per_pair-3", {"form": "published"}, extra=True, samples=3),
     Entry("prompt", "per_sample", {"mode": "per_sample"}, extra=True, live_only=True),
     Entry("fibe", "published", {"answers": 5, "temperature": 0.5}, _TABLE_1_FIBE, live_only=True),
     Entry("direct_question", "yes_no", {}, live_only=True),
@@ -554,7 +555,11 @@ async def run(
         asked = judge if entry.needs_judge else None
         if method.name not in known:
             known[method.name] = await measure(
-                entry.config(asked), corpus.items, asked, concurrency=concurrency, done=done
+                entry.config(asked),
+                method.of(corpus.items),
+                asked,
+                concurrency=concurrency,
+                done=done,
             )
             notes += notes_on(method, known[method.name])
         results = known[method.name]
