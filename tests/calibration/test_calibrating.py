@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -9,6 +10,7 @@ import pytest
 
 from resay import ConfigurationError, Guard, Policy
 from resay.calibration import Guarantee, LabelledRow, LabelledSentence, Target, calibrate
+from resay.providers.base import Completion, Completions
 from resay.providers.replay import ReplayProvider
 from resay.scorers.prompt import render
 
@@ -356,3 +358,34 @@ def test_each_response_is_reported_once():
     seen = []
     run(ENSEMBLE, MANY, provider=judged(MANY), done=lambda: seen.append(1))
     assert len(seen) == len(MANY)
+
+
+class Asked:
+    """A model whose samples mention nothing, and which knows of 500 lamps."""
+
+    def __init__(self):
+        self.questions = []
+
+    async def takes_n(self, query):
+        return False
+
+    async def complete(self, query, *, n=1):
+        prompt = query.question
+        if "<question-" in prompt:
+            self.questions.append(query)
+            return Completions((Completion("500"),))
+        if "Prepare a quiz" not in prompt:
+            return Completions((Completion("1: not_mentioned\n2: not_mentioned"),))
+        lamps = re.search(r"has (\d+) lamps", prompt)[1]
+        quiz = f"1: When did it open? | 1932\n2: How many lamps has it? | {lamps}"
+        return Completions((Completion(quiz),))
+
+
+def test_what_a_policy_asks_about_claims_counts_in_its_calibration():
+    model = Asked()
+    chain = [{"method": "prompt", "mode": "per_sample", "probe": 2}]
+    policy = {"chain": chain, "claims": "none", "sampling": {"temperature": 0.5}}
+    run(policy, ROWS[:60], provider=model)
+    # All rows ask the same two questions, which are kept.
+    assert len(model.questions) == 2 * 2
+    assert {query.params["temperature"] for query in model.questions} == {0.5}

@@ -23,7 +23,7 @@ from resay.providers.base import Provider
 from resay.providers.layers import Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence, Judge, Samples, prober_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,20 @@ class Runner:
             references=Samples(row.references, splitter=policy.splitter),
             query=query,
             judge_provider=provider,
+            prober=self._prober(query, policy, provider),
             logprobs=tokens_of(row.logprobs or ()),
+        )
+
+    def _prober(self, query: Query, policy: Policy, provider: Provider) -> Judge | None:
+        sampling = policy.sampling
+        if (sampling.model or query.model or self.provider) is None:
+            return None
+        return prober_of(
+            provider,
+            query,
+            model=sampling.model,
+            temperature=sampling.temperature,
+            params=sampling.params,
         )
 
     async def _each(

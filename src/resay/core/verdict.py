@@ -249,6 +249,10 @@ class Scores:
         raw_passage: The same for the passage.
         columns: For methods that compare with one sample at a time, one column per sample, each
             as long as `sentences`.
+        silent: Per sentence, the places of the columns whose sample does not speak of it; empty
+            where the method does not tell, and where all samples speak of all sentences.
+        parts: Further scores that went into those of the sentences, by name, for the verdict's
+            `scores`; each as long as `sentences`.
         why: Per sentence, one line for a reader, or None. Holds words of the passage.
         why_passage: The same for the passage.
         failures: Kinds of calls that failed, such as `ProviderTimeoutError`, one per failed call.
@@ -264,6 +268,10 @@ class Scores:
     raw: tuple[float, ...] = ()
     raw_passage: float | None = None
     columns: tuple[tuple[float | None, ...], ...] = ()
+    silent: tuple[tuple[int, ...], ...] = ()
+    parts: Mapping[str, tuple[float | None, ...]] = field(
+        default_factory=dict[str, tuple[float | None, ...]]
+    )
     why: tuple[str | None, ...] = ()
     why_passage: str | None = None
     failures: tuple[str, ...] = ()
@@ -365,7 +373,8 @@ class SentenceVerdict:
         citations: The ids of the documents that support it; only of a sentence that was written
             from documents.
         scores: What each method said of it, each in [0, 1], in the order in which they looked; of a
-            method that the chain has twice, what it said last.
+            method that the chain has twice, what it said last. `probe` is the share of the short
+            answers to a question about it that say otherwise.
         band: `contradicted` where it is flagged, else `doubtful` where the score is over
             `threshold.doubtful`, else `supported`; None where nothing was decided.
     """
@@ -431,8 +440,8 @@ class StepRecord:
         method: The scorer's name.
         sentences: How many sentences it was given.
         score: Its passage score over those sentences.
-        usage: What its judge's answers cost. A call that was tried again counts once here, and
-            each time in the verdict's usage.
+        usage: What its judge's answers, and its probes, cost. A call that was tried again counts
+            once here, and each time in the verdict's usage.
         elapsed_s: Wall-clock seconds, waiting for samples included.
         failures: Kinds of failed calls, with how often each happened.
         undetermined: Judge answers that could not be read.

@@ -347,8 +347,18 @@ class Chain:
         if judge is not None and self._cache is not None:
             version = f"{step.name}/{__version__}"
             judge = Caching(judge, self._cache, version=version, source=evidence.judge_source)
+        prober = evidence.prober
+        if prober is not None and run.probes is not None:
+            provider: Provider = run.probes
+            if self._cache is not None:
+                version = f"probe/{__version__}"
+                provider = Caching(
+                    provider, self._cache, version=version, source=evidence.judge_source
+                )
+            prober = replace(prober, provider=provider)
         view = replace(
             step.view(evidence, judge),
+            prober=prober,
             scores=tuple(run.board.entries[i].score for i in run.indices),
             stopping=self._stopping(run),
             unfinished=run.unfinished,
@@ -428,6 +438,7 @@ class _Run:
         self.indices = indices
         self.evidence = evidence
         self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
+        self.probes = Metered(evidence.prober.provider) if evidence.prober else None
         self.unfinished: list[Scores] = []
         self.skipped: str | None = None
         self.found: Scores | None = None
@@ -442,9 +453,15 @@ class _Run:
         return replace(left, inconclusive=OVERDUE)
 
     @property
+    def usage(self) -> Usage:
+        """What its judge's answers and its probes cost."""
+        meters = (self.meter, self.probes)
+        return sum((meter.usage for meter in meters if meter is not None), Usage())
+
+    @property
     def attributes(self) -> Mapping[str, AttributeValue]:
         """What a span says of it."""
-        usage = self.meter.usage if self.meter else Usage()
+        usage = self.usage
         return {
             "resay.score": self.scores.passage_score,
             "resay.sentences": len(self.indices),
@@ -461,7 +478,7 @@ class _Run:
             method=self.step.name,
             sentences=len(self.indices),
             score=scores.passage_score,
-            usage=self.meter.usage if self.meter else Usage(),
+            usage=self.usage,
             elapsed_s=time.perf_counter() - self._started,
             failures=dict(Counter(scores.failures)),
             undetermined=scores.undetermined,

@@ -26,7 +26,7 @@ from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.prices import Priced
-from resay.scorers.evidence import SPLITTING, Evidence, Samples
+from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 
 
@@ -101,6 +101,8 @@ class Check:
             references=Samples(given.references, splitter=policy.splitter),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
+            prober=self._prober(sources),
+            calls_left=lambda: self._budget.calls_left,
             judge_source=self._judged_by,
             logprobs=given.logprobs,
         )
@@ -168,6 +170,24 @@ class Check:
         # the check's own.
         provider = Limited(Budgeted(provider, self._budget, together), self._slots)
         return Retrying(provider, limits.retries)
+
+    def _prober(self, sources: Sources | None) -> Judge | None:
+        """Return who gives short answers, asked as for samples; None where nobody can be."""
+        sampling, query = self._policy.sampling, self._query or Query(())
+        if self._judge is None or sources is None:
+            return None
+        # Who answers everything through litellm has to be told the model; others know it.
+        must_be_told = sources.via == "litellm" and sources.main is sources.judge
+        if must_be_told and sampling.model is None and query.model is None:
+            return None
+        # Who gives samples may know only what the main call asked.
+        return prober_of(
+            Traced(self._limited(self._judge), "resay.probe"),
+            query,
+            model=sampling.model,
+            temperature=sampling.temperature,
+            params=sampling.params,
+        )
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Say where samples come from, if any step wants them. None is drawn yet."""

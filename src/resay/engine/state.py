@@ -203,7 +203,9 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     score = scores.sentences[place]
     if score is None:
         return before
+    parts = {name: row[place] for name, row in scores.parts.items()}
     said = {**before.scores, step.name: score}
+    said.update((name, part) for name, part in parts.items() if part is not None)
     if step.corrects and score == before.score:
         return replace(before, scores=said)
     why = scores.why[place] if scores.why else None

@@ -95,6 +95,13 @@ class Budget:
         return self._refusal
 
     @property
+    def calls_left(self) -> int | None:
+        """How many more requests may be sent; None for any number."""
+        if self.exhausted is not None:
+            return 0
+        return None if self._calls is None else self._calls - self._used.calls
+
+    @property
     def exhausted(self) -> str | None:
         """Why the next request would be turned away; None while it would not. Holds no content."""
         used = self._used

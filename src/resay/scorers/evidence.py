@@ -338,6 +338,33 @@ class Judge:
         return replace(self, query=self.query.for_sampling(temperature=temperature))
 
 
+def prober_of(
+    provider: Provider,
+    query: Query,
+    *,
+    model: str | None,
+    temperature: float | None,
+    params: Mapping[str, Any],
+) -> Judge:
+    """Return who gives short answers to questions about claims, asked as for samples.
+
+    Args:
+        provider: Who answers.
+        query: What the response answers.
+        model: Who draws the samples; None for the model of the query.
+        temperature: Their temperature; None for the query's.
+        params: Further parameters for samples.
+    """
+    sample = query.for_sampling(model=model, temperature=temperature, params=params)
+    # What else the main call asked for, tools or a long answer, is not for a few words.
+    kept = {**sample.connection, **params}
+    if "temperature" in sample.params:
+        kept["temperature"] = sample.params["temperature"]
+    # The application's instructions hold for them too.
+    told = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
+    return Judge(provider, Query(told, sample.model, kept, tenant=query.tenant, varied=True))
+
+
 def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
     """Return a prompt as a conversation."""
     if isinstance(prompt, str):
@@ -356,6 +383,9 @@ class Evidence:
         query: The query the response answers, where it is known.
         asked: The user's own query where `query` is another: one with documents, say.
         judge_provider: Who answers for judges, or None when nobody can be asked.
+        prober: Who gives short answers to questions about claims, as samples are drawn; None where
+            nobody can be asked. The messages of its query are those that stand before a question.
+        calls_left: How many more calls the check may make; None for any number.
         judge_source: What distinguishes that provider's answers from those of others, for a cache.
         logprobs: The tokens of the response with their probabilities; empty where there are none.
         scores: What the steps before this one say, one entry per sentence of the passage; for
@@ -370,6 +400,8 @@ class Evidence:
     query: Query | None = None
     asked: Query | None = None
     judge_provider: Provider | None = None
+    prober: Judge | None = None
+    calls_left: Callable[[], int | None] = lambda: None
     judge_source: str = field(default="", repr=False)
     logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()

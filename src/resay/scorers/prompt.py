@@ -16,6 +16,10 @@ between marks that hold a code its authors cannot know. The scores are not those
 `mode: per_pair` asks once for each claim and sample: |R| x N calls. `mode: per_sample` asks once
 for each sample about all claims together: N calls, which read the sample once instead of |R| times.
 
+`probe: n` asks about claims that most samples do not mention: one question for each, of which the
+model that wrote the response gives n short answers. See `resay.scorers.common.probing`. It is not
+in the paper.
+
 With `order: nearest` all samples are drawn, and each sentence is asked about with those samples
 first that share most of its words, until its decision is settled; what the judge would say of the
 others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper. What is not
@@ -52,7 +56,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar, Literal
@@ -81,10 +85,13 @@ from resay.scorers.common.judging import (
     read_yes_no,
 )
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
+from resay.scorers.common.probing import Probed, Prober
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 
 Task = Literal["definition", "paraphrase", "translation"]
+Said = Literal["supported", "contradicted", "not_mentioned"]
+"""What a judge says of a claim and a sample."""
 # How the term stands in the sources of the shared task, and how a person asks.
 _QUOTES = "[\"'“”‘’]?"
 _TERMS = tuple(
@@ -261,8 +268,10 @@ def render_all(claims: Sequence[str], context: str, conversation: str = "") -> s
     )
 
 
-# Neither what an answer counts that cannot be read, nor a contradiction.
+# What not mentioned counts until `facts` has looked.
 _SILENCE = 0.6
+# What an answer counts that cannot be read.
+_UNREAD = 0.5
 # How much `facts` looks at the samples alone where no judge's answer says more of the claim.
 _DISAGREEMENT = 0.3
 
@@ -326,6 +335,10 @@ class Weights(BaseModel):
         return _SILENCE if isinstance(self.not_mentioned, Between) else self.not_mentioned
 
 
+# Published, a judge knows Yes and No.
+_PUBLISHED = Weights()
+
+
 class Prompt(SampleScorer):
     """Asks a judge whether the samples support each sentence."""
 
@@ -355,6 +368,21 @@ class Prompt(SampleScorer):
             description="With `form: claims`: how much of the conversation the judge reads, from"
             " its end; 0 = nothing of it.",
         )
+        probe: int = Field(
+            default=0,
+            ge=0,
+            le=20,
+            description="How many short answers to a question about it are drawn for each claim"
+            " that is still open, from the model that wrote the response and as samples are; 0 ="
+            " none.",
+        )
+        probe_above: float = Field(
+            default=0.5,
+            ge=0,
+            lt=1,
+            description="With `probe`: a claim is open when more than this share of the samples"
+            " does not mention it.",
+        )
         order: Literal["arrival", "nearest"] = Field(
             default="arrival",
             description="Which samples the judge sees first: those that arrive first, or those that"
@@ -377,6 +405,22 @@ class Prompt(SampleScorer):
             min_length=1,
             description="With `task: definition`: the term; null = find it in the question.",
         )
+
+        @model_validator(mode="after")
+        def _must_know_what_is_open(self) -> Prompt.Config:
+            settings = (
+                ("task", self.task is not None),
+                ("form: published", self.form == "published"),
+                ("order: nearest", self.order == "nearest"),
+                ("evidence: references", self.evidence == "references"),
+            )
+            for setting, is_set in settings if self.probe else ():
+                if is_set:
+                    raise ValueError(
+                        f"probe asks about claims that samples do not mention; leave out"
+                        f" `{setting}`, or `probe`"
+                    )
+            return self
 
         @model_validator(mode="after")
         def _must_ask_about_pairs(self) -> Prompt.Config:
@@ -413,7 +457,9 @@ class Prompt(SampleScorer):
         if config.task is None and config.order == "nearest":
             return await self._nearest_first(passage, evidence)
         if config.task is None:
-            return await self._weighed(await super().score(passage, evidence), passage, evidence)
+            found = await super().score(passage, evidence)
+            found = await self._weighed(found, passage, evidence)
+            return await self._probed(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await vote(judge, context, passage, config.votes, config.restate)
@@ -435,13 +481,45 @@ class Prompt(SampleScorer):
             return between.least + (between.most - between.least) * doubt
 
         weights = [weight(i) for i in range(len(passage.sentences))]
+        silent = found.silent or ((),) * len(weights)
         columns = tuple(
-            tuple(weights[i] if entry == _SILENCE else entry for i, entry in enumerate(column))
-            for column in found.columns
+            tuple(weights[i] if n in silent[i] else entry for i, entry in enumerate(column))
+            for n, column in enumerate(found.columns)
         )
         entries = zip(*columns, strict=True) if columns else ()
         means = tuple(mean_score(row) for row in entries)
         return replace(found, sentences=means or found.sentences, columns=columns)
+
+    async def _probed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
+        """Return scores in which answers to questions about open claims count too."""
+        config = self.config
+        if not config.probe or config.evidence == "references" or found.inconclusive:
+            return found
+        rows = [[column[i] for column in found.columns] for i in range(len(found.silent))]
+        known = [sum(entry is not None for entry in row) for row in rows]
+        open_claims = {
+            i: passage.sentences[i].standalone
+            for i, silent in enumerate(found.silent)
+            if silent and len(silent) > config.probe_above * known[i]
+        }
+        if not open_claims:
+            return found
+        if evidence.prober is None:
+            nobody = Probed(note="the model that wrote the response cannot be asked")
+            return _with_probes(found, dict.fromkeys(open_claims, nobody), config.weights)
+        judge = judge_for(config.judge, evidence)
+        prober = Prober(
+            evidence.prober,
+            judge,
+            None if config.judge is None else judge,
+            config.probe,
+            evidence.conversation(config.conversation_chars),
+            config.restate,
+            evidence.calls_left,
+        )
+        probes = await prober.ask(open_claims)
+        scores = _with_probes(found, probes.by_place, config.weights)
+        return replace(scores, failures=(*scores.failures, *probes.failures))
 
     async def _nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
         weights = Weights(contradicted=1.0, not_mentioned=1.0)
@@ -454,12 +532,12 @@ class Prompt(SampleScorer):
         plan = NearestFirst(
             shared, self.config.estimate, None if rule and rule.aim.outcome else rule
         )
-        readings: list[Reading[float]] = []
+        readings: list[Reading[Said]] = []
 
         async def ask_about(i: int, n: int) -> float | None:
-            reading = await self._ask([texts[i]], samples[n], evidence, weights)
+            reading = await self._ask([texts[i]], samples[n], evidence)
             readings.append(reading)
-            return _values(reading)[0]
+            return _values(reading, weights)[0]
 
         try:
             await plan.run(ask_about)
@@ -484,23 +562,26 @@ class Prompt(SampleScorer):
             ScorerError: There is no judge to ask.
         """
         claims, weights = [s.standalone for s in passage.sentences], self.config.weights
+        if self.config.form == "published":
+            weights = _PUBLISHED
         if self.config.mode == "per_sample":
-            readings = [await self._ask(claims, sample, evidence, weights)]
+            readings = [await self._ask(claims, sample, evidence)]
         else:
             readings = await self._ask_each(claims, sample, evidence)
         return Column(
-            tuple(value for reading in readings for value in _values(reading)),
+            tuple(value for reading in readings for value in _values(reading, weights)),
             tuple(failure for reading in readings for failure in reading.failures),
             sum(reading.undetermined for reading in readings),
+            silent=tuple(slot == "not_mentioned" for reading in readings for slot in reading.slots),
         )
 
     async def _ask_each(
         self, claims: Sequence[str], sample: Sample, evidence: Evidence
-    ) -> list[Reading[float]]:
-        readings: dict[int, Reading[float]] = {}
+    ) -> list[Reading[Said]]:
+        readings: dict[int, Reading[Said]] = {}
 
         async def ask_about(i: int) -> None:
-            readings[i] = await self._ask([claims[i]], sample, evidence, self.config.weights)
+            readings[i] = await self._ask([claims[i]], sample, evidence)
 
         async with anyio.create_task_group() as tasks:
             for i in range(len(claims)):
@@ -508,8 +589,8 @@ class Prompt(SampleScorer):
         return [readings[i] for i in sorted(readings)]
 
     async def _ask(
-        self, claims: Sequence[str], sample: Sample, evidence: Evidence, weights: Weights
-    ) -> Reading[float]:
+        self, claims: Sequence[str], sample: Sample, evidence: Evidence
+    ) -> Reading[Said]:
         """Ask about claims together; about one alone where the published question is asked."""
         config, count = self.config, len(claims)
         judge = judge_for(config.judge, evidence)
@@ -517,24 +598,11 @@ class Prompt(SampleScorer):
             restated = RESTATED if config.restate else None
             return await ask(judge, render(claims[0], sample.text), _read_published, restated)
 
-        def read(answer: str) -> float | None:
-            said_yes = read_yes_no(answer)
-            if said_yes is None:
-                return first_choice(answer, scores)
-            # No says that it is not supported, and not that the sample says otherwise.
-            return 0.0 if said_yes else weights.silence
-
-        def read_all(answer: Completion) -> Sequence[float | None]:
-            found = read_numbered(answer.text, count, read)
+        def read_all(answer: Completion) -> Sequence[Said | None]:
+            found = read_numbered(answer.text, count, _read)
             # Asked about one claim, judges leave its number out.
-            return [read(answer.text)] if count == 1 and found == [None] else found
+            return [_read(answer.text)] if count == 1 and found == [None] else found
 
-        scores = {
-            "supported": 0.0,
-            "contradicted": weights.contradicted,
-            "not_mentioned": weights.silence,
-            "not": weights.silence,
-        }
         said = evidence.conversation(config.conversation_chars)
         return await ask(
             judge,
@@ -544,8 +612,25 @@ class Prompt(SampleScorer):
         )
 
 
-def _read_published(answer: Completion) -> list[float | None]:
-    return [None if yes is None else float(not yes) for yes in read_support(answer)]
+_CHOICES: Mapping[str, Said] = {
+    "supported": "supported",
+    "contradicted": "contradicted",
+    "not_mentioned": "not_mentioned",
+    "not": "not_mentioned",
+}
+
+
+def _read(answer: str) -> Said | None:
+    said_yes = read_yes_no(answer)
+    if said_yes is None:
+        return first_choice(answer, _CHOICES)
+    # No says that it is not supported, and not that the sample says otherwise.
+    return "supported" if said_yes else "not_mentioned"
+
+
+def _read_published(answer: Completion) -> list[Said | None]:
+    (yes,) = read_support(answer)
+    return [None if yes is None else "supported" if yes else "contradicted"]
 
 
 def _flat(text: str) -> str:
@@ -554,7 +639,7 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _scores(plan: NearestFirst, readings: Sequence[Reading[float]]) -> Scores:
+def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
     failures = tuple(failure for reading in readings for failure in reading.failures)
     undetermined = sum(reading.undetermined for reading in readings)
     rows = [[None if r.answered is False else 0.0 for r in readings]]
@@ -570,7 +655,33 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[float]]) -> Scores:
     )
 
 
-def _values(reading: Reading[float]) -> list[float | None]:
+def _values(reading: Reading[Said], weights: Weights) -> list[float | None]:
     if not reading.answered:
         return [None for _ in reading.slots]
-    return [0.5 if slot is None else slot for slot in reading.slots]
+    values: Mapping[Said | None, float] = {
+        None: _UNREAD,
+        "supported": 0.0,
+        "contradicted": weights.contradicted,
+        "not_mentioned": weights.silence,
+    }
+    return [values[slot] for slot in reading.slots]
+
+
+def _with_probes(found: Scores, probed: Mapping[int, Probed], weights: Weights) -> Scores:
+    """Return scores of which the open claims' are those of the answers about them.
+
+    Samples that do not mention a claim make way for the answers; an answer that says nothing counts
+    as much as they did.
+    """
+    scores, why = list(found.sentences), list(found.why)
+    for i, one in probed.items():
+        why[i] = "; ".join(filter(None, (why[i], one.why)))
+        if one.score is None:
+            continue
+        silent = found.silent[i]
+        row = [column[i] for n, column in enumerate(found.columns) if n not in silent]
+        entries = [*row, *[0.0] * one.agree, *[weights.contradicted] * one.against]
+        entries += [found.columns[silent[0]][i]] * one.unknown
+        scores[i] = mean_score(entries)
+    parts = {"probe": tuple(probed[i].score if i in probed else None for i in range(len(scores)))}
+    return replace(found, sentences=tuple(scores), why=tuple(why), parts=parts)

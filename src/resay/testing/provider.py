@@ -1,9 +1,11 @@
 """A simulated provider for tests: chat completions over HTTP, samples, and a judge.
 
 As a judge it compares sentences with the context that the question gives, one at a time or in a
-list, in the words of SelfCheckGPT with Prompt. Shown documents to answer by, it says the sentences
-of theirs that are about the question. Asked to correct a sentence by documents, it says the one of
-theirs that speaks of the same, or `REMOVE`. Each has the numbers of its documents behind it.
+list, in the words of SelfCheckGPT with Prompt. Asked for questions about claims, it makes gaps of
+their last numbers, dates and names; asked what belongs in a gap, it says what it knows, and makes
+up what it does not. Shown documents to answer by, it says the sentences of theirs that are about
+the question. Asked to correct a sentence by documents, it says the one of theirs that speaks of the
+same, or `REMOVE`. Each has the numbers of its documents behind it.
 """
 
 from __future__ import annotations
@@ -45,6 +47,18 @@ _LIST = re.compile(
     r"<context-(?P<code>\w+)>\n(?P<context>.*)\n</context-(?P=code)>\s*"
     r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
     re.DOTALL,
+)
+_QUIZ = re.compile(
+    r"<claims-(?P<code>\w+)>\n(?P<claims>.*)\n</claims-(?P=code)>.*the right answer, copied from",
+    re.DOTALL,
+)
+_PROBE = re.compile(
+    r"<question-(?P<code>\w+)>\n(?P<question>.*)\n</question-(?P=code)>.*in a few words", re.DOTALL
+)
+
+# Numbers, dates and names behind the first word.
+_DETAIL = re.compile(
+    r"(?<=\s)(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*)(?:\s(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*))*"
 )
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be read is told the form of the answer once more.
@@ -103,6 +117,12 @@ def task_in(said: Sequence[str]) -> Task | None:
     if found := _LIST.search(said[-1]):
         verdicts = _verdicts(found["context"], found["sentences"])
         return Task("judge", lambda world, rng: verdicts)
+    if found := _QUIZ.search(said[-1]):
+        quiz = _quiz(found["claims"])
+        return Task("judge", lambda world, rng: quiz)
+    if found := _PROBE.search(said[-1]):
+        text, asked = said[-1], found["question"]
+        return Task("chat", lambda world, rng: _filled(text, asked, world, rng))
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None
 
@@ -113,6 +133,50 @@ def _yes_or_no(context: str, sentence: str) -> str:
 
 def _verdicts(context: str, sentences: str) -> str:
     """Answer with one line per claim: "1: supported"."""
+    said = [_verdict(context, item) for item in _items(sentences)]
+    return "\n".join(f"{n}: {answer}" for n, answer in enumerate(said, 1))
+
+
+def _verdict(context: str, claim: str) -> str:
+    if supports(context, claim):
+        return "supported"
+    said = WORD.findall(claim)
+    wanted = stems([word for word in said if fold(word) not in exact(said)])
+    there = len(wanted & stems(WORD.findall(context)))
+    return "contradicted" if there >= SUPPORT * len(wanted) else "not_mentioned"
+
+
+def _quiz(claims: str) -> str:
+    """Answer with one line per claim: "1: What belongs in the gap? It opened in ___. | 1932"."""
+    lines: list[str] = []
+    for n, claim in enumerate(_items(claims), 1):
+        details = [*_DETAIL.finditer(claim)]
+        if not details:
+            lines.append(f"{n}: none")
+            continue
+        last = details[-1]
+        gapped = f"{claim[: last.start()]}___{claim[last.end() :]}"
+        lines.append(f"{n}: What belongs in the gap? {gapped} | {last.group()}")
+    return "\n".join(lines)
+
+
+def _filled(text: str, question: str, world: World, rng: random.Random) -> str:
+    """Say what belongs in a gap: what is known, something made up, or that it is not known."""
+    subject = world.find(question) or world.find(text)
+    before, _, after = question.partition("?")[2].partition("___")
+    wanted = stems(WORD.findall(f"{before} {after}"))
+    if subject is None or not wanted:
+        return "I don't know."
+    said = [wording for fact in subject.wordings for wording in fact]
+    said += [invention.say(rng) for invention in subject.inventions]
+    best = max(said, key=lambda known: len(wanted & stems(WORD.findall(known))))
+    if len(wanted & stems(WORD.findall(best))) < SUPPORT * len(wanted):
+        return "I don't know."
+    details = [m.group() for m in _DETAIL.finditer(best) if m.group() not in question]
+    return details[-1] if details else "I don't know."
+
+
+def _items(sentences: str) -> list[str]:
     items: list[str] = []
     for line in sentences.strip().splitlines():
         mark = _NUMBERED.match(line)
@@ -120,8 +184,7 @@ def _verdicts(context: str, sentences: str) -> str:
             items.append(mark[2])
         elif items and line.strip():
             items[-1] += "\n" + line
-    said = ["supported" if supports(context, item) else "contradicted" for item in items]
-    return "\n".join(f"{n}: {answer}" for n, answer in enumerate(said, 1))
+    return items
 
 
 def _shown_in(text: str) -> list[tuple[int, str]]:

@@ -220,8 +220,14 @@ class Rechecking:
     ) -> Verdict:
         samples = Samples(splitter=self._policy.splitter)
         check.draw_again(samples, query, tasks)
+        # Without the documents, short answers would be from memory.
         evidence: Evidence = replace(
-            check.evidence, samples=samples, query=query, asked=check.query, logprobs=()
+            check.evidence,
+            samples=samples,
+            query=query,
+            asked=check.query,
+            prober=None,
+            logprobs=(),
         )
         return await self._by_samples.run(
             passage, evidence, check.deadline, check.budget, kept=kept

@@ -31,6 +31,8 @@ class Column:
         undetermined: Judge answers that could not be read.
         raw: The method's own unbounded entries where it has any, None where `scores` has it.
         passage: The score of the passage as a whole where the method has one.
+        silent: For each sentence whether the sample does not speak of it; empty where the method
+            does not tell.
     """
 
     scores: Row
@@ -38,6 +40,7 @@ class Column:
     undetermined: int = 0
     raw: Row = ()
     passage: float | None = None
+    silent: tuple[bool, ...] = ()
 
 
 class SampleScorer(ABC):
@@ -159,6 +162,7 @@ class _Comparison:
             passage=mean_score([c.passage for c in columns]),
             raw=raw,
             columns=tuple(column.scores for column in columns),
+            silent=_silent(columns, len(sentences)),
             why=tuple(_why(row) for row in rows),
             failures=failures,
             undetermined=undetermined,
@@ -174,7 +178,21 @@ def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
         known = dict(zip(places, row, strict=True)) if row else {}
         return tuple(known.get(i) for i in range(count)) if row else ()
 
-    return Column(spread(column.scores), column.failures, column.undetermined, spread(column.raw))
+    silent = {i for i, is_silent in zip(places, column.silent, strict=False) if is_silent}
+    return Column(
+        spread(column.scores),
+        column.failures,
+        column.undetermined,
+        spread(column.raw),
+        silent=tuple(i in silent for i in range(count)) if column.silent else (),
+    )
+
+
+def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...], ...]:
+    told = [(n, column.silent) for n, column in enumerate(columns) if any(column.silent)]
+    if not told:
+        return ()
+    return tuple(tuple(n for n, silent in told if silent[i]) for i in range(sentences))
 
 
 def _raw_means(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:

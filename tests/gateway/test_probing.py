@@ -1,0 +1,63 @@
+"""Claims that samples leave out, asked about through the gateway."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resay.testing import Invention, SimulatedProvider, Subject, World
+from support.gateway import Gateways, Served
+
+POLICY = """\
+chain: [{method: prompt, mode: per_sample, probe: 2}]
+sampling: {confidence: null}
+cache: {store: none}
+"""
+PARTS = ("roof", "door", "clock", "gate", "stair", "lamp", "bell", "floor", "wall", "beam")
+TOWER = Subject(
+    "Corvel Tower",
+    facts=("Corvel Tower stands in Odense.",),
+    inventions=[Invention(f"Its {part} was made in {{place}} by {{person}}.") for part in PARTS],
+)
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Tell me about Corvel Tower."},
+]
+
+
+@pytest.fixture
+def provider() -> Iterator[SimulatedProvider]:
+    with SimulatedProvider(seed=4, world=World([TOWER])) as provider:
+        yield provider
+
+
+@pytest.fixture
+def served(provider: SimulatedProvider, tmp_path: Path) -> Iterator[Served]:
+    with ExitStack() as stack:
+        yield Gateways(tmp_path, provider.root_url, stack).start(POLICY)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_answers_and_streams_are_asked_about(
+    served: Served, provider: SimulatedProvider, stream: bool
+) -> None:
+    response = served.post(json={"model": "simulated", "messages": MESSAGES, "stream": stream})
+    (seen,) = served.seen(1)
+    assert seen.answer is not None
+    verdict = seen.answer.verdict
+    probed = [claim for claim in verdict.claims if "probe" in claim.scores]
+    assert response.status_code == 200
+    assert probed
+    assert all(claim.flagged and claim.scores["probe"] > 0.5 for claim in probed)
+    bodies: list[Any] = [request.body for request in provider.requests]
+    asked = [body for body in bodies if "<question-" in json.dumps(body)]
+    assert len(asked) == 2 * len(probed)
+    # What the application tells its model holds here too.
+    assert all(body["messages"][0] == MESSAGES[0] for body in asked)
+    # The main call is not the check's.
+    assert verdict.usage.calls == len(bodies) - 1
