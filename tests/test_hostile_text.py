@@ -13,6 +13,7 @@ from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
+from resay.engine.code_names import compared, names_in, read_samples
 from resay.engine.regeneration.prompts import unmarked
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.regenerator import replacement_in
@@ -20,7 +21,7 @@ from resay.engine.regeneration.search import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
 from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
@@ -45,6 +46,59 @@ NUMBERS = (
     ),
     *("三十年", "March ", "19 March ", "half ", "between 1 and ", "zweihundert", "mille", "1 000 "),
 )
+FENCES = (
+    "```\n",
+    "```text\n",
+    "```\nIt is so.\n",
+    "> ```\n",
+    "~~~\n```text\n",
+    "- ```text\na b c\n",
+)
+MATH = ("$5 ", "$1$", "$5\\", "\\(", "\\[", "$$", "{,}", "10^", "2 × 10^3 ", "\\text{", "$\\")
+CODE = (
+    *(
+        "import a\n",
+        "import a.b as c\n",
+        "from a import b, ",
+        "import (\n",
+        "const a = ",
+        "const {",
+    ),
+    *(
+        "use a::{",
+        "use a::b;",
+        "a.b.",
+        "a().",
+        "np.a(",
+        "a = b = ",
+        "f(a).b = ",
+        "def f(",
+        "for a, ",
+    ),
+    *(
+        "pip install a ",
+        "$ npm i a && ",
+        "git --ab ",
+        '"""',
+        "'",
+        '"',
+        "/*",
+        "//",
+        "#",
+        "\\",
+        "{",
+        "}",
+    ),
+    *(
+        "import {a as b, ",
+        'require("a")',
+        "from 'a'\n",
+        "package a\n",
+        ").a",
+        "a, b, c = ",
+        "with a() as ",
+    ),
+)
 WORDS = ("a", "1", "a ", "a.", "1,", "my ")
 
 
@@ -61,6 +115,13 @@ def _heading(text: str) -> None:
     front_matter(f"---\ntitle: a{text}x\n---\n")
 
 
+def _names(text: str) -> None:
+    for fence in ("```python\n", "```js\n", "```sh\n"):
+        code = f"It is:\n\n{fence}{text}"
+        compared(names_in(Passage.of(code)), read_samples([Sample(0, code), Sample(1, code[:-1])]))
+    names_in(Passage.of(text))
+
+
 def _entity(text: str) -> None:
     names_entity(f"the{text}Ada Lovelace", "Ada Lovelace")
 
@@ -74,9 +135,9 @@ def _facts(text: str) -> None:
 @pytest.mark.parametrize(
     ("read", "units"),
     [
-        (Passage.of, (*SPACES, *MARKS, *WORDS)),
+        (Passage.of, (*SPACES, *MARKS, *WORDS, *FENCES)),
         (tokenize, (" ", "'", *WORDS)),
-        (quantities, (*SPACES, *MARKS, *WORDS, *NUMBERS)),
+        (quantities, (*SPACES, *MARKS, *WORDS, *NUMBERS, *MATH)),
         (negations, (*SPACES, "'", "no ", "n't ", *WORDS)),
         (_facts, (*SPACES, *MARKS, *WORDS, *NUMBERS, "yes ", "not ", " or ")),
         (_object, (*SPACES, "```", "```a\n", "[", '{"a":')),
@@ -93,6 +154,7 @@ def _facts(text: str) -> None:
         ),
         (lambda text: read_numbered(text, 3, read_yes_no), (*SPACES, "```", "1", "_")),
         (lambda text: read_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
+        (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),
         (lambda text: check_chat_completions(text, tools=True), ("o1", "gpt-5", "a")),
     ],

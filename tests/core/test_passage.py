@@ -51,12 +51,23 @@ def test_pieces_make_up_the_text_and_hold_the_sentences(splitter: Splitter, text
 
 
 # What may stand before a sentence unsaid: one label of a list or a footnote, and a checkbox.
-LABEL = re.compile(r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*")
+# So may a fence around prose.
+LABEL = re.compile(
+    r"(?:[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]+)?[xX]?[\W_]*(?:```|~~~) ?(?:text|markdown)\b)*"
+    r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*"
+)
 MARKDOWN = [
     *FRAGMENTS,
     *("# Opened 1932\n", "1932\n---\n", "\n\n    in 1932\n", "```in1932\n", "| 1932 | x |\n"),
     *("<!-- 1932", "<pre>\n", "</pre>", "<b title='1932'>\n", "<details>\n", "$$ 1932", "\\["),
     *('[a]: /b "1932"\n', "[^1]: ", "[^in-1932]: ", "(iv) ", "a) ", "7. ", "12.\n", "- [x] "),
+    *(
+        "```text\n",
+        "~~~ markdown\n",
+        "```\nIt opened there in June.\n",
+        "```\n",
+        "It is 5 m long.\n",
+    ),
 ]
 
 

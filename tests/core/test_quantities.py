@@ -265,3 +265,27 @@ def test_a_date_is_the_same_in_every_notation(day: date) -> None:
     assert (iso.year, iso.month, iso.day) == (day.year, day.month, day.day)
     for form in ("%d.%m.%Y", "%-d %B %Y", "%B %-d, %Y", "%Y年%-m月%-d日"):
         assert only(day.strftime(form)).agrees(iso), form
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It weighs $5.2$ kg.", "It weighs 5.2 kg."),
+        ("It weighs $5.2\\,\\text{kg}$.", "It weighs 5.2 kg."),
+        ("It weighs \\(5{,}200\\) g.", "It weighs 5,200 g."),
+        ("It weighs $5.2 \\times 10^{3}$ g.", "It weighs 5,200 g."),
+        ("It weighs 5.2 × 10³ g.", "It weighs 5,200 g."),
+        ("$v \\approx 30\\ \\mathrm{m/s}$", "v ≈ 30 m/s"),
+        ("It is $20\\%$.", "It is 20 %."),
+        ("There are $5$ and $7$ of them.", "There are 5 and 7 of them."),
+        ("It costs $5 and then $7.", "It costs 5 dollars and then 7 dollars."),
+        ("It costs $5/$10.", "It costs 5 dollars or 10 dollars."),
+    ],
+)
+def test_math_says_what_it_says_in_plain_text(text: str, plain: str) -> None:
+    found, expected = quantities(text), quantities(plain)
+    assert [(q.low, q.high, q.unit) for q in found] == [(q.low, q.high, q.unit) for q in expected]
+    assert found
+    for quantity in found:
+        assert text[quantity.start].isdigit() or text[quantity.start] in "$"
+        assert 0 <= quantity.start < quantity.end <= len(text)

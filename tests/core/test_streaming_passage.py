@@ -44,6 +44,8 @@ MARKDOWN = [
     *("```\n", "\n```python\nx = 1\n```\n", "`code` ", "``", "**bold** ", "\n---\n", "\n===\n"),
     *("| a | b |\n", "|---|---|\n", "\n\n    code\n", "$$", "\\[", "\\]", "<b>", "</b>", "***"),
     *("<!--", "-->\n", "\n[a]: http://x.y\n", "\u2028", "\u2029", "\x85", "\t", "i. ", "of. "),
+    *("\n```text\n", "\n~~~ markdown\n", "\n```\nIt opened there in June.\n", "\n```\n", "\n~~~\n"),
+    *("He left the old town.\n", "> ```\n", "- ```text\n"),
 ]
 
 
@@ -83,7 +85,10 @@ def splitter(request: pytest.FixtureRequest) -> Splitter:
     return request.param
 
 
-LABEL = re.compile(r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*")
+LABEL = re.compile(
+    r"(?:[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]+)?[xX]?[\W_]*(?:```|~~~) ?(?:text|markdown)\b)*"
+    r"[\W_]*(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]*)?[xX]?[\W_]*"
+)
 
 
 @given(text=texts(MARKDOWN), sizes=st.lists(st.integers(0, 12)))

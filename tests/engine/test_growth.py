@@ -129,6 +129,32 @@ def test_a_response_three_times_as_long_is_held_with_about_three_times_the_work(
     assert lines[1] < 4 * lines[0]
 
 
+def code(number: int, other: int = 0) -> str:
+    block = "Then call this.\n\n```python\nimport requests\nrequests.get_{0}(x_{1})\n```\n\n"
+    return "".join(block.format(i % 90, other) for i in range(number))
+
+
+def test_code_three_times_as_long_is_held_with_about_three_times_the_work() -> None:
+    lines: list[int] = []
+    for size in (60, 180):
+        writer = Written(code(size), [code(size, j).replace("get", "got") for j in range(1, 4)])
+        sampling = {"max": 3, "confidence": None}
+        guard = Guard({**POLICY, "code": "names", "sampling": sampling}, provider=writer)
+        work = Work()
+
+        async def hold(guard: Guard = guard) -> Verdict:
+            async with guard.astream("How?", mode="hold") as stream:
+                async for _ in stream:
+                    pass
+            return stream.answer.verdict
+
+        with work.counted():
+            verdict = anyio.run(hold)
+        assert len([c for c in verdict.claims if c.unit == "code"]) == min(size, 90) + 1
+        lines.append(work.lines)
+    assert lines[1] < 4 * lines[0]
+
+
 # So large that nothing is done on the event loop, and more than an index looks at closely.
 @pytest.mark.parametrize(
     ("part", "size"), [("sentences", 50), ("samples", 40), ("documents", 40), ("fields", 60)]

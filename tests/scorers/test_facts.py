@@ -263,3 +263,13 @@ def test_what_every_sample_says_is_not_doubted(sentence: str, count: int) -> Non
         assert (await score([sentence], [sentence] * count)).sentences == (0.0,)
 
     anyio.run(run)
+
+
+async def test_math_takes_part_in_comparisons() -> None:
+    samples = ["The bell weighs 5.2 kg.", "The bell weighs 5,200 g.", "The bell weighs $5.2$ kg."]
+    same, other = (
+        await score(["The bell weighs $5.2\\,\\text{kg}$."], samples),
+        await score(["The bell weighs $7.4\\,\\text{kg}$."], samples),
+    )
+    assert same.sentences[0] == 0.0
+    assert (other.sentences[0] or 0.0) > 0.7

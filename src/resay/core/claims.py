@@ -68,9 +68,13 @@ class Rules:
         question: What the response answers; empty where that is not known.
         splits: Whether sentences are taken apart; else each is one claim.
         skips: Whether greetings, refusals, labels and the like are told from claims.
+
+    Attributes:
+        question: What the response answers.
     """
 
     def __init__(self, question: str = "", *, splits: bool = True, skips: bool = True) -> None:
+        self.question = question
         self._asked = question.casefold()
         self._is_open = asks_openly(question)
         self._wants = invention_in(question)
@@ -107,6 +111,10 @@ class Rules:
         if sentence.unit == "row":
             return tuple(self._of_row(sentence, place)) or (whole,)
         above = self._above(sentence)
+        fields = _fields(sentence)
+        if fields:
+            above = above or self._short(self._heading)
+            return tuple(_claim(sentence, field, kind, place, above) for field in fields)
         return tuple(
             _claim(sentence, clause, kind, place, above, said, subject)
             for clause, said, subject in clauses(sentence, grammar)
@@ -126,6 +134,10 @@ class Rules:
         above = self._heading if sentence.unit in {"item", "row"} else None
         if sentence.unit == "item" and self._lead is not None:
             above = self._lead
+        return self._short(above)
+
+    @staticmethod
+    def _short(above: Sentence | None) -> list[Sentence]:
         return [] if above is None or len(above.text) > _MAX_LEAD else [above]
 
     def _of_row(self, row: Sentence, place: int) -> Iterator[Claim]:
@@ -192,6 +204,11 @@ _MAX_LEAD = 160
 _MAX_LABEL_WORDS = 12
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
+# "**Opened:** 1932", "opened: 1932", and what stands behind a picture.
+_FIELD = re.compile(
+    r"(?:\*\*|__)?[^\W\d_][\w ()/'’-]{0,40}(?:\*\*|__)?[:：](?:\*\*|__)?[ \t]+\S"
+    r"|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?[ \t]+\S"
+)
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
 # With what follows it names nothing yet: "The members of the band are:".
 _LEADS_IN = re.compile(
@@ -243,6 +260,23 @@ def _leads_in(text: str) -> bool:
         return "," not in text and not grammar.says(text)
     # "The founder was Ada Moor:" names somebody; in German every noun has a capital.
     return grammar.is_last or not any(word[0].isupper() for word in found[1].split())
+
+
+def _fields(sentence: Sentence) -> list[Sentence]:
+    """The lines of a sentence, where each of several is a field: "Opened: 1932"."""
+    if "\n" not in sentence.text:
+        return []
+    found: list[Sentence] = []
+    at = sentence.start
+    for line in sentence.text.splitlines(keepends=True):
+        bare = line.lstrip("> \t")
+        if bare.strip() and not _FIELD.match(bare):
+            return []
+        if bare.strip():
+            start = at + len(line) - len(bare)
+            found.append(Sentence(bare.rstrip(), start, start + len(bare.rstrip()), sentence.unit))
+        at += len(line)
+    return found if len(found) > 1 else []
 
 
 def _bare(text: str) -> str:

@@ -31,12 +31,19 @@ _SPACE = re.compile(r"\s*")
 _AROUND_ROW = " \t\r\n|"
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# The first line of a fence around prose.
+_FENCE = re.compile(
+    r"[\W_]{0,200}(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]{1,40}[xX]?[\W_]{0,40})?(?:`{3}|~{3})[ \t]*"
+    r"(?:text|txt|plain|plaintext|markdown|md)\s*\Z",
+    re.IGNORECASE,
+)
 # One label of a list or a footnote, and a checkbox, from the first letter or digit to the last.
 _LABEL = re.compile(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
 
 
-Unit = Literal["sentence", "item", "heading", "head", "row"]
-"""What a sentence is: of running text, of a list's item, a heading, a table's head or one row."""
+Unit = Literal["sentence", "item", "heading", "head", "row", "code"]
+"""What a sentence is: of running text, of a list's item, a heading, a table's head or one row. A
+claim may also be a name in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +237,7 @@ def _is_label(text: str) -> bool:
 def _stretch(piece: Piece, start: int, end: int) -> Iterator[Piece]:
     """What of a stretch is not white space, unless it holds no letter and no digit."""
     inner = piece.text[start - piece.start : end - piece.start] if start < end else ""
-    if _ALNUM.search(inner):
+    if _ALNUM.search(inner) and not (piece.kind == "prose" and _FENCE.match(inner)):
         start += len(inner) - len(inner.lstrip())
         yield Piece(inner.strip(), start, start + len(inner.strip()), piece.kind)
 
@@ -381,15 +388,17 @@ class GrowingPassage:
 
     Args:
         splitter: Whose rules end sentences, as in `Passage.of`.
+        whole_code: Whether code is final only when all of its block is there.
 
     Raises:
         MissingDependencyError: The splitter is not installed.
         ConfigurationError: There is no splitter of that name.
     """
 
-    def __init__(self, splitter: Splitter = "builtin") -> None:
+    def __init__(self, splitter: Splitter = "builtin", *, whole_code: bool = False) -> None:
         Passage.of("", splitter=splitter)
         self._splitter: Splitter = splitter
+        self._whole_code = whole_code
         # What is before the window is never looked at again.
         self._base = 0
         self._window = ""
@@ -467,6 +476,10 @@ class GrowingPassage:
             layout = lay_out(window)
         passage = Passage.of(window, splitter=self._splitter)
         end, is_undecided = _final_end(layout, passage, self._splitter)
+        if layout.undecided is not None:
+            end = min(end, layout.undecided)
+        if self._whole_code and layout.open is not None:
+            end = min(end, layout.open)
         found = self._settle(passage, end) if self._base + end > self._settled else None
         self._move(passage, _restart(window, layout))
         work = len(window) + _PER_PIECE * len(passage.pieces)
@@ -742,9 +755,14 @@ def _restart(window: str, layout: Layout) -> int:
     A line at the left margin begins a new block there, whatever was open, and leaves no list open
     that the lines after it could belong to.
     """
-    markers = {start for start, _ in layout.markers}
+    fences = {start for start, _ in layout.fences}
+    markers = {start for start, _ in layout.markers} - fences
     for block in reversed(layout.blocks):
         start = block.start
+        # Inside of a fence nothing tells that it was opened.
+        after = bisect_right(layout.fences, (start, -1))
+        if after and start < layout.fences[after - 1][1]:
+            continue
         if window[start].isspace() or window[start] == ">":
             continue
         is_heading = block.kind == "heading" and window[start] == "#"

@@ -403,7 +403,8 @@ class ClaimVerdict:
         end: Code-point offset after the last of them.
         spans: The stretches of the response whose words are in `text`, as (start, end), in order.
         unit: What its sentence is: `sentence`, an `item` of a list, a `heading`, the `head` or a
-            `row` of a table.
+            `row` of a table; or `code` where it is a name in code. One in a block of code is in
+            no sentence, and its `sentence` is -1.
         kind: `fact`; `hedged` where it is said to be uncertain; or what it is that claims nothing
             and is not scored: `filler`, `refusal`, `question`, `creative`, `label`.
         score: In [0, 1], 1 = surely hallucinated; None when no scorer had anything to say.
@@ -569,12 +570,17 @@ class Verdict:
         return tuple(claim for claim in self.claims if claim.flagged)
 
     @property
+    def flagged_names(self) -> tuple[ClaimVerdict, ...]:
+        """The flagged claims that are names in code."""
+        return tuple(claim for claim in self.flagged_claims if claim.unit == "code")
+
+    @property
     def flagged_parts(self) -> dict[int, list[ClaimVerdict]]:
         """The flagged claims of the sentences that make several, by the places of those."""
         count = Counter(claim.sentence for claim in self.claims)
         found: dict[int, list[ClaimVerdict]] = {}
         for claim in self.flagged_claims:
-            if count[claim.sentence] > 1:
+            if count[claim.sentence] > 1 and claim.sentence >= 0:
                 found.setdefault(claim.sentence, []).append(claim)
         return found
 

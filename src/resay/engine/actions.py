@@ -75,7 +75,8 @@ class Answer:
         """Return the response with marks behind what is flagged or was not scored.
 
         Args:
-            marker: What to put behind each flagged sentence, in a table behind each flagged cell.
+            marker: What to put behind each flagged sentence, in a table behind each flagged cell,
+                and below code behind each name in it that is flagged.
             unscored: What to put behind each stretch that was not scored, unless the policy allows
                 those (`unscored: allow`) or skips the response; behind tables, code and the like as
                 a paragraph of its own.
@@ -93,6 +94,7 @@ class Answer:
             for i, sentence in enumerate(self.verdict.sentences)
             if sentence.flagged and i not in rows
         ]
+        marks += self._marked_names(marker)
         if self.action != "allow" and unscored:
             apart = f"\n\n{unscored.strip()}"
             marks += [
@@ -105,6 +107,16 @@ class Answer:
             parts += [self.response[position:end], mark]
             position = end
         return "".join(parts) + self.response[position:]
+
+    def _marked_names(self, marker: str) -> list[tuple[int, str]]:
+        """Return marks behind blocks of code for the flagged names in them."""
+        names = [name for name in self.verdict.flagged_names if name.sentence < 0]
+        return [
+            (stretch.end, f"\n\n`{self.response[name.start : name.end]}`{marker}")
+            for stretch in self.verdict.unscored
+            for name in names
+            if stretch.start <= name.start < stretch.end
+        ]
 
 
 def act(

@@ -29,6 +29,7 @@ from resay.core.verdict import (
     Usage,
     Verdict,
 )
+from resay.engine.code_names import NameClaim, NameFinder, compared, names_in, read_samples
 from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding
 from resay.engine.model_claims import claims_by_model
 from resay.engine.state import Board, Entry
@@ -179,7 +180,59 @@ class Chain:
         if self._policy.claims == "model" and not self._structured:
             with anyio.CancelScope(deadline=deadline):
                 claims = await claims_by_model(passage, claims, evidence)
-        return Board.of(passage, (c for of_one in claims for c in of_one), kept)
+        board = Board.of(passage, (c for of_one in claims for c in of_one), kept)
+        if self._compares_names:
+            question = rules.question
+            find = partial(names_in, passage, question)
+            names = await compute(find, chars=len(passage.text) * _READING)
+            board.names = [(name, Entry()) for name in names]
+        return board
+
+    @property
+    def _compares_names(self) -> bool:
+        return self._policy.code == "names" and not self._structured
+
+    def names(self, query: Query | None) -> NameFinder | None:
+        """Return what finds the names in a response's code; None where they are not compared.
+
+        Args:
+            query: What it answers, where that is known.
+        """
+        return NameFinder(query.question if query else "") if self._compares_names else None
+
+    def flags_names(self, names: Sequence[tuple[Claim, Entry]], evidence: Evidence) -> bool:
+        """Return whether any name in code is flagged, as far as the samples tell."""
+        return self._deciding.flags_names(names, evidence)
+
+    async def compare_names(
+        self,
+        names: Sequence[NameClaim],
+        evidence: Evidence,
+        deadline: float,
+        *,
+        before: Sequence[NameClaim] = (),
+    ) -> list[tuple[Claim, Entry]]:
+        """Compare names in code with those in the samples' code.
+
+        Args:
+            names: The names.
+            evidence: Holds the samples; so many are waited for as are looked at in any case.
+            deadline: When to stop, on the event loop's clock.
+            before: The names in code before theirs.
+
+        Returns:
+            The names with what is known of each.
+        """
+        samples, least = evidence.samples, self._policy.sampling.min
+        with anyio.CancelScope(deadline=deadline):
+            if names and self.needing("samples") is not None:
+                async for _ in samples.first(least):
+                    pass
+            index = await samples.derive(read_samples, chars=_READING * samples.chars)
+            compare = partial(compared, names, index, before)
+            entries = await compute(compare, chars=_SEARCHING * len(names) * len(samples))
+            return list(zip(names, entries, strict=True))
+        return [(name, Entry()) for name in names]
 
     def rules(self, query: Query | None) -> Rules:
         """Return what finds the claims of a response.
@@ -301,6 +354,9 @@ class Chain:
         with anyio.CancelScope(deadline=deadline):
             await self._run_steps(steps, board, evidence)
             await self._ask_for_contradictions(board, evidence)
+        names = [name for name, _ in board.names if isinstance(name, NameClaim)]
+        if names and not any(entry.by or entry.why for _, entry in board.names):
+            board.names = await self.compare_names(names, evidence, deadline)
         return await self.conclude(board, evidence, deadline, budget)
 
     async def _run_steps(

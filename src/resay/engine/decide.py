@@ -210,6 +210,9 @@ class Deciding:
             The verdict, without the check's usage and time.
         """
         claims = self.claims(board, evidence, contradictions)
+        if board.names:
+            names = self._names(board, evidence)
+            claims = tuple(sorted((*claims, *names), key=lambda claim: claim.start))
         sentences = self.sentences(board, claims)
         decision, reason = self._decision(board, evidence, sentences, exhausted)
         unscored = self.unscored(board)
@@ -219,7 +222,7 @@ class Deciding:
         told = {sentences[i].start for i in (range(len(sentences)) if everything else undecided)}
         return Verdict(
             decision,
-            board.score,
+            board.names_score if board.score is None else board.score,
             _with_unscored(reason, (stretch for stretch in unscored if stretch.start not in told)),
             sentences,
             claims=() if self._structured else claims,
@@ -261,7 +264,7 @@ class Deciding:
 
     def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
         """Return why nothing at all can be decided, or None."""
-        if not board.entries:
+        if not board.entries and board.names_score is None:
             return f"there is no {self._unit} to score in the response"
         if self._refers and not len(evidence.references):
             return "no references were found to compare with"
@@ -348,6 +351,35 @@ class Deciding:
             for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
         )
 
+    def flags_names(self, names: Iterable[tuple[Claim, Entry]], evidence: Evidence) -> bool:
+        """Return whether any name in code is flagged, as far as the samples tell."""
+        if not any(self.flags(entry) for _, entry in names):
+            return False
+        return not (self._compares and self._samples_problem(evidence))
+
+    def _names(self, board: Board, evidence: Evidence) -> Iterator[ClaimVerdict]:
+        """Yield what was found of the names in code."""
+        obstacle = self._obstacle(board, evidence)
+        for name, entry in board.names:
+            band = self._policy.threshold.band(entry.score) if obstacle is None else None
+            is_flagged = band == "contradicted"
+            yield ClaimVerdict(
+                name.standalone,
+                name.start,
+                name.end,
+                name.spans,
+                name.unit,
+                name.kind,
+                entry.score,
+                is_flagged,
+                entry.by,
+                entry.why,
+                entry.contradiction if is_flagged else None,
+                entry.scores,
+                name.sentence,
+                band,
+            )
+
     def sentences(
         self, board: Board, claims: Sequence[ClaimVerdict]
     ) -> tuple[SentenceVerdict, ...]:
@@ -358,10 +390,10 @@ class Deciding:
             claims: What that says of each claim.
         """
         worst: dict[int, ClaimVerdict] = {}
-        for own, claim in zip(board.claims, claims, strict=True):
-            known = worst.get(own.sentence)
+        for claim in claims:
+            known = worst.get(claim.sentence)
             if known is None or _badness(claim) > _badness(known):
-                worst[own.sentence] = claim
+                worst[claim.sentence] = claim
         return tuple(
             SentenceVerdict(
                 sentence.text,
@@ -387,17 +419,24 @@ class Deciding:
         count, score = len(board.claiming), board.lowest_score(board.undecided)
         threshold = self._policy.threshold
         basis = self._basis(evidence)
+        if board.names_score is not None:
+            basis += f"; compared: {_count_of_names(board)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged := bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
+        names = sum(self.flags(entry) and name.sentence < 0 for name, entry in board.names)
+        if names:
+            reasons.append(
+                f"{names} of {_count_of_names(board)} in code > {threshold.sentence:.2f}"
+            )
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
         if undecided:
             return "inconclusive", self._why_undecided(board.decisive, evidence) or gap
-        if board.score is None:
+        if board.score is None and board.names_score is None:
             return "inconclusive", "no method of the chain had anything to say"
         doubtful = bands["doubtful"]
         doubt = f"; {doubtful} of {count} {self._unit}s doubtful" if doubtful else ""
@@ -407,11 +446,13 @@ class Deciding:
     def _consistent(self, board: Board, score: float, basis: str) -> tuple[Decision, str]:
         threshold = self._policy.threshold
         scored = any(entry.score is not None for entry in board.entries)
+        only_names = not scored and board.names_score is not None
         limits = [
             f"{name} <= {limit:.2f}"
             for name, limit in (
-                (f"passage {score:.2f}", threshold.passage),
+                (f"passage {score:.2f}", None if board.score is None else threshold.passage),
                 (f"every {self._unit}", threshold.sentence if scored else None),
+                ("every name in code", threshold.sentence if only_names else None),
             )
             if limit is not None
         ]
@@ -461,6 +502,7 @@ class Ahead:
         self._known = 0
         self._in_doubt = False
         self._over = False
+        self._is_flagged = False
 
     def add(self, score: float | None, *, sure: bool) -> None:
         """Add the next claim.
@@ -476,9 +518,15 @@ class Ahead:
         self._in_doubt = self._in_doubt or not sure
         self._over = self._over or over(score, self._threshold.sentence)
 
+    def flag(self) -> None:
+        """Note that it is flagged whatever the scores of its sentences are."""
+        self._is_flagged = True
+
     @property
     def flagged(self) -> bool:
         """Whether it would be: what is in doubt counts as supported, as in a verdict."""
+        if self._is_flagged:
+            return True
         if not self._corrections:
             return self._over or self._exceeds(self._total, self._known)
         scores = self._scores
@@ -516,6 +564,8 @@ def unscored_in(
 
 def _why_nothing(board: Board) -> str | None:
     """Return why there is nothing to score in a response, or None."""
+    if board.names_score is not None:
+        return None
     if board.entries and not board.claiming:
         kinds = sorted({claim.kind for claim in board.claims})
         return f"the response claims nothing ({', '.join(kinds)})"
@@ -534,6 +584,11 @@ def skipped_as(reason: str, passage: Passage) -> Verdict:
     unscored = unscored_in(passage, range(len(passage.sentences)))
     others = (stretch for stretch in unscored if stretch.kind != "sentence")
     return Verdict("skipped", None, _with_unscored(reason, others), unscored=unscored)
+
+
+def _count_of_names(board: Board) -> str:
+    count = sum(entry.score is not None for _, entry in board.names)
+    return f"{count} name{'' if count == 1 else 's'}"
 
 
 def _with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:

@@ -182,6 +182,9 @@ class Running:
         """Return the best answer there is: where it is flagged and that is wanted, a new one."""
         if self._regenerator is None or not verdict.flagged or verdict.structured:
             return Regenerated(text, verdict)
+        # Documents repair no code.
+        if verdict.flagged_names:
+            return Regenerated(text, verdict)
         return await self._regenerator.run(text, verdict, check)
 
     async def stream(

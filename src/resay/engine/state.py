@@ -69,6 +69,7 @@ class Board:
         decisive: The last step that was to decide.
         undecided: The claims without a score to rely on, because calls failed or time was up.
         kept: The claims that were judged before, or claim nothing, and are not looked at.
+        names: The names in the response's code that are compared, with what is known of each.
         whole: What the score speaks for as a whole where no claim has one of its own: the
             sentences, or the text with all that is in it.
     """
@@ -81,6 +82,7 @@ class Board:
     decisive: StepRecord | None = None
     undecided: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
+    names: Sequence[tuple[Claim, Entry]] = ()
     whole: Literal["sentences", "text"] | None = None
 
     @classmethod
@@ -133,6 +135,11 @@ class Board:
             for found in records.values()
         ]
         return board
+
+    @property
+    def names_score(self) -> float | None:
+        """The mean of the scores of the names in its code; None where none has one."""
+        return mean_score([entry.score for _, entry in self.names])
 
     def asked(self, indices: Iterable[int]) -> Passage:
         """Return the passage with some of the claims in place of its sentences."""

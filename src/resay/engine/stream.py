@@ -15,15 +15,18 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.event_loops import compute, enter_sync, run_sync
 from resay._internal.telling import Carrier
+from resay.core.claims import Claim
+from resay.core.code_names import code_in
 from resay.core.passage import GrowingPassage, Passage, Settled
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
 from resay.engine.check import Check
+from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
 from resay.engine.regeneration import Regenerated, Regenerator
-from resay.engine.state import Board
+from resay.engine.state import Board, Entry
 from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
@@ -166,6 +169,7 @@ class _Held:
     settled: Settled
     boards: list[Board]
     left: int
+    names: Sequence[tuple[Claim, Entry]] = ()
     scored: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -200,8 +204,12 @@ class Holding:
         self._asked = asked
         self._tasks = tasks
         self._gathered = Gathered()
-        self._growing = GrowingPassage(policy.splitter)
+        self._finder = chain.names(check.query)
+        # What code imports may be told at its end.
+        self._growing = GrowingPassage(policy.splitter, whole_code=self._finder is not None)
         self._rules = chain.rules(check.query)
+        self._names: list[NameClaim] = []
+        self._compared: dict[NameClaim, Entry] = {}
         self._claims = 0
         self._boards: dict[tuple[int, int], Board] = {}
         self._waiting: list[Settled] = []
@@ -282,22 +290,49 @@ class Holding:
     async def _score(self, settled: Settled) -> _Held:
         alone = [settled.passage.only([i]) for i in settled.sentences]
         boards = [Board.of(p, self._rules.read(p.sentences[0], 0)) for p in alone]
-        held = _Held(settled, boards, len(boards))
+        before = tuple(self._names)
+        names = self._names_in(settled)
+        held = _Held(settled, boards, len(boards) + bool(names))
         for board in boards:
             sentence = board.passage.sentences[0]
             self._boards[sentence.start, sentence.end] = board
             self._claims += len(board.claims)
         self._check.allow(self._claims)
+        if names:
+            self._tasks.start_soon(self._compare_names, names, before, held)
         for count, board in enumerate(boards, 1):
             self._tasks.start_soon(self._score_one, board, held)
             if count % _AT_ONCE == 0:
                 await anyio.lowlevel.checkpoint()
-        if not boards:
+        if not held.left:
             held.scored.set()
         return held
 
+    def _names_in(self, settled: Settled) -> tuple[NameClaim, ...]:
+        """Find the names in code that has become final."""
+        if self._finder is None:
+            return ()
+        passage = settled.passage
+        sentences = passage.only(settled.sentences).sentences
+        placed = zip(settled.sentences, sentences, strict=True)
+        code = code_in(placed, passage.unscored(settled.start))
+        names = self._finder.read(code)
+        self._names += names
+        return names
+
+    async def _compare_names(
+        self, names: Sequence[NameClaim], before: Sequence[NameClaim], held: _Held
+    ) -> None:
+        evidence, deadline = self._check.evidence, self._check.deadline
+        held.names = await self._chain.compare_names(names, evidence, deadline, before=before)
+        self._compared.update((n, e) for n, e in held.names if isinstance(n, NameClaim))
+        self._is_scored(held)
+
     async def _score_one(self, board: Board, held: _Held) -> None:
         await self._chain.score(board, self._check.evidence, self._check.deadline)
+        self._is_scored(held)
+
+    def _is_scored(self, held: _Held) -> None:
         held.left -= 1
         if not held.left:
             held.scored.set()
@@ -315,25 +350,30 @@ class Holding:
                     if len(views) % _AT_ONCE == 0:
                         await anyio.lowlevel.checkpoint()
                 part = _part(held.settled, [sentence for sentence, _ in views])
-                if self._withholds(part, in_doubt=any(undecided for _, undecided in views)):
+                is_invented = self._chain.flags_names(held.names, check.evidence)
+                in_doubt = any(undecided for _, undecided in views)
+                if self._withholds(part, is_invented=is_invented, in_doubt=in_doubt):
                     self._withheld = held
                     self._reading.cancel()
                     break
                 for board, (_, undecided) in zip(held.boards, views, strict=True):
                     for i, entry in enumerate(board.entries):
                         self._ahead.add(entry.score, sure=i not in undecided)
+                if is_invented:
+                    self._ahead.flag()
                 self._pending.append(part)
                 if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
                     self._give_pending(parts)
         self._released.set()
 
-    def _withholds(self, part: Part, *, in_doubt: bool) -> bool:
+    def _withholds(self, part: Part, *, is_invented: bool, in_doubt: bool) -> bool:
         """Return whether a part is withheld whatever comes after it."""
         policy = self._policy
         # A correction may take back what flags a sentence.
         decided = isinstance(policy.action, Block) and not self._chain.corrects_late
         return (
             (decided and any(sentence.flagged for sentence in part.sentences))
+            or (is_invented and isinstance(policy.action, Block))
             or (policy.on_error == "block" and in_doubt)
             or (policy.unscored == "block" and bool(part.unscored))
         )
@@ -357,7 +397,7 @@ class Holding:
         board = await self._joined(last.settled.passage)
         verdict = await self._check.finish(board, await self._gathered.whole())
         found = Regenerated(last.settled.passage.text, verdict)
-        if self._regenerator is not None and verdict.flagged:
+        if self._regenerator is not None and verdict.flagged and not verdict.flagged_names:
             found = await self._regenerator.run(found.text, verdict, self._check, shown=self._shown)
         return self._end_with(found, parts)
 
@@ -382,7 +422,11 @@ class Holding:
         def join() -> Board:
             boards = [self._boards[s.start, s.end] for s in passage.sentences]
             self._boards.clear()
-            return Board.joined(passage, boards)
+            board = Board.joined(passage, boards)
+            end = passage.pieces[-1].end if passage.pieces else 0
+            found = self._compared.items()
+            board.names = [(name, entry) for name, entry in found if name.end <= end]
+            return board
 
         return await compute(join, chars=_JOINING * len(self._boards))
 

@@ -558,6 +558,13 @@ class Policy(Strict):
         " questions to the user, poems, labels and the like.",
     )
 
+    code: Literal["none", "names"] = Field(
+        default="none",
+        description="What is done with code: nothing, or the names it uses of others (packages,"
+        " what is called of them, flags of commands) are compared with those in the samples' code,"
+        " without calls.",
+    )
+
     @field_validator("chain")
     @classmethod
     def _must_begin_with_scores(cls, chain: tuple[ScorerConfig, ...]) -> tuple[ScorerConfig, ...]:

@@ -19,7 +19,7 @@ def sentences(text: str) -> list[str]:
 FENCES = {
     "backticks": "```\na. B\n```\n",
     "tildes": "~~~ python\na. B\n~~~\n",
-    "longer fence": "````md\n```\na. B\n```\n````\n",
+    "longer fence": "````py\n```\na. B\n```\n````\n",
     "fence inside the other": "~~~\n```\n~~~\n",
     "indented": "  ```\n  a. B\n  ```\n",
     "blank lines inside": "```\na\n\n\nb\n```\n",

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Contradiction, Document, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
+from resay import (
+    ClaimVerdict,
+    Contradiction,
+    Document,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Usage,
+    Verdict,
+)
 from resay.core.verdict import Attempt, Edit, Regeneration
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import (
@@ -563,3 +572,29 @@ def test_no_words_add_an_element_or_an_attribute(name: str, said: str, text: str
     assert words(made_up.text) in spoken(made.one("ol", "cards"))
     assert words(name) in spoken(made.one("h2"))
     page([Reported(hostile, name, text, "block")], title=text).encode()
+
+
+def test_a_flagged_name_in_code_has_a_card_of_its_own() -> None:
+    said = Contradiction("sample", 1, "numpy", "name")
+    name = ClaimVerdict(
+        "The code imports nunpy.",
+        53,
+        57,
+        unit="code",
+        score=1.0,
+        flagged=True,
+        by="code_names",
+        contradicted_by=said,
+        sentence=-1,
+    )
+    quiet = replace(name, text="The code imports os.", score=0.2, flagged=False)
+    section = shown(replace(VERDICT, claims=(name, quiet)))
+    cards = section.one("ol", "cards").text
+    assert "The code imports nunpy." in cards
+    assert "Sample 2 says" in cards
+    assert "The code imports os." not in cards
+    assert "Flagged (2)" in section.text
+    code = Unscored("```\nimport nunpy\n```", 0, 20, "code")
+    alone = Verdict("flagged", 1.0, "1 of 1 name in code", claims=(name,), unscored=(code,))
+    assert "Flagged (1)" in shown(alone).text
+    assert "nunpy" not in shown(Verdict.from_dict(alone.to_dict(content=False))).text

@@ -6,7 +6,16 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from resay import Answer, Contradiction, SentenceVerdict, StepRecord, Unscored, Usage, Verdict
+from resay import (
+    Answer,
+    ClaimVerdict,
+    Contradiction,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Usage,
+    Verdict,
+)
 from resay.reporting.render import print_answer, print_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
@@ -113,3 +122,29 @@ def test_it_shows_why_a_method_scored_the_passage() -> None:
         "zero_shot: the judge called [red]it[/red] non-factual",
         "",
     ]
+
+
+def test_a_flagged_name_stands_below_its_code() -> None:
+    code = Unscored(RESPONSE[59:71], 59, 71, "code")
+    names = tuple(
+        ClaimVerdict(
+            text,
+            start,
+            start + 4,
+            unit="code",
+            score=score,
+            flagged=score > 0.5,
+            by="code_names",
+            why="0 of 3 samples use it",
+            sentence=-1,
+        )
+        for text, start, score in (("The code imports code.", 63, 1.0), ("It imports a.", 64, 0.2))
+    )
+    lines = [
+        line.rstrip()
+        for line in shown(replace(VERDICT, unscored=(code,), claims=names)).splitlines()
+    ]
+    place = lines.index(" 1.00 ! The code imports code.")
+    assert lines[place - 1].endswith("(code block, not scored)")
+    assert lines[place + 1] == "            code_names: 0 of 3 samples use it"
+    assert not any("It imports a." in line for line in lines)

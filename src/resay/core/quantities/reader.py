@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Literal
 
+from resay.core.quantities.mathematics import read_plainly
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.words import (
     ABOUT,
@@ -67,14 +68,13 @@ from resay.core.quantities.words import (
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Find the numbers, measures, ranges and dates of a text, in order.
 
-    Lone ordinals up to ten and number words count too, but "one" and other articles only before a
-    unit or a scale ("one million"). Roman numerals are read after or before words such as
-    "chapter" and "century", and after a name ("Louis XIV").
+    Number words and lone ordinals up to ten count too, "one" only before a unit or a scale ("one
+    million"); Roman numerals beside words such as "chapter", and after a name; TeX as it is read.
 
     Args:
         text: Any text.
     """
-    return tuple(_Reader(text).read())
+    return read_plainly(text, lambda plain: _Reader(plain).read())
 
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")

@@ -3,7 +3,8 @@
 This is not a Markdown renderer. Language models write Markdown loosely, and a stretch wrongly taken
 for code is a claim nobody checks, so where CommonMark and caution disagree the text stays prose: a
 setext underline below a full sentence is a rule, tags around text are no HTML block, display math
-and comments must be closed.
+and comments must be closed, and a fence around prose is no code: one that says `markdown`, and one
+that says `text` or nothing where what is in it reads like prose.
 """
 
 from __future__ import annotations
@@ -118,11 +119,19 @@ class Layout:
         blocks: They follow each other without gaps and cover the text.
         markers: List, quote, checkbox and footnote markers as (start, end), ascending.
         masked: The text with a space in place of every character of a marker.
+        fences: Where fences are around prose; their own lines are markers.
+        open: Where code begins that goes on, or may, behind the end of the text; None where the
+            text ends in none.
+        undecided: Where a fence begins of which it depends on what follows whether it is around
+            prose; None where there is none.
     """
 
     blocks: tuple[Block, ...]
     markers: tuple[tuple[int, int], ...]
     masked: str
+    fences: tuple[tuple[int, int], ...] = ()
+    open: int | None = None
+    undecided: int | None = None
 
 
 def lay_out(text: str) -> Layout:
@@ -171,6 +180,26 @@ _NEXT_LINE = re.compile(rf"{_GAP}{{0,200}}(?:\r\n|[{_BREAKS}]){_GAP}{{0,200}}([^
 _REST_OF_LINE = re.compile(rf"[.,;]?{_GAP}{{0,200}}(?:[{_BREAKS}]|\Z)")
 
 
+_PROSE_INFO = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
+# So much is looked at to see whether a fence is around prose.
+_AHEAD_CHARS = 2_000
+_AHEAD_LINES = 12
+_LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_CODE_MARKS = re.compile(r"[{}\[\]<>;=|\\$^~`@#]|--|::|\w\(|/\w*/|[│├└─┌┐→]")
+_ENDS_SENTENCE = re.compile(r"[\w)\"'”’»%][.!?…][)\"'”’»*_]*\Z|[。！？।؟]\Z")
+_LIST_MARK = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def _reads_like_prose(line: str) -> bool:
+    """Whether a line in a fence, without the space around it, may be of prose."""
+    bare = _LIST_MARK.sub("", line, count=1)
+    letters = sum(map(len, _LETTERS.findall(bare)))
+    spaces = bare.count(" ")
+    has_words = spaces >= 2 or not bare.isascii()
+    return has_words and not _CODE_MARKS.search(bare) and letters + spaces >= 0.75 * len(bare)
+
+
 class _Next:
     """The next match of a pattern at or after a position that never moves back.
 
@@ -211,6 +240,9 @@ class _Scanner:
         self._paragraph: _Paragraph | None = None
         self._continuing: Literal["table", "code"] | None = None
         self._fence: Fence | None = None
+        self._around_prose: tuple[Fence, int] | None = None
+        self._fences: list[tuple[int, int]] = []
+        self._undecided: int | None = None
         self._raw_until = 0
         self._quotes = 0
         self._list_column: int | None = None
@@ -224,17 +256,25 @@ class _Scanner:
         kinds = self._kinds or ["prose"]
         ends = [*starts[1:], len(self._text)]
         items = (place in self._items for place in range(len(kinds)))
+        is_open = self._fence is not None or self._continuing == "code"
+        if self._around_prose is not None:
+            self._fences.append((self._around_prose[1], len(self._text)))
         blocks = (Block(*block) for block in zip(kinds, starts, ends, items, strict=True))
         return Layout(
             tuple(blocks) if self._text else (),
             tuple(self._markers),
             _masked(self._text, self._markers),
+            tuple(self._fences),
+            starts[-1] if is_open else None,
+            self._undecided if self._fence is not None or self._around_prose is not None else None,
         )
 
     def read(self, start: int, line: str) -> None:
         if start < self._raw_until or (self._fence is not None and self._in_fence(line)):
             return
         quote = _QUOTES.match(line)
+        if self._around_prose is not None and self._ends_prose(start, line, quote):
+            return
         prefix = quote.end() if quote else 0
         if quote:
             self._markers.append((start, start + prefix))
@@ -353,7 +393,11 @@ class _Scanner:
 
     def _read_leaf(self, start: int, at: int, body: str, *, is_item: bool) -> None:
         fence = parse_fence(body, self._quotes)
-        if fence is not None:
+        if fence is not None and self._is_around_prose(fence, start, at + len(body), body):
+            self._around_prose = fence, start
+            self._add("prose", start)
+            self._markers.append((at, at + len(body)))
+        elif fence is not None:
             self._fence = fence
             self._add("code", start)
         elif is_heading(body):
@@ -378,6 +422,53 @@ class _Scanner:
         paragraph.lines += 1
         paragraph.last_start = start
         paragraph.last = body
+
+    def _is_around_prose(self, fence: Fence, begin: int, start: int, body: str) -> bool:
+        """Whether a fence, by what it says or what is in it, is around prose."""
+        info = body.strip("`~ \t").lower()
+        if self._around_prose is not None or info not in _PROSE_INFO:
+            return False
+        if info in {"markdown", "md"}:
+            return True
+        ahead = self._text[start : start + _AHEAD_CHARS].splitlines(keepends=True)[1:]
+        is_cut = len(self._text) >= start + _AHEAD_CHARS
+        lines = ends = 0
+        is_prose = True
+        for line in ahead[:-1] if is_cut else ahead:
+            quote = _QUOTES.match(line)
+            inner = line[quote.end() if quote and fence.quotes else 0 :].strip()
+            left = bool(fence.quotes) and (quote is None or quote.group().count(">") < fence.quotes)
+            if left or fence.closed_by(inner):
+                break
+            is_whole = line[-1:] in _LINE_ENDS
+            if inner:
+                lines += 1
+                is_prose = _reads_like_prose(inner)
+                ends += _ENDS_SENTENCE.search(inner) is not None
+            if is_whole and (not is_prose or lines == _AHEAD_LINES):
+                break
+        else:
+            if not is_cut:
+                self._undecided = begin
+        return is_prose and lines > 0 and (ends > 0 or bool(info))
+
+    def _ends_prose(self, start: int, line: str, quote: re.Match[str] | None) -> bool:
+        """Whether a line ends a fence around prose, and is read with that."""
+        assert self._around_prose is not None  # noqa: S101 - asked for only then
+        fence, begin = self._around_prose
+        if fence.quotes and (quote is None or quote.group().count(">") < fence.quotes):
+            self._around_prose = None
+            self._fences.append((begin, start))
+            return False
+        body = line[quote.end() if quote and fence.quotes else 0 :].strip()
+        if not fence.closed_by(body):
+            return False
+        self._around_prose = None
+        self._fences.append((begin, start + len(line)))
+        self._add("prose", start)
+        self._markers.append((start, start + len(line.rstrip())))
+        self._after_blank = False
+        return True
 
     def _in_fence(self, line: str) -> bool:
         fence = self._fence

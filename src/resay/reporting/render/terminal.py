@@ -162,6 +162,9 @@ def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
         yield from _unscored(response[position : part.start])
         if isinstance(part, Unscored):
             yield from _unscored(part.text, f"  ({part.called}, not scored)")
+            for name in verdict.flagged_names:
+                if name.sentence < 0 and part.start <= name.start < part.end:
+                    yield from _flagged_name(name)
         else:
             yield from _scored(part, parts.get(places[part.start], ()))
         position = part.end
@@ -192,6 +195,13 @@ def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterato
         said = sentence.contradicted_by
         quote = f"{said.source} {said.index + 1} says: {clean(said.text)}"
         yield _below(Text(quote, "italic"))
+
+
+def _flagged_name(name: ClaimVerdict) -> Iterator[_Row]:
+    style = _style(name.score)
+    yield Text(f"{name.score:.2f}", style), Text("!", "bold red"), Text(clean(name.text), style)
+    if name.why:
+        yield _below(Text(f"{name.by}: {clean(name.why)}", "dim"))
 
 
 def _below(text: Text) -> _Row:

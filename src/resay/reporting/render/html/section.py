@@ -304,7 +304,9 @@ def _quote(title: str, text: str) -> Html:
 
 
 def flagged_cards(verdict: Verdict, key: str) -> Html:
-    """Return the flagged sentences, each beside what a sample or a reference says instead.
+    """Return what is flagged, each beside what a sample or a reference says instead.
+
+    These are sentences, and names in blocks of code.
 
     Args:
         verdict: What was found; its words were kept.
@@ -316,6 +318,8 @@ def flagged_cards(verdict: Verdict, key: str) -> Html:
         for i, sentence in enumerate(verdict.sentences)
         if sentence.flagged
     ]
+    names = (name for name in verdict.flagged_names if name.sentence < 0)
+    cards += [_card(name, (), f"{key}-n{i + 1}") for i, name in enumerate(names)]
     return tag("ol", *cards, class_="cards")
 
 
@@ -357,7 +361,9 @@ def _heads(columns: Sequence[str]) -> Html:
     return tag("tr", *(tag("th", name, scope="col") for name in columns))
 
 
-def _card(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict], name: str) -> Html:
+def _card(
+    sentence: SentenceVerdict | ClaimVerdict, parts: Sequence[ClaimVerdict], name: str
+) -> Html:
     said = sentence.contradicted_by
     sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
     sides += [definition("In doubt", tag("span", claim.text, dir="auto")) for claim in parts]
@@ -388,7 +394,7 @@ def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
     )
 
 
-def _methods(sentence: SentenceVerdict) -> str:
+def _methods(sentence: SentenceVerdict | ClaimVerdict) -> str:
     if len(sentence.scores) < 2:
         return sentence.by or "none"
     return ", ".join(f"{name} {score_text(said)}" for name, said in sentence.scores.items())
@@ -514,9 +520,10 @@ def _unchecked(reported: Reported) -> Html | None:
 
 
 def _flagged(verdict: Verdict, key: str, heading: str) -> Html | None:
-    if not verdict.flagged_sentences or not kept(verdict):
-        return None
     count = len(verdict.flagged_sentences)
+    count += sum(name.sentence < 0 for name in verdict.flagged_names)
+    if not count or not kept(verdict):
+        return None
     return tag("section", tag(heading, f"Flagged ({count})"), flagged_cards(verdict, key))
 
 

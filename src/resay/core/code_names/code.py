@@ -1,0 +1,240 @@
+"""What code is: its stretches in a response, the tokens they are made of, and names in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from resay.core.passage import Piece, Sentence
+
+Language = Literal["python", "javascript", "java", "go", "rust", "csharp", "ruby", "shell"]
+NameKind = Literal["package", "install", "member", "flag"]
+Path = tuple[str, ...]
+"""A name with what it belongs to: `("numpy", "linalg", "norm")`. Behind a call a part ends with
+`()`: `("pandas", "read_csv()", "groupby")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeName:
+    """A name that code uses of others.
+
+    Attributes:
+        kind: An imported `package`, one that is installed (`install`), a `member` of one, or the
+            `flag` of a command.
+        language: In which language's code it is used; with `install`, whose packages those are.
+        path: The name; its first part is the package, or the command.
+        start: Where it is in the response, in code points: the last part as far as it is written.
+        end: Where it ends (exclusive).
+        imported: Whether it is named where it is imported.
+    """
+
+    kind: NameKind
+    language: Language
+    path: Path
+    start: int
+    end: int
+    imported: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """The whole name, as one would write it."""
+        if self.kind == "flag":
+            return " ".join(self.path)
+        return self._joined(self.path)
+
+    def _joined(self, path: Path) -> str:
+        return ("::" if self.language == "rust" else ".").join(path)
+
+    @property
+    def said(self) -> str:
+        """What the code says by using it."""
+        if self.kind == "package":
+            return f"The code imports {self.dotted}."
+        if self.kind == "install":
+            return f"The code installs the package {self.dotted}."
+        if self.kind == "flag":
+            return f"The code calls {self.path[0]} with {self.path[-1]}."
+        if self.imported:
+            return f"The code imports {self.path[-1]} from {self._joined(self.path[:-1])}."
+        return f"The code uses {self.dotted}."
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stretch of code.
+
+    Attributes:
+        text: It.
+        start: Where it begins in the response, in code points.
+        language: Its language; None where that is not known, or not one that is read.
+        inline: Whether it stands in a sentence.
+        sentence: The place of that sentence; -1 for a block.
+    """
+
+    text: str
+    start: int
+    language: Language | None
+    inline: bool = False
+    sentence: int = -1
+
+
+_CALLED: list[tuple[Language, str]] = [
+    ("python", "python py python3 py3 ipython pycon"),
+    ("javascript", "javascript js jsx typescript ts tsx node nodejs mjs cjs vue svelte"),
+    ("java", "java kotlin kt scala groovy"),
+    ("go", "go golang"),
+    ("rust", "rust rs"),
+    ("csharp", "csharp cs c# dotnet"),
+    ("ruby", "ruby rb"),
+    ("shell", "bash sh shell console zsh terminal shellsession fish powershell ps1 cmd bat"),
+]
+_LANGUAGES: dict[str, Language] = {
+    alias: language for language, aliases in _CALLED for alias in aliases.split()
+}
+_FENCE = re.compile(
+    r"[ \t>*+-]{0,40}(?P<mark>`{3,}|~{3,})[ \t]*(?:\{?\.?)(?P<info>[^\s`~,{}]*)[^\n\r]*"
+)
+_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,200})\1(?!`)")
+# What a language shows itself by, where nobody says which it is.
+_SIGNS: list[tuple[Language, str]] = [
+    (
+        "shell",
+        r"^[ \t]*(?:[$%>][ \t]+)?(?:sudo |python3? -m )?(?:pip3?|npm|yarn|pnpm|cargo|gem|poetry"
+        r"|uv|go get|dotnet add)[ \t]+(?:install|i|add|get|package|pip)\b",
+    ),
+    ("go", r"^package \w+\s*$|^import \(\s*$|\bfunc \w*\(.*\{\s*$|^func "),
+    ("rust", r"^(?:pub )?use [\w:]+::|\bfn \w+\(|\blet mut "),
+    ("csharp", r"^using [\w.]+;|\bnamespace [\w.]+|\bConsole\.Write"),
+    (
+        "java",
+        r"^import (?:static )?[\w.]+;|\bpublic (?:static |final )*(?:class|void|interface) ",
+    ),
+    (
+        "javascript",
+        r"\brequire\(['\"]|^import .{0,200}from ['\"]|^(?:const|let|var) |=>|^import ['\"]",
+    ),
+    ("ruby", r"^require ['\"]|^\s*end\s*$|^gem ['\"]"),
+    ("python", r"^(?:from [\w.]+ )?import [\w.]+|^\s*def \w+\(.*:\s*$|^\s*print\("),
+]
+_TELLING: list[tuple[Language, re.Pattern[str]]] = [
+    (language, re.compile(signs, re.MULTILINE)) for language, signs in _SIGNS
+]
+
+
+def language_of(info: str, text: str) -> Language | None:
+    """Tell the language of code.
+
+    Args:
+        info: What its fence says; may be empty.
+        text: The code.
+    """
+    if info:
+        return _LANGUAGES.get(info.lower())
+    beginning = text[:4_000]
+    for language, signs in _TELLING:
+        if signs.search(beginning):
+            return language
+    return None
+
+
+def code_in(sentences: Iterable[tuple[int, Sentence]], others: Iterable[Piece]) -> list[Code]:
+    """Find the code of a response: its blocks, and what stands between backticks.
+
+    Args:
+        sentences: Its sentences, each with its place.
+        others: What of it is in none of them.
+
+    Returns:
+        The stretches in order.
+    """
+    found = [_block(piece.text, piece.start) for piece in others if piece.kind == "code"]
+    for place, sentence in sentences:
+        for match in _SPAN.finditer(sentence.text) if "`" in sentence.text else ():
+            language = language_of("", match[2])
+            found.append(Code(match[2], sentence.start + match.start(2), language, True, place))
+    return sorted(found, key=lambda code: code.start)
+
+
+def _block(text: str, start: int) -> Code:
+    fence = _FENCE.match(text)
+    if fence is None:
+        return Code(text, start, language_of("", text))
+    inner = text[fence.end() :]
+    body = inner.rstrip()
+    closing = body.rstrip(fence["mark"][0])
+    if len(body) - len(closing) >= len(fence["mark"]):
+        body = closing
+    return Code(body, start + fence.end(), language_of(fence["info"], body))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What code is made of.
+
+    Attributes:
+        kind: `name`, `text` (a string), `line` (the end of one), or `mark`.
+        text: It; of a string what is between its marks.
+        start: Where it begins in the response.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Where it ends (exclusive)."""
+        return self.start + len(self.text)
+
+
+_STRINGS = r'"(?:[^"\\\n]|\\.)*"?' r"|'(?:[^'\\\n]|\\.)*'?"
+_TRIPLE = r'"""(?:[^"\\]|\\.|"(?!""))*(?:"""|\Z)' r"|'''(?:[^'\\]|\\.|'(?!''))*(?:'''|\Z)"
+_BACKTICKS = r"`(?:[^`\\]|\\.)*(?:`|\Z)"
+_CHARS = r'"(?:[^"\\\n]|\\.)*"?' r"|'(?:[^'\\\n]|\\.)'"
+_SLASHES = r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
+_HASHES = r"\#[^\n]*"
+
+
+def _lexer(strings: str, comments: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+        (?P<comment>{comments})
+      | (?P<text>{strings})
+      | (?P<name>[^\W\d]\w*)
+      | (?P<number>\d[\w.]*)
+      | (?P<line>[\n\r]+)
+      | (?P<mark>:=|::|\?\.|=>|->|[=!<>+*/%|&^-]=|===|[^\s\w])
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_LEXERS: Mapping[Language, re.Pattern[str]] = {
+    "python": _lexer(f"{_TRIPLE}|{_STRINGS}", _HASHES),
+    "javascript": _lexer(f"{_STRINGS}|{_BACKTICKS}", _SLASHES),
+    "java": _lexer(f"{_TRIPLE}|{_CHARS}", _SLASHES),
+    "go": _lexer(f"{_CHARS}|{_BACKTICKS}", _SLASHES),
+    "rust": _lexer(_CHARS, _SLASHES),
+    "csharp": _lexer(_CHARS, _SLASHES),
+    "ruby": _lexer(_STRINGS, _HASHES),
+}
+MOST_CHARS = 200_000
+"""So much of a stretch of code is read."""
+
+
+def tokens_of(code: Code, language: Language) -> list[Token]:
+    """Cut code into tokens, without its comments."""
+    found: list[Token] = []
+    for match in _LEXERS[language].finditer(code.text[:MOST_CHARS]):
+        kind = match.lastgroup or "mark"
+        if kind == "comment":
+            continue
+        text, start = match.group(), code.start + match.start()
+        if kind == "text":
+            marks = len(text) - len(text.lstrip(text[0]))
+            marks = 1 if marks in {1, 2} else 3
+            text, start = text[marks:].rstrip(text[0]), start + marks
+        found.append(Token(kind, text, start))
+    return found

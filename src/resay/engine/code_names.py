@@ -1,0 +1,414 @@
+"""Compares the names in a response's code with those in its samples' code: `code: names`.
+
+A sample *contradicts* a name where it says something else in its place: a name that is nearly the
+same (`requests.get` for `requests.getJSON`), another package for one that nobody knows, the one
+name that all samples take from the same module. Where it only solves the matter in another way,
+it does *not mention* the name, which is weak evidence: alone it never flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from itertools import groupby, islice
+
+from resay._internal.event_loops import stop_if_abandoned
+from resay.core.claims import Claim
+from resay.core.clauses import words_of
+from resay.core.code_names import Code, CodeName, CodeReader, Language, code_in, is_standard
+from resay.core.passage import Passage
+from resay.core.verdict import Contradiction
+from resay.engine.state import Entry
+from resay.scorers.evidence import Sample
+
+METHOD = "code_names"
+"""What the verdict calls it."""
+# What a sample counts that solves the matter without the name: by itself never enough to flag.
+_NOT_MENTIONED = 0.4
+# What a contradiction counts of a name that some sample uses too.
+_USED_BY_SOME = 0.5
+# Fewer samples with code say nothing.
+_LEAST = 2
+# A longer list of names is not compared to its end, so that the work stays in proportion.
+_MOST_NAMES = 300
+_MOST_CANDIDATES = 100
+# From here on two names are nearly the same.
+_NEAR = 0.75
+_LEAST_CHARS = 3
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_IDENTIFIER = re.compile(r"[@\w][\w./@-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class NameClaim(Claim):
+    """What the code says by using a name.
+
+    Attributes:
+        name: The name.
+        code: Where the code it is in begins.
+    """
+
+    name: CodeName | None = None
+    code: int = 0
+
+
+class NameFinder:
+    """Finds the names in the code of one response, also while it grows: each once.
+
+    Args:
+        question: What the response answers; names that it gives are not compared.
+    """
+
+    def __init__(self, question: str = "") -> None:
+        self._reader = CodeReader()
+        self._seen: set[tuple[object, ...]] = set()
+        self._asked = frozenset(_IDENTIFIER.findall(question.lower()))
+
+    def read(self, code: Iterable[Code]) -> tuple[NameClaim, ...]:
+        """Find the names in the next code of the response."""
+        return tuple(self._read(code))
+
+    def _read(self, codes: Iterable[Code]) -> Iterator[NameClaim]:
+        for code in codes:
+            for name in self._reader.read(code):
+                key = name.kind, name.language, name.path
+                if len(self._seen) >= _MOST_NAMES:
+                    return
+                if key in self._seen or is_standard(name) or self._is_given(name):
+                    continue
+                self._seen.add(key)
+                span = name.start, name.end
+                yield NameClaim(
+                    name.path[-1],
+                    *span,
+                    "code",
+                    "fact",
+                    name.said,
+                    (span,),
+                    code.sentence,
+                    name,
+                    code.start,
+                )
+
+    def _is_given(self, name: CodeName) -> bool:
+        return name.path[-1].lower() in self._asked
+
+
+def names_in(passage: Passage, question: str = "") -> tuple[NameClaim, ...]:
+    """Find the names in the code of a whole response."""
+    code = code_in(enumerate(passage.sentences), passage.unscored())
+    return NameFinder(question).read(code)
+
+
+@dataclass(slots=True)
+class _Use:
+    """The names that a sample's code uses.
+
+    Attributes:
+        sample: Which sample it is.
+        languages: The languages it has code in.
+        names: By kind and language, the names as they are written.
+        members: By language, all names, with those they belong to.
+        below: By language and name, what it uses of it.
+        attributes: What it uses of anything.
+        words: All words of the sample.
+    """
+
+    sample: int
+    languages: set[Language] = field(default_factory=set[Language])
+    names: defaultdict[tuple[str, Language], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    members: set[tuple[Language, tuple[str, ...]]] = field(
+        default_factory=set[tuple[Language, tuple[str, ...]]]
+    )
+    below: defaultdict[tuple[Language, tuple[str, ...]], dict[str, None]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    attributes: set[str] = field(default_factory=set[str])
+    words: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, sample: Sample) -> _Use:
+        passage, reader = sample.passage, CodeReader()
+        use = cls(sample.index)
+        found: list[CodeName] = []
+        for code in code_in(enumerate(passage.sentences), passage.unscored()):
+            stop_if_abandoned()
+            if code.language is not None and not code.inline:
+                use.languages.add(code.language)
+            found += reader.read(code)
+        for name in found:
+            use.languages.add(name.language)
+            if name.kind in {"package", "install"}:
+                use.names[name.kind, name.language].add(name.path[0])
+            for end in range(1, len(name.path) + 1):
+                use.members.add((name.language, name.path[:end]))
+                if end > 1:
+                    use.below[name.language, name.path[: end - 1]][name.path[end - 1]] = None
+        use.attributes = {_bare(part) for _, path in use.members for part in path}
+        use.attributes |= reader.attributes
+        use.words = frozenset(_IDENTIFIER.findall(sample.text.lower()))
+        return use
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The code of all samples."""
+
+    uses: tuple[_Use, ...]
+
+
+def read_samples(samples: Sequence[Sample]) -> _Index:
+    """Read the code of samples; equal samples give the same."""
+    return _Index(tuple(map(_Use.of, samples)))
+
+
+def compared(
+    names: Sequence[NameClaim], index: _Index, before: Sequence[NameClaim] = ()
+) -> list[Entry]:
+    """Compare names with those of the samples.
+
+    Args:
+        names: The names, in order.
+        index: The samples' code.
+        before: The names in code before theirs.
+
+    Returns:
+        What is known of each; without a score where fewer than 2 samples have code in its language.
+    """
+    own, entries = _Own(), list[Entry]()
+    own.add(before)
+    # What follows a stretch of code is not known while it is streamed.
+    for _, group in groupby(names, key=lambda claim: claim.code):
+        together = list(group)
+        own.add(together)
+        entries += [_entry(c.name, index, own) for c in together if c.name is not None]
+    return entries
+
+
+@dataclass(slots=True)
+class _Own:
+    """The names of the response itself, so far.
+
+    Attributes:
+        packages: By kind and language.
+        below: By language and name, what is used of it.
+    """
+
+    packages: defaultdict[tuple[str, Language], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    below: defaultdict[tuple[Language, tuple[str, ...]], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+
+    def add(self, claims: Iterable[NameClaim]) -> None:
+        for claim in claims:
+            name = claim.name
+            if name is None:
+                continue
+            if name.kind in {"package", "install"}:
+                self.packages[name.kind, name.language].add(name.path[0])
+            for end in range(2, len(name.path) + 1):
+                self.below[name.language, name.path[: end - 1]].add(_bare(name.path[end - 1]))
+
+
+def _entry(name: CodeName, index: _Index, own: _Own) -> Entry:
+    stop_if_abandoned()
+    uses = [use for use in index.uses if _speaks(name, use)]
+    if len(uses) < _LEAST:
+        return Entry(why="fewer than 2 samples have such code to compare it with")
+    columns: list[float | None] = [None] * (max(use.sample for use in index.uses) + 1)
+    instead: list[tuple[int, str]] = []
+    usual = _usual(name, uses, own)
+    used = 0
+    for use in uses:
+        if _is_used(name, use):
+            columns[use.sample] = 0.0
+            used += 1
+            continue
+        other = _other(name, use, own) or (usual if usual in _below(name, use) else None)
+        columns[use.sample] = _NOT_MENTIONED if other is None else 1.0
+        if other is not None:
+            instead.append((use.sample, other))
+    if used:
+        columns = [c if c != 1.0 else max(_USED_BY_SOME, _NOT_MENTIONED) for c in columns]
+    known = [score for score in columns if score is not None]
+    score = sum(known) / len(known)
+    why = f"{used} of {len(uses)} samples with such code use it"
+    contradiction = None
+    if instead:
+        most = Counter(text for _, text in instead).most_common(1)[0][0]
+        sample = next(i for i, text in instead if text == most)
+        why += f", {len(instead)} something else in its place: {most}"
+        span = name.start, name.end
+        contradiction = Contradiction("sample", sample, most, "name", span, (0, len(most)))
+    return Entry(score, METHOD, why, None, tuple(columns), contradiction, scores={METHOD: score})
+
+
+def _speaks(name: CodeName, use: _Use) -> bool:
+    """Whether a sample has code in which the name could be expected."""
+    if name.kind == "install":
+        return bool(use.names["install", name.language])
+    if name.kind == "flag":
+        return bool(use.below.get(("shell", name.path[:1])))
+    return name.language in use.languages
+
+
+def _is_used(name: CodeName, use: _Use) -> bool:
+    last = _bare(name.path[-1])
+    if name.kind in {"package", "install"}:
+        plain = _plain(last)
+        packages = use.names["package", name.language] | use.names["install", name.language]
+        return last.lower() in use.words or plain in map(_plain, packages)
+    return (name.language, name.path) in use.members or last in use.attributes
+
+
+def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
+    """Return what a sample says in the place of a name, or None."""
+    last = _bare(name.path[-1])
+    if name.kind in {"package", "install"}:
+        if _is_known(last):
+            return None
+        mine = own.packages[name.kind, name.language]
+        others = sorted(use.names[name.kind, name.language] - mine)[:_MOST_CANDIDATES]
+        others = [o for o in others if not _is_standard(o, name)]
+        near = next((other for other in others if _is_near(other, last)), None)
+        return near or (others[0] if others else None)
+    # Nearly the same, of the same module, object or command: from where it is no longer known.
+    ends = range(2, len(name.path) + 1)
+    end = next((e for e in ends if (name.language, name.path[:e]) not in use.members), ends[-1])
+    part = replace(name, path=name.path[:end])
+    taken = own.below[name.language, part.path[:-1]]
+    last = _bare(part.path[-1])
+    candidates = islice(_below(part, use), _MOST_CANDIDATES)
+    near = next((c for c in candidates if c not in taken and _is_near(c, last)), None)
+    return None if near is None else _whole(part, near)
+
+
+def _is_known(package: str) -> bool:
+    """Whether nearly everybody knows a package, or who publishes it: `@vue/test-utils`."""
+    low = package.lower()
+    scope, has_scope, _ = low.partition("/")
+    is_scoped = bool(has_scope) and low.startswith("@")
+    return low in KNOWN or (is_scoped and scope.removeprefix("@") in KNOWN | _SCOPES)
+
+
+def _is_standard(package: str, name: CodeName) -> bool:
+    return is_standard(CodeName("package", name.language, (package,), 0, 0))
+
+
+def _below(name: CodeName, use: _Use) -> list[str]:
+    """Return what a sample uses of what a name belongs to, the names as they are written."""
+    return [_bare(part) for part in use.below.get((name.language, name.path[:-1]), ())]
+
+
+def _usual(name: CodeName, uses: Sequence[_Use], own: _Own) -> str | None:
+    """Return what all samples that know a module take from it, and the response does not.
+
+    Only of modules inside of packages, which serve one purpose: `numpy.linalg`.
+    """
+    parent = name.path[:-1]
+    if name.kind != "member" or len(parent) < 2 or any(part.endswith("()") for part in parent):
+        return None
+    sets = [set(found) for use in uses if (found := _below(name, use))]
+    taken = own.below[name.language, parent]
+    if len(sets) < _LEAST or 2 * len(sets) < len(uses) or any(taken & found for found in sets):
+        return None
+    common = set[str].intersection(*sets)
+    return min(common) if common else None
+
+
+def _whole(name: CodeName, last: str) -> str:
+    path = (*name.path[:-1], last)
+    return CodeName(name.kind, name.language, path, 0, 0).dotted
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name: `readCsv`, `read_csv`, `csv-read`."""
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
+def _bare(part: str) -> str:
+    return part.removesuffix("()")
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _is_near(a: str, b: str) -> bool:
+    """Whether two names are nearly the same, or of the same words."""
+    if sorted(_words(a)) == sorted(_words(b)):
+        return True
+    a, b = (re.sub(r"[\W_]", "", x.lower()) for x in (a, b))
+    if a == b:
+        return True
+    if min(len(a), len(b)) < _LEAST_CHARS:
+        return False
+    if a.startswith(b) or b.startswith(a):
+        return True
+    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= _NEAR
+
+
+_SCOPES = words_of(
+    "types babel nestjs angular aws-sdk azure google-cloud mui emotion reduxjs tanstack radix-ui"
+    " storybook testing-library typescript-eslint trpc sveltejs hookform headlessui fortawesome"
+)
+KNOWN = words_of(
+    """
+    aiofiles aiohttp alembic altair anthropic arrow attrs bcrypt beautifulsoup4 black bokeh
+    boto3 bs4 cachetools catboost celery certifi chardet click colorama cryptography cv2 dash
+    dask datasets dateutil diffusers django djangorestframework docker docx dotenv duckdb
+    elasticsearch faker fastapi feedparser flask folium fuzzywuzzy geopandas geopy gensim gevent
+    google gradio graphviz grpcio gunicorn h5py httpx huggingface_hub huggingface-hub hypothesis
+    imageio jax jinja2 joblib jose jwt keras kafka langchain langchain_core langchain_openai
+    lightgbm litellm llama_index loguru lxml markdown marshmallow matplotlib mistune mlflow
+    moviepy mypy mysql networkx nltk numba numpy openai opencv-python openpyxl optuna orjson
+    pandas paramiko passlib peft pendulum pika pil pillow playwright plotly polars prophet
+    psutil psycopg psycopg2 psycopg2-binary pyarrow pycryptodome pydantic pydub pygame pyjwt
+    pymongo pymysql pymupdf fitz pypdf pypdf2 pyspark pytest python-dateutil python-docx
+    python-dotenv python-multipart pytz pyyaml pywin32 qrcode ray rapidfuzz redis regex
+    reportlab requests rich ruff sanic scapy scikit-image scikit-learn scipy scrapy seaborn
+    selenium sentence-transformers sentence_transformers sentencepiece shapely six sklearn
+    skimage slack_sdk spacy sqlalchemy sqlmodel starlette statsmodels streamlit stripe sympy
+    tabulate telegram tenacity tensorflow textual tiktoken toml torch torchaudio torchvision
+    tornado tqdm transformers trio twilio typer ujson urllib3 uvicorn uvloop validators watchdog
+    websocket websockets werkzeug wordcloud xgboost xlsxwriter xmltodict yaml yfinance
+
+    @nestjs/common @nestjs/core @types/node @types/react @testing-library/react
+    @tanstack/react-query angular axios babel bcryptjs body-parser chalk chart.js cheerio
+    classnames clsx commander cookie-parser cors cross-env d3 date-fns dayjs electron eslint
+    ethers express express-validator fastify formik framer-motion fs-extra got graphql helmet
+    immer inquirer ioredis jest jquery jsdom jsonwebtoken knex koa lodash luxon mocha moment
+    mongodb mongoose morgan multer mysql2 next next-auth node-fetch nodemailer nodemon openai
+    p-limit passport pg pino postcss prettier prisma prop-types puppeteer query-string ramda
+    react react-dom react-hook-form react-native react-redux react-router react-router-dom redis
+    redux rimraf rollup rxjs sass semver sequelize sharp socket.io sqlite3 styled-components
+    supertest svelte swr tailwindcss three ts-node tslib typeorm typescript undici uuid
+    validator vite vitest vue vue-router webpack winston ws xml2js yargs yup zod zustand
+
+    actix-web anyhow async-std async-trait axum base64 bincode bytes chrono clap crossbeam csv
+    dashmap diesel env_logger futures hyper indexmap itertools lazy_static log nom num-traits
+    once_cell parking_lot rand rayon regex reqwest ring rocket rusqlite rustls serde serde_json
+    serde_yaml sha2 sqlx tempfile thiserror time tokio toml tonic tower tower-http tracing
+    tracing-subscriber url uuid walkdir warp
+
+    github.com/gin-gonic/gin github.com/gorilla/mux github.com/sirupsen/logrus
+    github.com/spf13/cobra github.com/spf13/viper github.com/stretchr/testify
+    github.com/google/uuid github.com/labstack/echo github.com/go-chi/chi
+    github.com/jmoiron/sqlx github.com/lib/pq gorm.io/gorm go.uber.org/zap golang.org/x/sync
+    github.com/pkg/errors
+
+    com.fasterxml com.google org.apache org.springframework org.slf4j org.junit org.json
+    org.hibernate lombok okhttp3 jakarta newtonsoft.json microsoft.entityframeworkcore serilog
+    automapper dapper rails sinatra nokogiri rspec sidekiq puma httparty faraday devise pry
+    rubocop activerecord
+    """
+)
+"""Packages that nearly everybody knows. That samples solve a matter with another one does not speak
+against them. Not a list of what exists: the others are compared, not doubted."""
