@@ -266,7 +266,11 @@ async def test_a_missing_litellm_says_what_to_install() -> None:
         (NGRAM, {"question": "Who?"}, "needs samples"),
         (NGRAM, {"samples": "one text"}, "samples must be a list"),
         (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
-        (NGRAM, {"samples": ["a"], "references": ["b"]}, "no step of the chain compares with ref"),
+        (
+            {"chain": [{"method": "ngram", "evidence": "samples"}]},
+            {"samples": ["a"], "references": ["b"]},
+            "no step of the chain compares with ref",
+        ),
         (NGRAM, {"samples": ["a"], "references": "b"}, "references must be a list"),
         (
             {"chain": [{"method": "ngram", "evidence": "references"}]},

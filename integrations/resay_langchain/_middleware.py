@@ -287,7 +287,7 @@ class _Turn:
         self._policy = guard.policy
         self._state = cast("dict[str, Any]", request.state)
         self._ends = ends
-        collects = guard.needing("references") is not None
+        collects = guard.takes_references
         found = documents_in(self._state) if collects else ()
         self._watch = Watch(collects=collects, found=found)
         model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))

@@ -663,7 +663,7 @@ class _Watched:
         config: RunnableConfig,
     ) -> None:
         self._policy = guard.policy
-        self._watch = Watch(collects=guard.needing("references") is not None)
+        self._watch = Watch(collects=guard.takes_references)
         manager = run_manager.get_child()
         manager.add_handler(self._watch)
         self.config = patch_config(config, callbacks=manager)

@@ -112,9 +112,10 @@ class Demands:
             raise ConfigurationError("references must be a list of texts, not one text")
         if not references:
             self.refuse({"references": "; pass `references`"})
-        elif not self._chain.needing("references"):
+        elif not (self._chain.needing("references") or self._chain.grounds):
             raise ConfigurationError(
-                "no step of the chain compares with references; set `evidence: references` on one"
+                "no step of the chain compares with references; set `evidence: references` on one,"
+                " or leave out `evidence: samples`"
             )
 
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
@@ -301,6 +302,16 @@ class Guard:
         """Return the name of the first method of the chain that needs this, or None."""
         return self._chain.needing(need)
 
+    @property
+    def takes_references(self) -> bool:
+        """Whether trusted texts are compared with where a request has any."""
+        return self._chain.grounds or self._chain.needing("references") is not None
+
+    @property
+    def decides_by_references(self) -> bool:
+        """Whether references that are given to it decide without samples."""
+        return self._chain.grounds and self.policy.references.unmentioned != "samples"
+
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
         """Return what is said of the first thing lacking that the chain needs; None where all is.
 
@@ -432,7 +443,8 @@ class Guard:
         elif model or self._model or params or entity or tenant:
             query = Query((), model or self._model, params, entity, tenant)
         self._demands.check_question(query)
-        self._demands.check_samples(query, samples)
+        if not (references and self.decides_by_references):
+            self._demands.check_samples(query, samples)
         self._demands.check_references(references)
         tokens = self._demands.tokens(logprobs)
         draws = samples is None and self._chain.needing("samples")

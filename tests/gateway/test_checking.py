@@ -249,7 +249,11 @@ def test_every_problem_is_named(gateways: Gateways, simulated: SimulatedProvider
         (NGRAM, {}, "`samples`"),
         (NGRAM, {"question": MADE_UP}, "`model`"),
         (NGRAM, {"model": "m"}, "`question`"),
-        (NGRAM, {"samples": SAMPLES, "references": ["d"]}, "`references`"),
+        (
+            NGRAM.replace("ngram", "ngram, evidence: samples"),
+            {"samples": SAMPLES, "references": ["d"]},
+            "`references`",
+        ),
         (NGRAM, {"samples": SAMPLES, "logprobs": [{"token": "a"}]}, "`logprobs`"),
         (JUDGED, {}, "`model`"),
         (LOGPROBS, {}, "`logprobs`"),

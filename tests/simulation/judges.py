@@ -17,6 +17,7 @@ Only an exam's answers hold anything made up, and differ from draw to draw.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from resay.testing.world import (
     Invention,
     Subject,
     World,
+    contradicts,
     exact,
     fold,
     stems,
@@ -229,6 +231,29 @@ def _judge_each(asked: Asked) -> str:
     return "\n".join(f"{number}: {answer}" for number, answer in enumerate(answers, 1))
 
 
+def _hold_each(asked: Asked) -> str:
+    """Answer with an object per claim: which documents support it."""
+    documents = [
+        (int(m["number"]), m["text"]) for m in _DOCUMENT.finditer(asked.parts["documents"])
+    ]
+    found = [
+        {
+            "claim": place,
+            "supported_by": [n for n, text in documents if supports(text, claim)],
+            "contradicted_by": [n for n, text in documents if contradicts(text, claim)],
+            "quote": "",
+        }
+        for place, claim in enumerate(numbered(asked.parts["claims"]), 1)
+    ]
+    return json.dumps(found)
+
+
+_DOCUMENT = re.compile(
+    r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
+    re.DOTALL,
+)
+
+
 def _yes_or_no(context: str, sentence: str) -> str:
     return "Yes" if supports(context, sentence) else "No"
 
@@ -247,6 +272,13 @@ CONTEXT_FORMS = (
             r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>"
         ),
         _judge_each,
+    ),
+    Form(
+        in_last(
+            r"<documents-(?P<code>\w+)>\n(?P<documents>.*)\n</documents-(?P=code)>\s*"
+            r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>"
+        ),
+        _hold_each,
     ),
 )
 

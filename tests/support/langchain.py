@@ -56,12 +56,11 @@ needs_hearing_agents = pytest.mark.skipif(
 N = 3
 # Calls are counted, and what was answered before is not asked again.
 UNCACHED = {"cache": {"store": "none"}}
-JUDGED = UNCACHED | {
-    "chain": [{"method": "prompt", "mode": "per_sample"}],
-    "sampling": {"max": N},
-}
+# Samples are counted; what is compared with documents has its own tests.
+BY_SAMPLES = UNCACHED | {"sampling": {"max": N}, "references": {"from": []}}
+JUDGED = BY_SAMPLES | {"chain": [{"method": "prompt", "mode": "per_sample"}]}
 PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
-UNJUDGED = UNCACHED | {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+UNJUDGED = BY_SAMPLES | {"chain": [{"method": "ngram"}]}
 MESSAGE = "No answer today."
 REPLACE = JUDGED | {"action": {"do": "block", "message": MESSAGE}}
 RAISE = JUDGED | {"action": {"do": "block", "exit": "raise"}}

@@ -42,6 +42,7 @@ from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Usage
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
+from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import Api, Body, Event, Outcome, Request
@@ -203,6 +204,41 @@ class Incoming:
 T = TypeVar("T")
 
 
+OWN_FIELD = "resay"
+"""The field of a request's body that is for the guard, and is not sent on."""
+
+_MOST_REFERENCES, _MOST_CHARS = 200, 200_000
+
+
+def without_own_field(body: Body) -> Body:
+    """Return a request's body without what is for the guard alone."""
+    return {name: value for name, value in body.items() if name != OWN_FIELD}
+
+
+def _given_references(own: object) -> tuple[str, ...]:
+    held: Mapping[str, object] = {}
+    if isinstance(own, Mapping):
+        held = cast("Mapping[str, object]", own)
+    listed = held.get("references")
+    if set(held) != {"references"} or not isinstance(listed, list):
+        raise ConfigurationError(f"`{OWN_FIELD}` must be an object with a list of `references`")
+    texts = tuple(
+        cast("Mapping[str, object]", one).get("text") if isinstance(one, Mapping) else one
+        for one in cast("list[object]", listed)
+    )
+    known = tuple(text for text in texts if isinstance(text, str) and text.strip())
+    if len(known) < len(texts):
+        raise ConfigurationError(
+            f"each of `{OWN_FIELD}.references` must be a text, or an object with a `text`"
+        )
+    if len(known) > _MOST_REFERENCES or any(len(text) > _MOST_CHARS for text in known):
+        raise ConfigurationError(
+            f"`{OWN_FIELD}.references` may hold {_MOST_REFERENCES} texts of {_MOST_CHARS:,}"
+            " characters each"
+        )
+    return known
+
+
 class Relay:
     """Guards what passes through one API.
 
@@ -230,10 +266,16 @@ class Relay:
         self._told = told or _nobody
 
     def read(self, body: Body) -> Request:
-        """Return a request as the guard understands it."""
-        request = self._api.read(body)
+        """Return a request as the guard understands it, without what is for the guard alone.
+
+        Raises:
+            ConfigurationError: Its `resay` is not as it should be.
+        """
+        references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
+        request = self._api.read(without_own_field(body))
         reason = request.query.unchecked or self._unchecked(request)
-        return replace(request, query=replace(request.query, unchecked=reason))
+        query = replace(request.query, unchecked=reason, references=references)
+        return replace(request, query=query)
 
     def _unchecked(self, request: Request) -> str | None:
         query, guard = request.query, self._guard

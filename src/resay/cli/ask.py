@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -21,7 +21,6 @@ from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.reporting.render import print_answer, print_part, print_verdict
-from resay.scorers import SampleConfig
 
 ask_app = typer.Typer(add_completion=False)
 check_app = typer.Typer(add_completion=False)
@@ -129,7 +128,8 @@ def check(
         typer.Option("--samples", help="Files with other responses; .json and .jsonl hold many."),
     ] = None,
     references: Annotated[
-        list[Path] | None, typer.Option("--references", help="Files with trusted texts.")
+        list[Path] | None,
+        typer.Option("--references", help="Files with trusted texts, or patterns: 'docs/*.md'."),
     ] = None,
     logprobs: Annotated[
         Path | None,
@@ -144,9 +144,9 @@ def check(
 ) -> None:
     """Check an existing response."""
     text = read_text(response)
-    trusted = [t for path in references or () for t in read_texts(path)]
+    trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
-    guard = Guard(_policy(policy, method, against_references=bool(trusted and not drawn)))
+    guard = Guard(_policy(policy, method))
     tokens = None if logprobs is None else read_logprobs(logprobs)
     with _named_as_options():
         verdict = guard.check(
@@ -192,24 +192,22 @@ def _print_stream(stream: SyncAnswerStream) -> Verdict:
     return stream.answer.verdict
 
 
-def _policy(
-    path: Path | None, methods: list[str] | None, *, against_references: bool = False
-) -> Policy:
+def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, those that a pattern names in the place of it."""
+    for path in paths:
+        root = Path(path.anchor)
+        pattern = str(path.relative_to(root)) if path.anchor else str(path)
+        has_pattern = any(mark in pattern for mark in "*?[") and not path.exists()
+        yield from sorted(root.glob(pattern)) if has_pattern else (path,)
+
+
+def _policy(path: Path | None, methods: list[str] | None) -> Policy:
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass one of them")
     if path:
         return Policy.load(path)
     steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
-    policy = Policy.of({"chain": steps}) if steps else Policy.default()
-    if not against_references:
-        return policy
-    chain = tuple(
-        step.model_copy(update={"evidence": "references"})
-        if isinstance(step, SampleConfig)
-        else step
-        for step in policy.chain
-    )
-    return policy.model_copy(update={"chain": chain})
+    return Policy.of({"chain": steps}) if steps else Policy.default()
 
 
 @contextmanager

@@ -91,6 +91,7 @@ class Query:
             run. They are not sent.
         unchecked: Why the answer is not to be checked, where that is known before it is there. It
             is not sent.
+        references: Trusted texts that came with it for its answer. They are not sent.
         varied: Whether it is asked for an answer that may differ each time. It is not sent; it
             is for providers with a temperature, a seed or a cache of their own, of which `params`
             know nothing. A cache tells answers apart by `params` and `index`, not by this.
@@ -105,6 +106,7 @@ class Query:
     structured: bool = False
     object_tools: tuple[str, ...] = ()
     unchecked: str | None = None
+    references: tuple[str, ...] = field(default=(), repr=False)
     varied: bool = False
 
     @classmethod

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.telling import collecting, last
+from resay.core.references import Reference
 from resay.errors import ConfigurationError, ResayError
 
 if TYPE_CHECKING:
@@ -261,6 +262,7 @@ class Scores:
             which a method has nothing to say is not among them.
         undetermined: Judge answers that could not be read.
         inconclusive: Why these scores support no decision, or None when they do.
+        grounds: Per sentence, the references that speak of it; empty where the method has none.
     """
 
     sentences: tuple[float | None, ...] = ()
@@ -278,6 +280,7 @@ class Scores:
     lost: tuple[int, ...] | None = None
     undetermined: int = 0
     inconclusive: str | None = None
+    grounds: tuple[tuple[Grounds, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for score in (*self.sentences, self.passage):
@@ -328,6 +331,23 @@ def tally(kinds: Iterable[str]) -> str:
 
 Band = Literal["supported", "doubtful", "contradicted"]
 """How far a score goes: not over `threshold.doubtful`, over that, or over `threshold.sentence`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """A reference that speaks of a claim.
+
+    Attributes:
+        reference: Its place among the verdict's references.
+        supports: Whether it says the same; else it says something else.
+        start: Where its words begin in its text, in code points, where they are known.
+        end: Where they end (exclusive).
+    """
+
+    reference: int
+    supports: bool
+    start: int | None = None
+    end: int | None = None
 
 
 ContraryKind = Literal["number", "date", "name", "negation", "other"]
@@ -415,6 +435,7 @@ class ClaimVerdict:
         scores: What each method said of it, as for a sentence.
         sentence: Its sentence's place among the verdict's sentences.
         band: As for a sentence.
+        grounds: The references that speak of it.
     """
 
     text: str
@@ -431,6 +452,7 @@ class ClaimVerdict:
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
     sentence: int = 0
     band: Band | None = None
+    grounds: tuple[Grounds, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,6 +540,7 @@ class Verdict:
         unscored: What of the response was not scored, in order: each letter and digit of it stands
             in a sentence with a score or in one of these, but for the labels of lists. Empty where
             the answer was left alone whatever it says, or a method scored its text as a whole.
+        references: The trusted texts that claims were compared with, and where they are from.
     """
 
     decision: Decision
@@ -532,6 +555,7 @@ class Verdict:
     regeneration: Regeneration | None = None
     unscored: tuple[Unscored, ...] = ()
     claims: tuple[ClaimVerdict, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @property
     def regenerated(self) -> bool:
@@ -599,7 +623,9 @@ class Verdict:
         Returns:
             A dictionary; `Verdict.from_dict` reads it back.
         """
-        shown = self if content else self._without_content()
+        # What the caller sent comes back by its place alone.
+        bare = tuple(replace(reference, text="") for reference in self.references)
+        shown = replace(self if content else self._without_content(), references=bare)
         data = asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
         return cast("dict[str, Any]", _listed(data))
 

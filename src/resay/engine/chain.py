@@ -20,6 +20,7 @@ from resay._internal.telemetry import AttributeValue, span
 from resay.core.claims import Claim, Rules
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.references import Reference
 from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
@@ -39,7 +40,9 @@ from resay.providers.caching import Cache, Caching
 from resay.providers.layers import Metered
 from resay.providers.limits import Budget
 from resay.scorers import Need, Scorer, Step
+from resay.scorers.common.judging import JudgedConfig
 from resay.scorers.evidence import Evidence
+from resay.scorers.references import References
 from resay.scorers.stopping import Aim, Outcome, Stopping
 from resay.scorers.structured import Fields
 
@@ -81,6 +84,7 @@ class Chain:
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
+        self._grounding = _grounding(policy, () if steps else self._steps)
         self._early = _early(self._steps)
         self._late = self._steps[len(self._early) :]
         self._structured = bool(steps)
@@ -100,6 +104,17 @@ class Chain:
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""
         return next((s.scorer.name for s in self._steps if need in s.needs), None)
+
+    @property
+    def grounds(self) -> bool:
+        """Whether claims are held against the references of a request before anything else."""
+        return self._grounding is not None
+
+    def leaves_open(self, references: Sequence[Reference]) -> bool:
+        """Return whether claims that no reference mentions go on to the other steps."""
+        wanted = self._policy.references.unmentioned
+        binding = any(reference.binding for reference in references)
+        return wanted == "samples" or (wanted == "auto" and not binding)
 
     @property
     def asking_response_model(self) -> str | None:
@@ -364,6 +379,10 @@ class Chain:
     ) -> None:
         everything = [i for i in range(len(board.entries)) if i not in board.kept]
         pending = [i for i in everything if not self._settled_before(steps, board.entries[i])]
+        if self._grounding and evidence.sources and pending and steps[:1] == self._steps[:1]:
+            step = self._grounding[self.leaves_open(evidence.sources)]
+            await self._run_together([_Run(step, board, pending, evidence, alone)])
+            pending = [i for i in pending if board.entries[i].score is None]
         for group in _groups(steps):
             seen = everything if group[0].corrects else pending
             if not seen:
@@ -375,8 +394,11 @@ class Chain:
 
     def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
         """Return whether a step that is not run now has settled a sentence."""
-        settle = entry.step.config.settle if entry.step and entry.step not in steps else None
-        return settle is not None and settle.settles(entry.score)
+        if entry.step is None or entry.step in steps:
+            return False
+        settle = entry.step.config.settle
+        by_references = entry.step in (self._grounding or ())
+        return by_references or (settle is not None and settle.settles(entry.score))
 
     async def _run_together(self, runs: Sequence[_Run]) -> None:
         """Run steps that do not depend on each other, and write what they found in their order."""
@@ -542,6 +564,27 @@ class _Run:
             why=scores.why_passage,
             skipped=self.skipped,
         )
+
+
+def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
+    """Return what holds claims against references: flagging what none mentions, and not.
+
+    It is asked of the first judge of the chain, and by words where there is none; None where the
+    policy does not want it, or says itself how references are looked at.
+    """
+    compare = [step for step in steps if "samples" in step.needs]
+    automatic = [s for s in compare if getattr(s.config, "evidence", "auto") == "auto"]
+    refer = any("references" in step.needs for step in steps)
+    if not automatic or refer or not policy.references.from_:
+        return None
+    judged = next((s.config for s in automatic if isinstance(s.config, JudgedConfig)), None)
+    config = References.Config(by="words")
+    if judged is not None and policy.references.by != "words":
+        config = References.Config(judge=judged.judge, restate=judged.restate)
+    elif policy.references.by == "judge":
+        config = References.Config()
+    lenient = config.model_copy(update={"unmentioned": None})
+    return Step.of(config), Step.of(lenient)
 
 
 def _early(steps: Sequence[Step]) -> Sequence[Step]:

@@ -16,6 +16,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.references import Reference, references_in, without_references
 from resay.core.verdict import Unscored, Usage, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import skipped_as
@@ -28,6 +29,9 @@ from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.prices import Priced
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
+
+# As many characters take as long as one of a conversation that references are looked for in.
+_FINDING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,9 @@ class Check:
                 splitter=policy.splitter,
             ),
             references=Samples(given.references, splitter=policy.splitter),
+            sources=tuple(
+                Reference(text, f"references[{i}]") for i, text in enumerate(given.references)
+            ),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
             prober=self._prober(sources),
@@ -188,6 +195,38 @@ class Check:
             temperature=sampling.temperature,
             params=sampling.params,
         )
+
+    async def find_references(self) -> None:
+        """Find what the request itself brings along to be answered from."""
+        wanted, query = self._policy.references.from_, self._query
+        if query is None or not self._chain.grounds:
+            return
+
+        def find() -> tuple[tuple[Reference, ...], Query]:
+            found = references_in(query, wanted)
+            return found, without_references(query, found)
+
+        chars = sum(len(str(message.get("content"))) for message in query.messages)
+        found, asked = await compute(find, chars=_FINDING * chars)
+        if found:
+            self._evidence = replace(self._with_sources(self._evidence, found), asked=asked)
+            self._reference_tokens += sum(_tokens(reference.text) for reference in found)
+
+    def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
+        """Return evidence with further references, each text once."""
+        known: dict[str, Reference] = {}
+        for reference in (*evidence.sources, *more):
+            known.setdefault(reference.text.strip(), reference)
+        sources = tuple(known.values())
+        texts = [reference.text for reference in sources]
+        pool = Samples(texts, splitter=self._policy.splitter)
+        return replace(evidence, sources=sources, references=pool)
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether samples are looked at in any case."""
+        sources = self._evidence.sources
+        return not (self._chain.grounds and sources) or self._chain.leaves_open(sources)
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Say where samples come from, if any step wants them. None is drawn yet."""
@@ -343,7 +382,13 @@ class Check:
             # documents by itself.
             found = "\n\n".join(completion.references)
             references = Samples((found,), splitter=self._policy.splitter)
+            retrieved = tuple(
+                Reference(text, f"retriever[{i}]", "retriever")
+                for i, text in enumerate(completion.references)
+            )
             known = replace(known, references=references)
+            if self._chain.grounds and "retriever" in self._policy.references.from_:
+                known = self._with_sources(known, retrieved)
         return replace(known, logprobs=known.logprobs or completion.logprobs)
 
     def finished(self, verdict: Verdict) -> Verdict:

@@ -229,6 +229,7 @@ class Deciding:
             samples=len(evidence.samples),
             steps=board.steps,
             unscored=unscored,
+            references=evidence.sources if any(e.is_grounded for e in board.entries) else (),
         )
 
     def unscored(self, board: Board) -> tuple[Unscored, ...]:
@@ -268,7 +269,9 @@ class Deciding:
             return f"there is no {self._unit} to score in the response"
         if self._refers and not len(evidence.references):
             return "no references were found to compare with"
-        problem = self._samples_problem(evidence) if self._compares else None
+        # What references decided needs no samples.
+        left = [i for i, e in enumerate(board.entries) if i not in board.kept and not e.is_grounded]
+        problem = self._samples_problem(evidence) if self._compares and left else None
         # Samples that are missing because time was up are reported as that.
         if problem and any(step.note == OVERDUE for step in board.steps):
             return self._overdue(evidence)
@@ -347,6 +350,7 @@ class Deciding:
                 entry.scores,
                 claim.sentence,
                 bands[i],
+                entry.grounds,
             )
             for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
         )
@@ -418,7 +422,7 @@ class Deciding:
         undecided = board.sentences(board.undecided)
         count, score = len(board.claiming), board.lowest_score(board.undecided)
         threshold = self._policy.threshold
-        basis = self._basis(evidence)
+        basis = self._basis(board, evidence)
         if board.names_score is not None:
             basis += f"; compared: {_count_of_names(board)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
@@ -466,7 +470,15 @@ class Deciding:
     def _unit(self) -> str:
         return "field" if self._structured else "sentence"
 
-    def _basis(self, evidence: Evidence) -> str:
+    def _basis(self, board: Board, evidence: Evidence) -> str:
+        grounded = [e.is_grounded for e in board.entries if e.score is not None]
+        if any(grounded):
+            count = len(evidence.sources)
+            by = f" by {count} reference{'' if count == 1 else 's'}"
+            return by if all(grounded) else by + self._by_samples(evidence)
+        return self._by_samples(evidence)
+
+    def _by_samples(self, evidence: Evidence) -> str:
         if not self._compares:
             return ""
         there, most = len(evidence.samples), evidence.samples.most

@@ -133,12 +133,15 @@ class Running:
         chain = self._fields if query is not None and query.wants_object else self._chain
         return Check(self._policy, chain, query, sources, given, self._cache)
 
-    def _started(self, query: Query, sources: Sources, given: Given, tasks: TaskGroup) -> Check:
+    async def _started(
+        self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
+    ) -> Check:
         """Begin a check, before there is a response."""
         check = self._check_for(query, sources, given)
+        await check.find_references()
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
-        if together and not check.skip_early():
+        if together and check.needs_samples and not check.skip_early():
             check.start_sampling()
         return check
 
@@ -168,7 +171,7 @@ class Running:
     async def _answer(
         self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
     ) -> Answer:
-        check = self._started(query, sources, given, tasks)
+        check = await self._started(query, sources, given, tasks)
         asked = self._asked(query, sources)
         completion = await self._main_call(asked, check.deadline)
         verdict = await check.run(completion)
@@ -232,7 +235,7 @@ class Running:
             return answer
 
         async def run(tasks: TaskGroup) -> Answer:
-            check = self._started(query, sources, Given(references), tasks)
+            check = await self._started(query, sources, Given(references), tasks)
             asked = self._asked(query, sources)
             if mode == "after":
                 return await PassingOn(self._policy, check, asked).run(parts)
@@ -291,6 +294,7 @@ class Running:
         tasks: TaskGroup,
     ) -> Verdict:
         check = self._check_for(query, sources, given)
+        await check.find_references()
         if given.samples is None and response.strip():
             check.prepare_sampling(tasks)
         verdict = await check.run(Completion(response))

@@ -13,6 +13,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
+    Grounds,
     Scores,
     SentenceVerdict,
     StepRecord,
@@ -33,6 +34,7 @@ class Entry:
         columns: What each sample said about it.
         contradiction: What a method found that contradicts it.
         scores: What each method said, in the order in which they looked.
+        grounds: The references that speak of it.
     """
 
     score: float | None = None
@@ -42,6 +44,12 @@ class Entry:
     columns: tuple[float | None, ...] = ()
     contradiction: Contradiction | None = None
     scores: dict[str, float] = field(default_factory=dict[str, float])
+    grounds: tuple[Grounds, ...] = ()
+
+    @property
+    def is_grounded(self) -> bool:
+        """Whether the references decided about it."""
+        return self.step is not None and self.step.name == "references" and self.score is not None
 
     @property
     def against(self) -> frozenset[int] | None:
@@ -208,8 +216,9 @@ def _first_entry(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> Entry:
 
 def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     score = scores.sentences[place]
+    grounds = scores.grounds[place] if scores.grounds else before.grounds
     if score is None:
-        return before
+        return replace(before, grounds=grounds)
     parts = {name: row[place] for name, row in scores.parts.items()}
     said = {**before.scores, step.name: score}
     said.update((name, part) for name, part in parts.items() if part is not None)
@@ -218,6 +227,6 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     why = scores.why[place] if scores.why else None
     if not step.corrects:
         columns = tuple(column[place] for column in scores.columns)
-        return Entry(score, step.name, why, step, columns, scores=said)
+        return Entry(score, step.name, why, step, columns, scores=said, grounds=grounds)
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
     return replace(before, score=score, by=step.name, why=reasons or None, scores=said)

@@ -440,7 +440,7 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
     """
     problem = _missing(guard, asked, request)
     another = "use another policy (x-resay-policy)"
-    if problem is None and asked.references and not guard.needing("references"):
+    if problem is None and asked.references and not guard.takes_references:
         problem = (
             "no step of the policy compares with `references`; set `evidence: references` on one,"
             f" or {another}"
@@ -460,7 +460,8 @@ def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
     if not asked.logprobs:
         lacking["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (asked.model or guard.policy.sampling.model)
-    if asked.samples is None and not can_draw:
+    decided = bool(asked.references) and guard.decides_by_references
+    if asked.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
@@ -480,12 +481,14 @@ def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:
 
 
 async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
-    """Return the documents as one text.
+    """Return the documents; as one text for steps that compare with them in place of samples.
 
     A sentence is supported by them as a whole, not by each of them by itself.
     """
     if not asked.references:
         return ()
+    if not guard.needing("references"):
+        return [given.text for given in asked.references]
     documents = [_document(place, one) for place, one in enumerate(asked.references, 1)]
     if guard.needing("judge"):
         chars = sum(len(document.text) for document in documents)

@@ -21,11 +21,17 @@ from resay.adapters import (
     litellm_provider,
 )
 from resay.adapters.http import is_event_stream
+from resay.adapters.relaying import without_own_field
 from resay.adapters.shaping import outcome_of
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
-from resay.errors import DeadlineExceededError, ProviderError, ProviderRefusedError
+from resay.errors import (
+    ConfigurationError,
+    DeadlineExceededError,
+    ProviderError,
+    ProviderRefusedError,
+)
 from resay.gateway.calls import Call, Headers, Outgoing
 from resay.gateway.observing import Observation, gravest
 from resay.gateway.refusing import RefusedError, error_event
@@ -286,9 +292,12 @@ class Guarding:
         wanted, body = self._wanted, self._body
         if self._in_background:
             body = {name: value for name, value in body.items() if name != "background"}
-        request = self._relay.read(body)
+        try:
+            request = self._relay.read(body)
+        except ConfigurationError as error:
+            raise RefusedError(400, "invalid_request", str(error)) from None
         query = replace(request.query, tenant=wanted.tenant)
-        request = replace(request, body=self._body, query=query)
+        request = replace(request, body=without_own_field(self._body), query=query)
         self._question = query.question
         self._expected = 1 if wanted.guard.skips(query) else request.n
         upstream = Upstream(

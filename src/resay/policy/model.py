@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import (
     AfterValidator,
     BaseModel,
+    ConfigDict,
     Field,
     PlainSerializer,
     ValidationError,
@@ -205,6 +206,32 @@ class Threshold(Strict):
         if self.passage is None or self.sentence is None or self.passage < self.sentence:
             return self.passage
         return None
+
+
+class ReferencesOf(Strict):
+    """What trusted texts answers are held against, and what is made of what they do not mention."""
+
+    # `from` is no name in Python, and what is written down there has the other.
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    from_: tuple[Literal["given", "messages", "tools", "documents", "retriever"], ...] = Field(
+        default=("given", "messages", "tools", "documents", "retriever"),
+        alias="from",
+        strict=False,
+        description="Where references are taken from: what is passed as `references`, context in"
+        " the conversation, what tools returned, documents in a provider's own field, and what a"
+        " retriever found; an empty list = nowhere.",
+    )
+    by: Literal["auto", "judge", "words"] = Field(
+        default="auto",
+        description="Who compares: a judge, in one call; numbers, names and words; or a judge where"
+        " the chain has one.",
+    )
+    unmentioned: Literal["auto", "flag", "samples"] = Field(
+        default="auto",
+        description="What is done about a claim that no reference mentions: it is flagged, or"
+        " compared with samples; or flagged where the answer is to be written from the references.",
+    )
 
 
 class Structured(Strict):
@@ -513,6 +540,10 @@ class Policy(Strict):
     )
     action: Annotated[Annotate | Block | Regenerate, OneOf("action", "do", _actions)] = Field(
         default=Annotate(), description="What to do with a flagged response."
+    )
+    references: ReferencesOf = Field(
+        default=ReferencesOf(),
+        description="What trusted texts answers are held against before anything else.",
     )
     limits: Limits = Field(default=Limits(), description="What a check may take.")
     prices: Prices = Field(

@@ -89,10 +89,11 @@ class ScorerConfig(BaseModel):
 class SampleConfig(ScorerConfig):
     """The base of steps that compare the passage with samples."""
 
-    evidence: Literal["samples", "references"] = Field(
-        default="samples",
-        description="What the passage is compared with: the model's own samples, or the references"
-        " supplied with the check in their place (SelfCheckGPT, section 7.3).",
+    evidence: Literal["auto", "samples", "references"] = Field(
+        default="auto",
+        description="What the passage is compared with: the references of the request first, where"
+        " it has any, and the model's own samples for what they leave open (auto); samples alone;"
+        " or the references in the place of samples (SelfCheckGPT, section 7.3).",
     )
 
 

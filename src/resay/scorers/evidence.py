@@ -14,6 +14,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
+from resay.core.references import Reference
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
@@ -393,6 +394,8 @@ class Evidence:
         stopping: When a method that compares with one sample at a time has seen enough; None to
             look at all samples there can be.
         unfinished: Where a method that is cancelled leaves what it has so far.
+        sources: The references one by one, with where they are from, where they are compared with
+            before anything else.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -407,6 +410,7 @@ class Evidence:
     scores: tuple[float | None, ...] = ()
     stopping: Stopping | None = None
     unfinished: list[Scores] = field(default_factory=list[Scores])
+    sources: tuple[Reference, ...] = ()
 
     def conversation(self, chars: int) -> str:
         """Return the end of the user's conversation as text; see `Query.conversation`."""

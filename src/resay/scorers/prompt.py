@@ -471,7 +471,7 @@ class Prompt(SampleScorer):
             return found
         by_words: Sequence[float | None] = (None,) * len(passage.sentences)
         # What a trusted text does not mention, it does not support.
-        if self.config.evidence == "samples":
+        if self.config.evidence != "references":
             by_words = (await self._facts.look(passage, evidence)).sentences
 
         def weight(i: int) -> float:

@@ -42,6 +42,7 @@ _GROUP = "resay.scorers"
 _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
     "facts": "Facts",
+    "references": "References",
     "nli": "Nli",
     "logprobs": "Logprobs",
     "proxy_logprobs": "ProxyLogprobs",

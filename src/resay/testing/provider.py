@@ -60,6 +60,11 @@ _PROBE = re.compile(
 _DETAIL = re.compile(
     r"(?<=\s)(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*)(?:\s(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*))*"
 )
+_REFERENCES = re.compile(
+    r"<documents-(?P<code>\w+)>\n(?P<documents>.*)\n</documents-(?P=code)>\s*"
+    r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
+    re.DOTALL,
+)
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be read is told the form of the answer once more.
 _RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
@@ -123,6 +128,9 @@ def task_in(said: Sequence[str]) -> Task | None:
     if found := _PROBE.search(said[-1]):
         text, asked = said[-1], found["question"]
         return Task("chat", lambda world, rng: _filled(text, asked, world, rng))
+    if found := _REFERENCES.search(said[-1]):
+        held = _held(_shown_in(found["documents"]), found["sentences"])
+        return Task("judge", lambda world, rng: held)
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None
 
@@ -185,6 +193,19 @@ def _items(sentences: str) -> list[str]:
         elif items and line.strip():
             items[-1] += "\n" + line
     return items
+
+
+def _held(documents: Sequence[tuple[int, str]], sentences: str) -> str:
+    """Answer with an object per claim: which documents support it, and which contradict it."""
+    found: list[dict[str, object]] = []
+    for place, item in enumerate(_items(sentences), 1):
+        said = {number: _verdict(text, item) for number, text in documents}
+        for_it = [number for number, verdict in said.items() if verdict == "supported"]
+        against = [number for number, verdict in said.items() if verdict == "contradicted"]
+        found.append(
+            {"claim": place, "supported_by": for_it, "contradicted_by": against, "quote": ""}
+        )
+    return json.dumps(found)
 
 
 def _shown_in(text: str) -> list[tuple[int, str]]:

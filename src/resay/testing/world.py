@@ -47,6 +47,13 @@ def supports(context: str, sentence: str) -> bool:
     return not missing and len(wanted & stems(present)) >= SUPPORT * len(wanted)
 
 
+def contradicts(context: str, sentence: str) -> bool:
+    """Return whether a text speaks of the matter of a sentence and does not support it."""
+    wanted = stems(WORD.findall(sentence))
+    shared = wanted & stems(WORD.findall(context))
+    return len(shared) * 2 >= len(wanted) > 0 and not supports(context, sentence)
+
+
 def exact(words: Sequence[str]) -> set[str]:
     """Return the numbers and names among words, folded: what must agree to the letter."""
     found = {fold(word) for word in words if word[0].isdigit() or word[0].isupper()}

@@ -78,7 +78,7 @@ def hostile(url: str) -> dict[str, dict[str, Any]]:
                       "metadata": {"callback": url, "api_base": v1}, "webhook": url},
         "a mock": {"mock_response": "Fine.", "mock_tool_calls": []},
         "a cache": {"cache": {"type": "redis", "host": url}, "caching": True},
-        "an upstream": {"upstream": v1, "x-resay-upstream": v1, "resay": {"upstream": v1}},
+        "an upstream": {"upstream": v1, "x-resay-upstream": v1},
         "a reference in JSON": {"$ref": url, "__proto__": {"api_base": v1}, "tools": [
             {"type": "mcp", "server_url": url, "server_label": "x"}]},
     }  # fmt: skip

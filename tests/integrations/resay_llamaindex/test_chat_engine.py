@@ -26,8 +26,10 @@ pytestmark = pytest.mark.anyio
 
 N = 3
 NATIVE = {"max": N, "via": "native"}
-JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": NATIVE}
-UNJUDGED = {"chain": [{"method": "ngram"}], "sampling": NATIVE}
+# These are about samples; what is compared with documents has its own tests.
+BY_SAMPLES = {"sampling": NATIVE, "references": {"from": []}}
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], **BY_SAMPLES}
+UNJUDGED = {"chain": [{"method": "ngram"}], **BY_SAMPLES}
 MESSAGE = "No answer today."
 BLOCK = {"action": {"do": "block", "message": MESSAGE}}
 RAISE = {"action": {"do": "block", "exit": "raise"}}

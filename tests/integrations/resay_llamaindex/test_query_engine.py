@@ -33,8 +33,10 @@ from simulation import Refused, SimulatedProvider
 pytestmark = pytest.mark.anyio
 
 N = 3
-JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
-UNJUDGED = {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
+# These are about samples; what is compared with documents has its own tests.
+BY_SAMPLES = {"sampling": {"max": N}, "references": {"from": []}}
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], **BY_SAMPLES}
+UNJUDGED = {"chain": [{"method": "ngram"}], **BY_SAMPLES}
 REFERENCES = {
     "chain": [{"method": "similarity", "evidence": "references"}],
     "sampling": {"max": N},

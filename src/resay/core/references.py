@@ -1,0 +1,488 @@
+"""References: the trusted texts that a request brings along for its answer.
+
+Most answers in production are written from documents, which are in the conversation already: what
+tools returned, documents in a provider's own field, and context that a prompt marks off with tags,
+fences, labels or numbers. `references_in` finds them by rules, in time linear in the length of the
+text, and never in what the model itself wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, cast
+
+from resay.core.query import Message, Query
+
+Origin = Literal["given", "messages", "tools", "documents", "retriever"]
+"""Where a reference is from: the caller, context in a message, what a tool returned, a provider's
+field for documents, or a retriever that the answer was written with."""
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NOUN: Final = _listed("""
+    context contexts document documents doc docs source sources reference references passage
+    passages excerpt excerpts evidence knowledge snippet snippets chunk chunks article articles
+    background handbook manual faq text texts material materials results notes file files page pages
+    kontext dokument dokumente quelle quellen textstelle textstellen auszug auszüge abschnitt
+    abschnitte handbuch materialien unterlagen
+    contexte extrait extraits texte textes manuel
+    contexto documento documentos fuente fuentes fragmento fragmentos extracto extractos texto
+    textos contesto documenti fonte fonti estratto estratti brano brani testo testi manuale
+    fontes trecho trechos documentação
+    documenten bron bronnen fragment fragmenten tekst teksten handleiding
+    上下文 文档 资料 参考资料 参考 背景 コンテキスト 文書 資料 参考資料
+""")
+# What a label may have beside these words.
+_BESIDE: Final = _listed("""
+    the these this following given relevant retrieved provided search information below above use
+    from for here are is excerpted supporting additional base your our my and of to with on data
+    user trusted company product official internal
+    die der das den folgende folgenden relevante les le la l des suivants suivant los las el
+    siguientes i gli seguenti os as seguintes de het volgende
+""")
+_ASKS: Final = _listed("""
+    question questions query user task instruction instructions answer request input human
+    assistant response format rules note output reply problem helpful begin
+    frage fragen aufgabe anweisung anweisungen antwort nutzer anfrage
+    consigne réponse utilisateur tâche instruções
+    pregunta respuesta tarea instrucciones usuario domanda risposta compito istruzioni utente
+    pergunta resposta tarefa usuário vraag antwoord opdracht gebruiker
+    问题 提问 回答 任务 質問 指示
+""")
+_FROM: Final = re.compile(
+    r"\b(?:only|solely|exclusively|strictly|based\s+on|according\s+to|using|use|from|given|refer"
+    r"|nur|ausschließlich|anhand|basierend|auf\s+grundlage|laut|verwende\w*|nutze\w*|aus"
+    r"|uniquement|seulement|selon|d['’]après|utilise\w*|à\s+partir|en\s+te\s+basant"
+    r"|solo|sólo|únicamente|según|usando|usa|utiliza\w*|a\s+partir|basándote"
+    r"|soltanto|secondo|in\s+base|dal|apenas|somente|segundo|com\s+base|alleen|volgens|gebruik\w*"
+    r")\b|只|仅|根据|根據|基づ|のみ|使用",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_ASIDE = re.compile(r"\([^()]{0,100}\)")
+_LABEL = re.compile(
+    r"[ \t]{0,3}[#>*_=\[ -]{0,8}(?P<words>[^\n:：]{1,160}?)[\]*_ ]{0,4}[:：]"
+    r"[*_]{0,3}(?P<rest>[^\n]*)"
+)
+_HEADING = re.compile(
+    r"[ \t]{0,3}(?:#{1,6}|[*_]{2}|-{3,}|={3,})[ \t]*(?P<words>[^\n*_=#-]{1,80}?)[ \t]*"
+    r"(?:[*_]{2}|-{3,}|={3,})?[ \t]*"
+)
+_MARK = re.compile(r"[ \t]{0,3}([-=#*~_\"'<>]{3,80}|[`~]{3,}[\w-]{0,20}|<<<+|>>>+)[ \t]*")
+_PASSAGE = re.compile(
+    r"[ \t]{0,3}[*_#]{0,4}[ \t]?(?:\[(?P<mark>[\w.-]{1,24})\][ \t]?[:.)-]?"
+    r"|(?P<noun>[^\W\d_]{3,12})[ \t]?[#№]?[ \t]?\[?(?P<number>\d{1,3}|[A-Z])\]?"
+    r"(?P<title>[ \t]?[(–—-][^\n:]{0,100})?[*_]{0,2}[:.]"
+    r"|(?P<plain>\d{1,3})[.)][ \t])[*_]{0,2}[ \t]?"
+)
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]{0,40})(?P<rest>[^<>]{0,300})>")
+_ATTRIBUTE = re.compile(
+    r"(?:id|index|number|n|title|name|source|url|href)\s*=\s*[\"']?([^\"'>\s][^\"'>]{0,200})"
+)
+_TAGS: Final = _NOUN | {
+    "search_result",
+    "search_results",
+    "item",
+    "result",
+    "kb",
+    "retrieved",
+    "quote",
+}
+_LEAST_WORDS = 3
+_QUESTION_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A trusted text that an answer is held against.
+
+    Attributes:
+        text: The text.
+        source: Where it was found: `references[0]`, `messages[1]`, `documents[0]`, `retriever[2]`.
+        origin: From what kind of place.
+        start: Where it begins in the text of its message, in code points; None where it is a whole.
+        end: Where it ends (exclusive).
+        label: What the request calls it, so that an answer can cite it: `2` for "[2] ...".
+        binding: Whether the answer is to be written from it: what no such reference mentions is
+            made up.
+    """
+
+    text: str = field(repr=False)
+    source: str = "references[0]"
+    origin: Origin = "given"
+    start: int | None = None
+    end: int | None = None
+    label: str | None = None
+    binding: bool = True
+
+
+def references_in(query: Query, wanted: Collection[Origin]) -> tuple[Reference, ...]:
+    """Find the references of a request.
+
+    Args:
+        query: What is asked, with what the client sent.
+        wanted: Which kinds are looked for.
+
+    Returns:
+        Them, in the order of the conversation; each text once.
+    """
+    found: dict[str, Reference] = {}
+    for reference in _all_in(query, wanted):
+        if len(_WORD.findall(reference.text)) >= _LEAST_WORDS:
+            found.setdefault(reference.text.strip(), reference)
+    return tuple(found.values())
+
+
+def without_references(query: Query, references: Sequence[Reference]) -> Query:
+    """Return a query that asks the same, with a mark in the place of what messages quote."""
+    by_source: dict[str, list[Reference]] = {}
+    for reference in references:
+        if reference.origin == "messages" and reference.start is not None:
+            by_source.setdefault(reference.source, []).append(reference)
+    if not by_source:
+        return query
+    messages = [
+        _cut(message, i, by_source) if message.get("role") != "assistant" else message
+        for i, message in enumerate(query.messages)
+    ]
+    return replace(query, messages=tuple(messages))
+
+
+def _cut(message: Message, place: int, by_source: Mapping[str, Sequence[Reference]]) -> Message:
+    content: Any = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": _marked(content, by_source.get(f"messages[{place}]", ()))}
+    parts = [
+        {
+            **part,
+            "text": _marked(part["text"], by_source.get(f"messages[{place}].content[{k}]", ())),
+        }
+        if isinstance(part.get("text"), str)
+        else part
+        for k, part in enumerate(_mappings(content))
+    ]
+    return {**message, "content": parts}
+
+
+def _marked(text: str, references: Sequence[Reference]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for reference in sorted(references, key=lambda r: r.start or 0):
+        pieces += [text[position : reference.start], "[...]"]
+        position = reference.end or position
+    return "".join([*pieces, text[position:]])
+
+
+def _all_in(query: Query, wanted: Collection[Origin]) -> Iterator[Reference]:
+    for i, text in enumerate(query.references if "given" in wanted else ()):
+        yield Reference(text, f"resay.references[{i}]")
+    documents = _sequence(query.params.get("documents")) if "documents" in wanted else ()
+    for i, text in enumerate(map(_document_text, documents)):
+        yield Reference(text, f"documents[{i}]", "documents", label=str(i + 1))
+    binding = any(_tells_to_use(text) for m in query.messages for _, text in _texts(m))
+    for i, message in enumerate(query.messages):
+        source, role = f"messages[{i}]", message.get("role")
+        if role in ("tool", "function"):
+            if "tools" in wanted:
+                yield Reference(_plain(message.get("content")), source, "tools")
+        elif role in ("user", "system", "developer"):
+            for place, text in _texts(message) if "messages" in wanted else ():
+                yield from _in_text(text, source + place, binding=binding)
+            yield from _in_parts(message.get("content"), source, wanted)
+
+
+def _in_parts(content: Any, source: str, wanted: Collection[Origin]) -> Iterator[Reference]:
+    """Yield what providers have parts of their own for: results of tools, documents, hits."""
+    for k, part in enumerate(_mappings(content)):
+        kind = part.get("type")
+        if kind in ("tool_result", "function_call_output") and "tools" in wanted:
+            text = _plain(part.get("content") or part.get("output"))
+            yield Reference(text, f"{source}.content[{k}]", "tools")
+        elif kind in ("document", "search_result") and "documents" in wanted:
+            yield Reference(_document_text(part), f"{source}.content[{k}]", "documents")
+
+
+def _document_text(given: object) -> str:
+    """Return the text of a document as providers take them; empty where it has none."""
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        return ""
+    document = cast("Mapping[str, Any]", given)
+    inner = document.get("source")
+    if isinstance(inner, Mapping):
+        held = cast("Mapping[str, Any]", inner)
+        return _plain(held.get("data") if held.get("type") == "text" else held.get("content"))
+    for key in ("text", "content", "data", "snippet"):
+        if found := _plain(document.get(key)):
+            return found
+    return ""
+
+
+def _plain(content: object) -> str:
+    """Return the text of what may be a text, a part with one, or several of them."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _plain(cast("Mapping[str, Any]", content).get("text"))
+    return "\n".join(text for part in _sequence(content) if (text := _plain(part)))
+
+
+def _texts(message: Message) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a message, each with its place in it."""
+    content: Any = message.get("content")
+    if isinstance(content, str):
+        yield "", content
+    for k, part in enumerate(_mappings(content)):
+        if isinstance(part.get("text"), str):
+            yield f".content[{k}]", part["text"]
+
+
+def _mappings(content: object) -> Iterator[Mapping[str, Any]]:
+    for part in _sequence(content):
+        yield cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+
+
+def _sequence(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+
+
+def _tells_to_use(text: str) -> bool:
+    """Whether a line tells the model to answer from what it calls context, documents and so on."""
+    for line in text.splitlines():
+        start = line[:400]
+        if _FROM.search(start) and _is_noun(start):
+            return True
+    return False
+
+
+def _is_noun(text: str) -> bool:
+    words = _WORD.findall(text.casefold())
+    return any(word in _NOUN for word in words) or any(
+        n in text for n in ("上下文", "文档", "资料", "文書", "資料")
+    )
+
+
+def _in_text(text: str, source: str, *, binding: bool) -> Iterator[Reference]:
+    """Yield the context that a text marks off, in order."""
+    tagged = list(_tagged(text))
+    covered = [(start, end) for start, end, *_ in tagged]
+    found = sorted([*tagged, *_labelled(text, covered)], key=lambda stretch: stretch[0])
+    for start, end, label, asked in found:
+        stripped = text[start:end].strip()
+        if stripped:
+            begin = start + text[start:end].index(stripped)
+            yield Reference(
+                stripped,
+                source,
+                "messages",
+                begin,
+                begin + len(stripped),
+                label,
+                binding or asked or len(found) > 1,
+            )
+
+
+_Stretch = tuple[int, int, str | None, bool]
+"""From where to where, what it is called, and whether a label of a question follows."""
+
+
+def _tagged(text: str) -> Iterator[_Stretch]:
+    """Yield what stands between tags named for documents, the innermost of each."""
+    open_tags: list[tuple[str, int, str | None, int]] = []
+    found: list[_Stretch] = []
+    for tag in _TAG.finditer(text):
+        name = tag["name"].casefold().replace("-", "_")
+        words = name.split("_")
+        if not (name in _TAGS or any(word in _TAGS or word.rstrip("s") in _TAGS for word in words)):
+            continue
+        if not tag["end"]:
+            if not tag["rest"].endswith("/"):
+                label = _ATTRIBUTE.search(tag["rest"])
+                known = label[1].strip() if label else open_tags[-1][2] if open_tags else None
+                open_tags.append((name, tag.end(), known, len(found)))
+            continue
+        for k in range(len(open_tags) - 1, max(len(open_tags) - 9, -1), -1):
+            if open_tags[k][0] == name:
+                _, start, label, before = open_tags[k]
+                del open_tags[k:]
+                # What holds documents is none itself.
+                words = _WORD.findall(text[start : tag.start()])
+                if len(found) == before and len(words) >= _LEAST_WORDS:
+                    found.append((start, tag.start(), label, False))
+                break
+    yield from found
+
+
+@dataclass(slots=True)
+class _Block:
+    """A stretch of a text that is marked off as context.
+
+    Attributes:
+        start: Where it begins.
+        mark: The line that it begins with and ends at, such as a fence; None where there is none.
+        passages: Its numbered passages: where each begins, ends, and what it is called.
+    """
+
+    start: int
+    mark: str | None = None
+    passages: list[tuple[int, int, str | None]] = field(
+        default_factory=list[tuple[int, int, str | None]]
+    )
+
+    def begin_passage(self, line: int, start: int, label: str | None) -> None:
+        """End the passage before a line, and begin one behind its label."""
+        if self.passages:
+            first, _, known = self.passages[-1]
+            self.passages[-1] = (first, line, known)
+        elif line > self.start:
+            self.passages.append((self.start, line, None))
+        self.passages.append((start, start, label))
+
+
+class _Lines:
+    """Finds what labels, fences and numbers mark off, a line at a time.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._block: _Block | None = None
+        self._announced = False
+        self.found: list[_Stretch] = []
+
+    def read(self, start: int, end: int) -> None:
+        """Read the next line."""
+        line = self._text[start:end].rstrip("\r\n")
+        block, mark = self._block, _MARK.fullmatch(line)
+        if mark is not None:
+            self._read_mark(mark[1], start, end)
+        elif block is not None and block.mark is not None:
+            if passage := _passage(line, inside=True):
+                block.begin_passage(start, start + passage[0], passage[1])
+        else:
+            self._read_words(line, start)
+
+    def close(self, end: int, *, asked: bool = False) -> None:
+        """End the block, if there is one.
+
+        Args:
+            end: Where.
+            asked: Whether the label of a question ends it.
+        """
+        block, self._block = self._block, None
+        if block is None:
+            return
+        if block.mark is None:
+            end = _before_question(self._text, block.start, end)
+        if not block.passages:
+            self.found.append((block.start, end, None, asked))
+            return
+        first, _, label = block.passages[-1]
+        for begin, stop, known in (*block.passages[:-1], (first, end, label)):
+            if begin < stop:
+                self.found.append((begin, stop, known, asked))
+
+    def _read_mark(self, mark: str, start: int, end: int) -> None:
+        block = self._block
+        if block is not None and block.mark is not None:
+            if mark[0] == ">" if block.mark[0] == "<" else mark[:3] == block.mark[:3]:
+                self.close(start)
+        elif self._announced or (block is not None and not self._text[block.start : start].strip()):
+            self._block = _Block(end, mark)
+        elif block is not None:
+            # A line between passages.
+            block.begin_passage(start, end, None)
+        self._announced = False
+
+    def _read_words(self, line: str, start: int) -> None:
+        passage = _passage(line, inside=self._block is not None)
+        label = None if passage and _names_passage(line) else _label_of(line)
+        if label is not None:
+            self.close(start, asked=label < 0)
+            if label >= 0:
+                self._block = _Block(start + label)
+        elif passage is not None:
+            self._block = self._block or _Block(start)
+            self._block.begin_passage(start, start + passage[0], passage[1])
+        if line.strip():
+            self._announced = self._block is None and label is None and _announces(line)
+
+
+def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_Stretch]:
+    """Return what labels, fences and numbers mark off, outside of what tags do."""
+    lines = _Lines(text)
+    position, place = 0, 0
+    for line in text.splitlines(keepends=True):
+        start, position = position, position + len(line)
+        while place < len(covered) and covered[place][1] <= start:
+            place += 1
+        if place < len(covered) and covered[place][0] < position:
+            lines.close(start)
+        else:
+            lines.read(start, position)
+    lines.close(len(text))
+    return lines.found
+
+
+def _announces(line: str) -> bool:
+    """Whether a line says that context follows: "Context information is below."."""
+    return len(line) <= 200 and _is_noun(line) and line.rstrip().endswith((".", ":", "：", "。"))
+
+
+_ENDS_CONTEXT = -1
+
+
+def _label_of(line: str) -> int | None:
+    """Return where behind a label context begins, -1 for a label that ends it; or None."""
+    match = _LABEL.match(line)
+    if match is not None:
+        words = _WORD.findall(_ASIDE.sub("", match["words"].casefold()))
+        is_short = len(words) <= 6 and all(word in _NOUN | _BESIDE for word in words)
+        if 0 < len(words) <= 4 and words[-1] in _ASKS:
+            return _ENDS_CONTEXT
+        if _NOUN.intersection(words) and (is_short or not match["rest"].strip(" *_\t")):
+            return match.start("rest")
+        return None
+    heading = _HEADING.fullmatch(line)
+    words = _WORD.findall(heading["words"].casefold()) if heading else []
+    if 0 < len(words) <= 4 and words[-1] in _ASKS:
+        return _ENDS_CONTEXT
+    is_named = _NOUN.intersection(words) and all(word in _NOUN | _BESIDE for word in words)
+    return len(line) if is_named and len(words) <= 5 else None
+
+
+def _passage(line: str, *, inside: bool) -> tuple[int, str | None] | None:
+    """Return where the text of a numbered passage begins in its line, and its label."""
+    match = _PASSAGE.match(line)
+    if match is None:
+        return None
+    if match["noun"] is not None:
+        is_named = match["noun"].casefold() in _NOUN
+        return (match.end(), match["number"]) if is_named else None
+    if match["plain"] is not None:
+        return (match.end(), match["plain"]) if inside else None
+    return (match.end(), match["mark"]) if inside or match["mark"].isdigit() else None
+
+
+def _names_passage(line: str) -> bool:
+    """Whether a passage is named by its noun and number: "Document 2: ..."."""
+    match = _PASSAGE.match(line)
+    return match is not None and match["noun"] is not None
+
+
+def _before_question(text: str, start: int, end: int) -> int:
+    """Return where a block ends whose last paragraph asks something."""
+    body = text[start:end].rstrip()
+    gap = body.rfind("\n\n")
+    last = body[gap:].strip() if gap >= 0 else ""
+    if last and len(last) <= _QUESTION_CHARS and last.endswith(("?", "？")):
+        return start + gap
+    return end

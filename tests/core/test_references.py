@@ -1,0 +1,185 @@
+"""What of a request is taken for a text that its answer is to be held against."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Query
+from resay.core.references import Origin, Reference, references_in, without_references
+
+ALL: tuple[Origin, ...] = ("given", "messages", "tools", "documents", "retriever")
+BRIDGE, TUNNEL = "The bridge opened in 1932.", "The tunnel is 2 km long."
+
+
+def found(*messages: dict[str, Any] | str, **params: Any) -> tuple[Reference, ...]:
+    said = [{"role": "user", "content": m} if isinstance(m, str) else m for m in messages]
+    return references_in(Query.of(said, **params), ALL)
+
+
+def texts(*messages: dict[str, Any] | str, **params: Any) -> list[str]:
+    return [reference.text for reference in found(*messages, **params)]
+
+
+PROMPTS = {
+    "a label": f"Context: {BRIDGE} {TUNNEL}\nQuestion: When did it open?",
+    "a label on its own line": f"Context:\n{BRIDGE} {TUNNEL}\n\nWhen did it open?",
+    "a heading": f"### Context\n{BRIDGE} {TUNNEL}\n\n### Question\nWhen did it open?",
+    "bold": f"**Context:**\n{BRIDGE} {TUNNEL}\n**Question:** When did it open?",
+    "a tag": f"<context>{BRIDGE} {TUNNEL}</context>\nWhen did it open?",
+    "a tag with an underscore": f"<search_results>\n{BRIDGE} {TUNNEL}\n</search_results> When?",
+    "a fence": f"Use the following excerpt:\n```\n{BRIDGE} {TUNNEL}\n```\nWhen did it open?",
+    "quotes": f'Answer from this text:\n"""\n{BRIDGE} {TUNNEL}\n"""\nWhen did it open?',
+    "LlamaIndex": "Context information is below.\n---------------------\n"
+    f"{BRIDGE} {TUNNEL}\n---------------------\nGiven the context information and not prior"
+    " knowledge, answer the query.\nQuery: When did it open?\nAnswer: ",
+    "LangChain": "Use the following pieces of retrieved context to answer the question.\n"
+    f"Question: When did it open? \nContext: {BRIDGE} {TUNNEL} \nAnswer:",
+    "German": f"Kontext:\n{BRIDGE} {TUNNEL}\n\nFrage: Wann wurde sie eröffnet?",
+    "French": f"Contexte : {BRIDGE} {TUNNEL}\nQuestion : Quand ?",
+    "Spanish": f"Responde solo con el siguiente contexto:\n{BRIDGE} {TUNNEL}\nPregunta: ¿Cuándo?",
+    "Italian": f"Fonti:\n{BRIDGE} {TUNNEL}\nDomanda: Quando?",
+    "Dutch": f"Gebruik de volgende bronnen:\n{BRIDGE} {TUNNEL}\nVraag: Wanneer?",
+    "Chinese": f"参考资料：\n{BRIDGE} {TUNNEL}\n问题：什么时候？",
+}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+def test_what_a_prompt_marks_off_as_context_is_a_reference(prompt: str) -> None:
+    (reference,) = found(prompt)
+    assert reference.text == f"{BRIDGE} {TUNNEL}"
+    assert prompt[reference.start : reference.end] == reference.text
+    assert (reference.source, reference.origin) == ("messages[0]", "messages")
+
+
+PASSAGES = {
+    "brackets": f"Context:\n[1] {BRIDGE}\n[2] {TUNNEL}\n\nQuestion: When?",
+    "points": f"Sources:\n1. {BRIDGE}\n2. {TUNNEL}\n\nQuestion: When?",
+    "nouns": f"Use these documents:\n\nDocument 1: {BRIDGE}\n\nDocument 2: {TUNNEL}",
+    "nouns with titles": f"Source 1 (a.md): {BRIDGE}\nSource 2 (b.md): {TUNNEL}\nQuestion: When?",
+    "tags": f'<documents><doc id="1">{BRIDGE}</doc><doc id="2">{TUNNEL}</doc></documents> When?',
+    "nested tags": "<documents>\n"
+    f'<document index="1"><source>a.md</source><document_content>{BRIDGE}</document_content>'
+    f'</document>\n<document index="2"><source>b.md</source><document_content>{TUNNEL}'
+    "</document_content></document>\n</documents>\nWhen?",
+}
+
+
+@pytest.mark.parametrize("prompt", PASSAGES.values(), ids=PASSAGES)
+def test_numbered_passages_are_references_with_their_numbers(prompt: str) -> None:
+    references = found(prompt)
+    assert [(r.text, r.label) for r in references] == [(BRIDGE, "1"), (TUNNEL, "2")]
+    assert all(r.binding for r in references)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "When did the bridge open?",
+        "Write a poem about sources: they are many.",
+        "1. Who built the bridge of Sydney?\n2. Who wrote the book?",
+        "Here is my code:\n```python\nprint('The bridge opened in 1932.')\n```\nWhy?",
+        "Summarise this story in three sentences, please: once upon a time.",
+        "Text: hi",
+        "What is a context manager in Python?",
+        "Translate: The documents are on the table.",
+    ],
+)
+def test_what_is_only_asked_is_none(prompt: str) -> None:
+    assert found(prompt) == ()
+
+
+def test_what_the_model_wrote_is_never_one() -> None:
+    said = {"role": "assistant", "content": f"Context: {BRIDGE}\n<context>{TUNNEL}</context>"}
+    assert found(said, "When did it open?") == ()
+
+
+def test_what_tools_returned_is_one() -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": []}
+    result = {"role": "tool", "tool_call_id": "1", "content": BRIDGE}
+    parts = {"role": "user", "content": [{"type": "tool_result", "content": [{"text": TUNNEL}]}]}
+    references = found("When?", call, result, parts)
+    assert [(r.text, r.source, r.origin, r.binding) for r in references] == [
+        (BRIDGE, "messages[2]", "tools", True),
+        (TUNNEL, "messages[3].content[0]", "tools", True),
+    ]
+
+
+def test_documents_in_fields_of_providers_are_some() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": BRIDGE}
+    content = [{"type": "document", "source": source}, {"type": "text", "text": "When?"}]
+    references = found({"role": "user", "content": content}, documents=[TUNNEL, {"text": BRIDGE}])
+    assert [(r.text, r.source) for r in references] == [
+        (TUNNEL, "documents[0]"),
+        (BRIDGE, "documents[1]"),
+    ]
+
+
+def test_only_what_is_wanted_is_taken() -> None:
+    tool = {"role": "tool", "content": TUNNEL}
+    query = Query.of([tool, {"role": "user", "content": f"Context: {BRIDGE}\nQuestion: When?"}])
+    assert [r.text for r in references_in(query, ["tools"])] == [TUNNEL]
+    assert [r.text for r in references_in(query, ["messages"])] == [BRIDGE]
+    assert references_in(query, []) == ()
+
+
+def test_the_answer_is_bound_to_what_it_is_to_be_written_from() -> None:
+    (beside,) = found("Context: I am a nurse in Berlin.\n\nWhat is a usual dose of ibuprofen?")
+    assert not beside.binding
+    for prompt in (
+        "Answer only from the context.\n\nContext: I am a nurse in Berlin.\n\nWho am I?",
+        "Context: I am a nurse in Berlin.\nQuestion: Who am I?",
+    ):
+        assert all(r.binding for r in found(prompt))
+    rule = {"role": "system", "content": "Base each answer on the context alone: use the context."}
+    assert found(rule, "Context: I am a nurse in Berlin.\n\nWho am I?")[0].binding
+
+
+def test_the_question_is_left_without_them() -> None:
+    content = [{"type": "text", "text": f"Context:\n[1] {BRIDGE}\n\nQuestion: When?"}]
+    for said in (content[0]["text"], content):
+        query = Query.of([{"role": "user", "content": said}])
+        left = without_references(query, references_in(query, ALL))
+        assert left.question == "Context:\n[1] [...]\n\nQuestion: When?"
+    query = Query.of("When?")
+    assert without_references(query, ()) is query
+
+
+pieces = st.sampled_from(
+    [
+        *("Context:", "<context>", "</context>", "[1] ", "\n", "\n\n", "```", "---", "Question: "),
+        *("# A", "Document 2: ", "a b c d.", " when?", "“x”", "<doc id='3'>", "</doc>", "1. "),
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=25).map("".join))
+def test_offsets_are_exact_in_whatever_text(text: str) -> None:
+    if not text.strip():
+        return
+    query = Query.of(text)
+    references = references_in(query, ALL)
+    assert all(text[r.start : r.end] == r.text for r in references)
+    spans = sorted((r.start or 0, r.end or 0) for r in references)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    for reference in references:
+        assert without_references(query, [reference]).question.count("[...]") >= 1
+
+
+HOSTILE = ["<doc>", "<doc", "Context: ", "[1] ", "Document 1: x y z\n", "```\n", "---\n", "a:", "<"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
+    def seconds(chars: int) -> float:
+        query = Query.of("x " + unit * (chars // len(unit)))
+        start = time.process_time()
+        references_in(query, ALL)
+        return time.process_time() - start
+
+    assert any(seconds(200_000) < 16 * max(seconds(25_000), 0.005) for _ in range(4))

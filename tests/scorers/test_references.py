@@ -1,0 +1,373 @@
+"""Claims against the documents of a request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, Passage, Query
+from resay.core.query import Message
+from resay.core.references import Reference
+from resay.core.verdict import Grounds, Scores
+from resay.providers import Completion, Completions
+from resay.scorers.evidence import Evidence
+from resay.scorers.references import References, excerpts, render
+
+pytestmark = pytest.mark.anyio
+
+BRIDGE = "The Garmo bridge opened in 1932. It is painted grey."
+TUNNEL = "The Silo tunnel opened in 1950. It is 2 km long."
+OPENED, PAINTED, BUILT = (
+    "The Garmo bridge opened in 1932.",
+    "The Garmo bridge is painted grey.",
+    "Ada Moor built the Garmo bridge.",
+)
+
+
+def said(
+    n: int, supports: tuple[int, ...] = (), contradicts: tuple[int, ...] = (), quote: str = ""
+):
+    return {
+        "claim": n,
+        "supported_by": list(supports),
+        "contradicted_by": list(contradicts),
+        "quote": quote,
+    }
+
+
+class Judge:
+    """Says what it is told to, and keeps what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = [a if isinstance(a, str) else json.dumps(a) for a in answers]
+        self.asked: list[tuple[Message, ...]] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(query.messages)
+        return Completions((Completion(self.answers[len(self.asked) - 1]),))
+
+
+def references(*texts: str, labels: str = "") -> tuple[Reference, ...]:
+    names = [*labels, *[None] * (len(texts) - len(labels))]
+    return tuple(
+        Reference(text, f"references[{i}]", label=names[i]) for i, text in enumerate(texts)
+    )
+
+
+async def scored(
+    claims: list[str],
+    judge: Judge | None,
+    sources: tuple[Reference, ...] = references(BRIDGE, TUNNEL),
+    question: str = "When did the Garmo bridge open?",
+    **settings: Any,
+) -> Scores:
+    config = References.Config.model_validate({"by": "judge" if judge else "words", **settings})
+    query = Query.of(question, model="judge")
+    evidence = Evidence(sources=sources, query=query, judge_provider=judge)
+    return await References(config).score(Passage.from_sentences(claims), evidence)
+
+
+async def test_one_call_says_which_documents_are_for_and_against_each_claim() -> None:
+    judge = Judge([said(1, (1,), quote="opened in 1932"), said(2, (), (1,)), said(3)])
+    found = await scored([OPENED, "The Garmo bridge is painted red.", BUILT], judge)
+    assert found.sentences == (0.0, 1.0, 1.0)
+    assert found.columns == ((0.0, 1.0, None), (None, None, None))
+    assert found.grounds == (
+        (Grounds(0, supports=True, start=17, end=31),),
+        (Grounds(0, supports=False),),
+        (),
+    )
+    assert found.why == (
+        "reference 1 says so",
+        "reference 1 says otherwise",
+        "no reference mentions it",
+    )
+    (messages,) = judge.asked
+    assert "When did the Garmo bridge open?" in messages[0]["content"]
+
+
+async def test_one_that_supports_is_enough_and_a_conflict_is_said() -> None:
+    found = await scored([OPENED], Judge([said(1, (1,), (2,))]))
+    assert found.sentences == (0.0,)
+    assert found.why == ("reference 1 says so; reference 2 says otherwise",)
+    assert [g.supports for g in found.grounds[0]] == [True, False]
+
+
+async def test_what_no_document_mentions_may_be_left_open() -> None:
+    found = await scored([BUILT, OPENED], Judge([said(1), said(2, (1,))]), unmentioned=None)
+    assert found.sentences == (None, 0.0)
+    found = await scored([BUILT], Judge([said(1)]), unmentioned=0.4)
+    assert found.sentences == (0.4,)
+
+
+async def test_a_quote_that_stands_nowhere_is_not_believed() -> None:
+    invented = [said(1, (1,), quote="it opened on a Sunday")]
+    judge = Judge(invented, [said(1, (1,), quote="Opened,  in 1932")])
+    assert (await scored([OPENED], judge)).sentences == (0.0,)
+    assert len(judge.asked) == 2
+    found = await scored([OPENED], Judge(invented, invented))
+    assert (found.sentences, found.lost, found.undetermined) == ((None,), (0,), 1)
+    # It stands in a document, but not in the one that is named.
+    elsewhere = [said(1, (1,), quote="2 km long")]
+    assert (await scored([OPENED], Judge(elsewhere, elsewhere))).sentences == (None,)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Supported.",
+        "[]",
+        "[1, 2]",
+        "{",
+        '[{"claim": "1", "supported_by": [1]}]',
+        '[{"claim": 7, "supported_by": [1]}]',
+        "[" * 100_000,
+    ],
+)
+async def test_an_answer_that_cannot_be_read_is_asked_for_once_more(answer: str) -> None:
+    judge = Judge(answer, f"```json\n{json.dumps([said(1, (1,))])}\n```")
+    assert (await scored([OPENED], judge)).sentences == (0.0,)
+    assert len(judge.asked) == 2
+    found = await scored([OPENED], Judge(answer, answer))
+    assert (found.sentences, found.undetermined) == ((None,), 1)
+    judge = Judge(answer)
+    await scored([OPENED], judge, restate=False)
+    assert len(judge.asked) == 1
+
+
+async def test_documents_that_were_not_shown_say_nothing() -> None:
+    judge = Judge([said(1, (3, 0, 9)), said(2, (), (-1,))])
+    found = await scored([OPENED, PAINTED], judge)
+    assert found.sentences == (1.0, 1.0)
+
+
+async def test_a_claim_that_is_answered_twice_in_different_ways_is_not_supported() -> None:
+    found = await scored([OPENED], Judge([said(1, (1,)), said(1, (), (1,))]))
+    assert found.sentences == (1.0,)
+    found = await scored([OPENED], Judge([said(1, (1,)), said(1, (1,))]))
+    assert found.sentences == (0.0,)
+
+
+async def test_a_judge_that_fails_leaves_the_claims_open() -> None:
+    class Broken(Judge):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            raise RuntimeError
+
+    found = await scored([OPENED], Broken())
+    assert found.sentences == (None,)
+    assert found.failures == ("ProviderError",)
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
+def test_nothing_that_is_quoted_can_end_its_section(document: str, claim: str, talk: str) -> None:
+    shown = render([claim], [(0, document)], talk)
+    code = shown.split("<documents-")[1][:16]
+    assert code not in document + claim + talk
+    assert shown.count(f"</documents-{code}>") == 1
+    assert shown.count(f"</claims-{code}>") == 1
+
+
+# Citations
+
+
+async def test_a_citation_of_another_document_is_wrong() -> None:
+    claims = ["The Garmo bridge opened in 1932 [2].", "It is painted grey [1]."]
+    judge = Judge([said(1, (1,)), said(2, (1,))])
+    found = await scored(claims, judge, references(BRIDGE, TUNNEL, labels="12"))
+    assert found.sentences == (1.0, 0.0)
+    assert found.why[0] == "it cites [2], which does not say so; reference 1 says so"
+    assert "1932 [2]" not in judge.asked[0][0]["content"]
+
+
+async def test_a_citation_of_no_document_is_wrong() -> None:
+    claims = ["The Garmo bridge opened in 1932 [1, 7]."]
+    found = await scored(claims, Judge([said(1, (1,))]), references(BRIDGE, TUNNEL, labels="12"))
+    assert found.sentences == (1.0,)
+    assert found.why == ("it cites [7], which there is not",)
+
+
+async def test_brackets_that_cite_nothing_are_left_alone() -> None:
+    claims = ["The Garmo bridge opened in 1932 [sic]."]
+    for sources in (references(BRIDGE), references(BRIDGE, labels="1")):
+        found = await scored(claims, Judge([said(1, (1,))]), sources)
+        assert found.sentences == (0.0,)
+
+
+async def test_a_link_must_be_in_a_reference_or_the_conversation() -> None:
+    sources = references(BRIDGE + " See https://garmo.example/bridge.")
+    for link, score in (
+        ("https://garmo.example/bridge", 0.0),
+        ("https://asked.example/", 0.0),
+        ("https://garmo.example/tunnel", 1.0),
+    ):
+        claim = f"The Garmo bridge opened in 1932 ({link})."
+        asked = "When? I looked at https://asked.example/ already."
+        found = await scored([claim], Judge([said(1, (1,))]), sources, asked)
+        assert found.sentences == (score,)
+
+
+# What a judge is shown
+
+
+def test_short_references_are_shown_as_they_are() -> None:
+    assert excerpts(references(BRIDGE, TUNNEL), [OPENED], 1000) == [(0, BRIDGE), (1, TUNNEL)]
+
+
+def test_of_long_references_that_is_shown_which_bears_on_the_claims() -> None:
+    page = "\n\n".join(f"Part {i} of the handbook speaks of matter {i}." for i in range(400))
+    long = references(page, f"{page}\n\n{BRIDGE}\n\n{page}", page)
+    shown = excerpts(long, [OPENED], 3000)
+    assert sum(len(text) for _, text in shown) <= 3000 + 100
+    assert any(place == 1 and "opened in 1932" in text for place, text in shown)
+
+
+# By words
+
+
+async def test_words_are_compared_with_the_documents_about_the_same_subject() -> None:
+    for claim, is_said in (
+        ("The Garmo bridge opened in 1932.", True),
+        ("The Garmo bridge opened in 1950.", False),
+        ("It opened in 1932.", True),
+        ("It opened in 1950.", False),
+        ("It is 2 km long.", False),
+    ):
+        (score,) = (await scored([claim], None)).sentences
+        assert score is not None
+        assert (score <= 0.5) is is_said, claim
+    found = await scored(["It opened in 1932.", "It opened in 1950."], None, unmentioned=None)
+    assert found.sentences[1] is None
+    assert found.grounds == ((Grounds(0, supports=True),), ())
+
+
+# In a chain
+
+RAG = f"Answer only from the context.\n\nContext:\n[1] {BRIDGE}\n[2] {TUNNEL}\n\nQuestion: When?"
+
+
+class Model(Judge):
+    """Answers with its first texts, judges with the others, and counts."""
+
+    def __init__(self, answers: list[str], *verdicts: Any) -> None:
+        super().__init__(*verdicts)
+        self.texts = list(answers)
+        self.drawn = 0
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        if "<claims-" in str(query.messages[-1]["content"]):
+            return await super().complete(query, n=n)
+        self.drawn += 1
+        return Completions((Completion(self.texts[(self.drawn - 1) % len(self.texts)]),))
+
+
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "cache": {"store": "none"}}
+
+
+async def test_references_come_first_and_spare_the_samples() -> None:
+    model = Model(["The Garmo bridge opened in 1932."], [said(1, (1,))])
+    answer = await Guard(JUDGED, provider=model).aask(RAG)
+    verdict = answer.verdict
+    assert (verdict.decision, verdict.samples) == ("consistent", 0)
+    assert verdict.reason.endswith("by 2 references")
+    assert (model.drawn, len(model.asked)) == (1, 1)
+    assert [(r.source, r.label) for r in verdict.references] == [
+        ("messages[0]", "1"),
+        ("messages[0]", "2"),
+    ]
+    first = verdict.references[0]
+    assert RAG[first.start : first.end] == first.text == BRIDGE
+    assert verdict.claims[0].grounds == (Grounds(0, supports=True),)
+    assert verdict.claims[0].by == "references"
+    assert BRIDGE not in json.dumps(verdict.to_dict())
+
+
+async def test_what_no_reference_mentions_is_flagged_or_compared_with_samples() -> None:
+    text = "The Garmo bridge opened in 1932. Ada Moor built it."
+    held = [said(1, (1,)), said(2)]
+    model = Model([text], held)
+    verdict = (await Guard(JUDGED, provider=model).aask(RAG)).verdict
+    assert [c.score for c in verdict.claims] == [0.0, 1.0]
+    assert verdict.flagged
+    lenient = JUDGED | {"references": {"unmentioned": "samples"}, "sampling": {"max": 3}}
+    model = Model([text], held, *["1: supported"] * 3)
+    verdict = (await Guard(lenient, provider=model).aask(RAG)).verdict
+    assert verdict.decision == "consistent"
+    assert [c.by for c in verdict.claims] == ["references", "prompt"]
+    assert verdict.samples == 3
+    # Only what is open is asked about again.
+    assert all("1932" not in str(m[0]["content"]).partition("<claims-")[2] for m in model.asked[1:])
+
+
+async def test_context_that_the_answer_need_not_be_from_binds_nobody() -> None:
+    beside = "Context: I am a nurse in Berlin.\n\nWhen did the Garmo bridge open?"
+    model = Model([OPENED], [said(1)], *["1: supported"] * 5)
+    verdict = (await Guard(JUDGED, provider=model).aask(beside)).verdict
+    assert (verdict.decision, verdict.claims[0].by) == ("consistent", "prompt")
+
+
+async def test_where_the_judge_fails_samples_decide() -> None:
+    model = Model([OPENED], "?", "?", *["1: supported"] * 5)
+    verdict = (await Guard(JUDGED, provider=model).aask(RAG)).verdict
+    assert (verdict.decision, verdict.claims[0].by) == ("consistent", "prompt")
+    assert verdict.steps[0].method == "references"
+    assert verdict.steps[0].undetermined == 1
+
+
+async def test_a_chain_without_a_judge_compares_words() -> None:
+    model = Model([OPENED])
+    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, provider=model)
+    verdict = (await guard.aask(RAG)).verdict
+    assert (verdict.decision, model.drawn) == ("consistent", 1)
+    verdict = await guard.acheck(
+        "It opened in 1950.", question="When did Garmo open?", references=[BRIDGE]
+    )
+    assert verdict.flagged
+    assert verdict.claims[0].contradicted_by is not None
+    assert verdict.claims[0].contradicted_by.source == "reference"
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        JUDGED | {"references": {"from": []}},
+        {**JUDGED, "chain": [{"method": "prompt", "mode": "per_sample", "evidence": "samples"}]},
+        JUDGED | {"references": {"from": ["tools"]}},
+    ],
+)
+async def test_a_policy_may_leave_references_alone(policy: dict[str, Any]) -> None:
+    model = Model([OPENED], *["1: supported"] * 5)
+    verdict = (await Guard(policy, provider=model).aask(RAG)).verdict
+    assert verdict.claims[0].by == "prompt"
+    assert verdict.references == ()
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
+async def test_streams_are_held_against_references_too(mode: str) -> None:
+    class Streaming(Model):
+        def stream(self, query: Query) -> Any:
+            from resay.providers.replay import _word_by_word
+
+            return _word_by_word(self, query)
+
+    text = "The Garmo bridge opened in 1932. Ada Moor built the Garmo bridge."
+    whole = [[said(1, (1,)), said(2)]]
+    model = Streaming([text], *([[said(1, (1,))], [said(1)]] if mode == "hold" else whole))
+    async with Guard(JUDGED, provider=model).astream(RAG, mode=mode) as stream:
+        shown = "".join([part.text async for part in stream])
+    assert shown.startswith("The Garmo bridge opened in 1932.")
+    verdict = stream.answer.verdict
+    assert [c.score for c in verdict.claims] == [0.0, 1.0]
+    assert model.drawn == 1
+
+
+async def test_a_structured_answer_is_compared_field_by_field() -> None:
+    model = Model(['{"opened": 1932}'])
+    answer = await Guard(JUDGED, provider=model).aask(RAG, response_format={"type": "json_object"})
+    assert [step.method for step in answer.verdict.steps] == ["fields"]
