@@ -86,7 +86,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
             "any((sentence.flagged for sentence in part.sentences))",
             "part.sentences[0].flagged",
         ),
-        ("Holding._release", "any((doubtful for _, doubtful in views))", "bool(views[0][1])"),
+        ("Holding._release", "any((undecided for _, undecided in views))", "bool(views[0][1])"),
     ),
     "resay.scorers.base": (
         ("Settle.settles", "score < self.below", "score <= self.below"),

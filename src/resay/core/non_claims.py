@@ -184,7 +184,17 @@ _EN: _Phrases = (
     | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ (?:know|understand)
       (?:\ the\ answer|\ (?:that|this|your|the)\ question)?
       (?:\ to\ (?:that|this|your)(?:\ question)?)?
-    | i\ am\ not\ sure|i\ am\ not\ familiar\ with\ {rest}
+    | i\ am\ not\ sure|i\ am\ not\ (?:familiar\ with|aware\ of)\ {rest}
+    | i\ (?:really\ |currently\ )?(?:can|could|do|did)\ not
+      \ (?:actually\ )?(?:access|browse|check|confirm|see|look\ up|find|verify|recall|determine
+      |predict|open|view|read|hear|have)\ {rest}
+    | (?:that|this|it|the\ answer)\ (?:does\ not\ appear|is\ not\ (?:given|found|available
+      |provided|listed|described|clear))(?:\ (?:in|from)\ {rest})?
+    | (?:in|from)\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
+      \ (?:there\ is\ no|nothing\ is\ said|no)\ {rest}
+    | (?:nothing|no\ (?:information|details?))\ (?:is\ (?:said|given|mentioned|provided|available)
+      \ )?(?:in|about|on)\ {rest}
     """,
     r"""
     (?:could|can|would|will|do|are|may|shall|should|have)\ (?:you|i|we)\ (?!know\b|aware\b
@@ -238,7 +248,18 @@ _DE: _Phrases = (
       \ (?:enthält|enthalten|erwähnt|erwähnen|sagt|sagen|nennt|nennen|gibt|geben|steht|stehen)
       \ (?:dazu\ |darüber\ |hierzu\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
     | (?:dazu|darüber|hierzu)\ (?:steht|sagt|sagen|enthält|enthalten|gibt)\ {rest}
-    | es\ gibt\ (?:dazu\ )?keine\ (?:informationen|angaben|hinweise)(?:\ {rest})?
+    | (?:im|in\ (?:den|der|dem|diesen))\ (?:\S+\ ){0,2}
+      (?:dokumente?n?|unterlagen|kontext|texte?n?|quellen?|handbuch|anleitung|auszug|auszügen)
+      \ (?:steht|stehen|wird|werden|ist|sind|gibt\ es|findet\ sich|finden\ sich|fehlt)
+      \ (?:dazu\ |darüber\ |hierzu\ |leider\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:dazu|darüber|hierzu|das)\ (?:steht|geht|gibt\ es|wird|lässt\ sich|ist|kann\ ich)
+      \ (?:leider\ )?(?:(?:aus|im|in|den|dem|der|diesen)\ ){0,2}(?:\S+\ )?
+      (?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:ich\ kann|kann\ ich)\ (?:\S+\ ){0,5}nicht\ (?:entnehmen|finden|sagen|abrufen|einsehen
+      |bestätigen|prüfen|sehen|wissen|beurteilen)
+    | ich\ habe\ (?:leider\ )?(?:keine?n?|nicht)\ {rest}
+    | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)
+      (?:\ {rest})?
     | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht
     | ich\ wei(?:ß|ss)\ (?:es\ |das\ )?(?:leider\ )?nicht
     | (?:(?:dabei|damit|das)\ )?(?:ich\ kann|kann\ ich)\ (?:(?:ihnen|dir|das|diese|frage|dabei
@@ -288,7 +309,17 @@ _FR: _Phrases = (
       (?:\ (?:fournis?|fourni|donnés?))?\ ne\ (?:dit|disent|mentionne(?:nt)?|précise(?:nt)?
       |contien(?:t
       |nent)|indique(?:nt)?|parle(?:nt)?|fourni(?:t|ssent))\ (?:pas|rien|aucune?)(?:\ {rest})?
-    | il\ n'y\ a\ (?:pas|aucune?)\ (?:d'|de\ )?(?:informations?|mention)(?:\ {rest})?
+    | je\ n'ai\ (?:malheureusement\ )?(?:pas|aucune?)\ {rest}
+    | je\ ne\ (?:peux|puis|suis)\ (?:malheureusement\ )?pas\ {rest}
+    | je\ ne\ (?:dispose|trouve)\ (?:malheureusement\ )?(?:pas|aucune?)\ {rest}
+    | je\ ne\ sais\ pas\ (?:qui|que|quel(?:le)?s?|où|quand|comment|pourquoi|si|combien)
+      \ (?:\S+\ ){0,7}\S+
+    | (?:cela|ce|c'|la\ réponse|cette\ information)\ ?n'(?:est|apparaît|figure)\ pas
+      (?:\ (?:mentionnée?|indiquée?|précisée?|dite?|donnée?|clair))?(?:\ (?:dans|par)\ {rest})?
+    | (?:dans\ )?(?:le|les|ce|ces)\ (?:contexte|documents?|textes?|extraits?|manuel)
+      \ (?:il\ )?n(?:e\ |')\S+\ (?:pas|rien|aucune?)(?:\ {rest})?
+    | aucune\ information(?:\ {rest})?
+    | il\ n'y\ a\ (?:pas|aucune?|rien)\ ?(?:d'|de\ )?(?:informations?|mention|sur|à)?(?:\ {rest})?
     | je\ ne\ (?:le\ )?(?:sais|comprends)\ pas(?:\ la\ réponse|\ la\ question|\ votre\ question)?
     | je\ ne\ (?:peux|puis)\ (?:pas|malheureusement\ pas)\ (?:vous\ |t'|y\ |le\ )?
       (?:aider|répondre|faire|fournir)(?:\ {rest})?
@@ -338,7 +369,12 @@ _ES: _Phrases = (
       (?:\ (?:proporcionad[oa]s?|dad[oa]s?))?\ no\ (?:dicen?|mencionan?|contienen?|especifican?
       |indican?
       |incluyen?|hablan?)(?:\ (?:nada|ninguna))?(?:\ {rest})?
-    | no\ hay\ (?:ninguna\ )?(?:información|mención|datos)(?:\ {rest})?
+    | no\ (?:tengo|dispongo\ de|encuentro|conozco|sé)\ {rest}
+    | no\ (?:puedo|logro|consigo)\ {rest}|no\ soy\ capaz\ de\ {rest}
+    | (?:eso|esto|la\ respuesta|esa\ información)?\ ?no\ (?:se\ (?:menciona|indica|dice
+      |especifica)|aparece|figura|consta|está)(?:\ {rest})?
+    | en\ (?:el|la|los|las|estos?)\ (?:contexto|documentos?|textos?|manual|fuentes?)\ no\ {rest}
+    | no\ hay\ (?:ninguna\ )?(?:información|mención|datos|nada)(?:\ {rest})?
     | (?:yo\ )?no\ (?:lo\ )?(?:sé|entiendo)(?:\ la\ (?:respuesta|pregunta))?
     | no\ puedo\ (?:ayudar(?:te|le)?|responder|hacer(?:lo)?|proporcionar|dar(?:te
       |le)?)(?:\ {rest})?
@@ -382,6 +418,12 @@ _IT: _Phrases = (
     | (?:il|la|i|le|gli|questo|questi)\ (?:document[oi]|contesto|test[oi]|font[ei]|manuale|guida)
       (?:\ fornit[oaie])?\ non\ (?:dic(?:e|ono)|menzionan?o?|conten(?:gono)|contiene|specifican?o?
       |indican?o?|parlan?o?)(?:\ (?:nulla|niente|alcuna))?(?:\ {rest})?
+    | non\ (?:ho|dispongo\ di|trovo|conosco|so)\ {rest}
+    | non\ (?:posso|riesco\ a)\ {rest}|non\ sono\ in\ grado\ di\ {rest}
+    | (?:questo|ciò|la\ risposta)?\ ?non\ (?:è|viene)\ (?:menzionat[oa]|indicat[oa]|specificat[oa]
+      |riportat[oa]|dett[oa])(?:\ {rest})?
+    | (?:nel|nei|nella|nelle|negli)\ (?:contesto|document[oi]|test[oi]|manuale|font[ei])
+      \ non\ {rest}
     | non\ (?:ci\ sono|c'è)\ (?:alcuna\ )?(?:informazion[ei]|menzione)(?:\ {rest})?
     | non\ (?:lo\ )?(?:so|capisco)(?:\ la\ (?:risposta|domanda))?
     | non\ posso\ (?:aiutar(?:ti|la)|rispondere|far(?:e|lo)|fornire)(?:\ {rest})?
@@ -424,7 +466,12 @@ _PT: _Phrases = (
       (?:\ fornecid[oa]s?)?\ não\ (?:diz(?:em)?|menciona(?:m)?|cont(?:é|ê)m|especifica(?:m)?
       |indica(?:m)?
       |fala(?:m)?)(?:\ (?:nada|nenhuma))?(?:\ {rest})?
-    | não\ há\ (?:nenhuma\ )?(?:informaç(?:ão|ões)|menção)(?:\ {rest})?
+    | (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro|conheço|sei)\ {rest}
+    | (?:eu\ )?não\ (?:posso|consigo)\ {rest}|não\ sou\ capaz\ de\ {rest}
+    | (?:isso|isto|a\ resposta)?\ ?não\ (?:é\ mencionad[oa]|é\ indicad[oa]|consta|aparece
+      |está)(?:\ {rest})?
+    | (?:no|nos|na|nas)\ (?:contexto|documentos?|textos?|manual|fontes?)\ não\ {rest}
+    | não\ há\ (?:nenhuma\ )?(?:informaç(?:ão|ões)|menção|nada)(?:\ {rest})?
     | (?:eu\ )?não\ (?:sei|entendi|entendo)(?:\ a\ (?:resposta|pergunta))?
     | (?:eu\ )?não\ posso\ (?:ajudar|ajudá-l[oa]|responder|fazer\ isso|fornecer)(?:\ {rest})?
     """,
@@ -469,7 +516,13 @@ _NL: _Phrases = (
       \ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
       \ (?:daar\ |hier\ )?(?:niets|niet
       |geen)(?:\ {rest})?
-    | er\ is\ geen\ (?:informatie|vermelding)(?:\ {rest})?
+    | er\ (?:is|staat|wordt)\ (?:geen|niets)\ {rest}
+    | (?:dat|dit)\ (?:staat|wordt|blijkt)\ niet\ {rest}|dat\ is\ niet\ bekend
+    | in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)
+      \ (?:staat|wordt|is|staan)\ (?:daar\ )?(?:niets|niet|geen)(?:\ {rest})?
+    | (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet)\ {rest}
+    | (?:ik\ kan|kan\ ik)\ (?:\S+\ ){0,6}niet\ (?:vinden|zien|zeggen|bevestigen|opzoeken
+      |controleren|raadplegen|weten)
     | (?:dat\ )?(?:ik\ weet|weet\ ik)\ (?:het\ |dat\ )?(?:helaas\ )?niet
     | (?:(?:daar|hier)\ )?(?:ik\ kan|kan\ ik)\ (?:(?:je|u|dat|deze|vraag|helaas|daar|hier)\ ){0,4}
       niet\ (?:mee\ )?(?:helpen|bij\ helpen|beantwoorden|doen)
@@ -540,33 +593,37 @@ _CREATIVE = re.compile(
     \b(?:write|compose|create|make\ up|invent|imagine|improvise|give|tell)\b [^.?!\n]{0,40}
       \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?
       |riddles?
-      |fairy\ tales?|short\ stor(?:y|ies)|bedtime\ stor(?:y|ies)|slogans?|taglines?|puns?)\b
+      |fairy\ tales?|(?:short|bedtime|funny|scary|little|tiny|love)\ stor(?:y|ies)
+      |stor(?:y|ies)\ about|slogans?|toasts?|epigrams?|tongue\ twisters?|slogans?|taglines?|puns?)\b
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
       \b(?:names?|titles?|slogans?|ideas?|captions?|nicknames?)\b
   | \b(?:do|would)\ you\ (?:personally\ )?(?:like|prefer|enjoy|love|favou?r)\b
   | \byour\ (?:own\ |personal\ )?(?:favou?rite|opinion|view|taste)\b
   | \b(?:schreibe?n?|dichte|erfinde|reime)\b [^.?!\n]{0,40}
-      \b(?:gedichte?|haiku|lied|liedtext|reim|limerick|witz|märchen|kurzgeschichte|slogan
-      |verse?)\b
+      \b(?:\w{0,20}(?:gedichte?|lied|liedtext|märchen|geschichten?)|haiku|reim|limerick|witz
+      |slogan|werbespruch|verse?)\b
   | \bschlage?\b [^.?!\n]{0,40} \b(?:namen?|titel)\b [^.?!\n]{0,20} \bvor\b
   | \b(?:magst|bevorzugst|findest)\ du\b|\b(?:mögen|bevorzugen)\ sie\b
   | \b(?:écris|écrivez|compose|composez|invente|inventez)\b [^.?!\n]{0,40}
-      \b(?:poème|haïku|chanson|blague|conte|slogan|vers|histoire)\b
+      \b(?:poèmes?|haïkus?|chansons?|blagues?|contes?|slogans?|vers|histoires?|comptines?)\b
   | \b(?:propose|proposez|suggère|suggérez|trouve|trouvez)\b [^.?!\n]{0,30} \b(?:noms?|titres?)\b
   | \b(?:préfères-tu|préférez-vous|aimes-tu|aimez-vous)\b
   | \b(?:escribe|escriba|compón|inventa)\b [^.?!\n]{0,40}
-      \b(?:poema|haiku|canción|chiste|cuento|eslogan|versos?|rima)\b
+      \b(?:poemas?|haikus?|canción|canciones|chistes?|cuentos?|es?lógan|eslogan|lema|versos?
+      |rimas?|historia)\b
   | \b(?:sugiere|propón|sugiéreme|piensa)\b [^.?!\n]{0,30} \b(?:nombres?|títulos?)\b
   | \b(?:prefieres|te\ gusta)\b
   | \b(?:scrivi|componi|inventa)\b [^.?!\n]{0,40}
-      \b(?:poesia|haiku|canzone|barzelletta|favola|slogan|versi|rima)\b
+      \b(?:poesi[ae]|haiku|canzon[ei]|barzellett[ae]|favol[ae]|fiab[ae]|slogan|versi|rim[ae]
+      |filastrocc[ah]e?|storia)\b
   | \b(?:suggerisci(?:mi)?|proponi(?:mi)?)\b [^.?!\n]{0,30} \b(?:nom[ei]|titol[oi])\b
   | \b(?:preferisci|ti\ piace)\b
   | \b(?:escreva|componha|invente)\b [^.?!\n]{0,40}
-      \b(?:poema|haicai|canção|piada|conto|slogan|versos?|rima)\b
+      \b(?:poemas?|haicai|canção|canções|piadas?|contos?|slogan|versos?|rimas?|história)\b
   | \b(?:sugira|proponha)\b [^.?!\n]{0,30} \b(?:nomes?|títulos?)\b|\bvocê\ (?:prefere|gosta)\b
   | \b(?:schrijf|verzin)\b [^.?!\n]{0,40}
-      \b(?:gedicht|haiku|lied|rijm|mop|sprookje|slogan|versjes?)\b
+      \b(?:gedicht(?:en|je)?|haiku|lied(?:je)?|rijm(?:pje)?|mop|sprookje|slogan|versjes?
+      |verhaaltje|verhaal)\b
   | \b(?:bedenk|suggereer)\b [^.?!\n]{0,30} \b(?:naam|namen|titels?)\b|\bvind\ (?:je|u)\b
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -711,6 +768,13 @@ def _claims_nothing(match: re.Match[str], language: Language) -> bool:
     return len(words) <= _MAX_REST_WORDS and language.claims.isdisjoint(words)
 
 
+_MAX_SHORT_QUESTION = 6
+_SHORT_QUESTION = re.compile(
+    r"(?:what|which|was|welche[mnrs]?|que|quel(?:le)?s?|qué|cuál(?:es)?|cosa|quale?|quali"
+    r"|o que|qual|quais|wat|welke?)\b"
+)
+
+
 def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
     if not _QUESTION.search(text):
         return False
@@ -719,6 +783,10 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
     asked = " ".join(clauses)
+    # A few words that ask what or which, and name nobody, bring nothing along to be checked.
+    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asked) is not None
+    if is_short and not any(word[0].isupper() for word in words[1:]):
+        return True
     return language.question.match(asked) is not None and not _DOUBTFUL.search(asked)
 
 
