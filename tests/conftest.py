@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from resay._internal.event_loops import run_sync
-from resay.adapters import litellm_provider
+from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
 from simulation import SimulatedProvider

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -18,21 +19,13 @@ from anthropic import (
     RetryableError,
 )
 
-from resay._internal.event_loops import run_sync
-from resay.adapters import (
-    OnVerdict,
-    PolicyLike,
-    Relay,
-    StreamedError,
-    Upstream,
-    cancelled_once,
-    check_client_policy,
-    guard_of,
-    in_thread,
-    inside_guard,
-    marked,
-)
-from resay.adapters.http import BLOCKING, LOOPING, Side, finished, is_event_stream
+from resay._internal.nesting import inside_guard, marked
+from resay.adapters.http import check, is_event_stream, stream
+from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapters.relaying import Relay
+from resay.adapters.threads import BLOCKING, LOOPING, Side, cancelled_once, finished
+from resay.adapters.upstream import StreamedError, Upstream
+from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Request
@@ -60,7 +53,7 @@ class Call:
         self._response: asyncio.Future[Body] = loop.create_future()
         self._work = loop.create_task(relay.aanswer(asked, self._main, upstream))
         self._work.add_done_callback(_retrieved)
-        self._wait_no_more: Callable[[], None] | None = None
+        self._waiting = ExitStack()
 
     async def _main(self, body: Body) -> Body:
         del body
@@ -112,26 +105,19 @@ class Call:
             owner: The task that makes the call, if it is known: when it is over, nobody will.
             give_up: What to do then.
         """
-
-        def over(_: object) -> None:
-            give_up()
-
         timer = asyncio.get_running_loop().call_later(longest_s, give_up)
+        self._waiting.callback(timer.cancel)
         if owner is not None:
+
+            def over(_: object) -> None:
+                give_up()
+
             owner.add_done_callback(over)
-
-        def no_more() -> None:
-            timer.cancel()
-            if owner is not None:
-                owner.remove_done_callback(over)
-
-        self._wait_no_more = no_more
+            self._waiting.callback(owner.remove_done_callback, over)
 
     def go_on(self) -> None:
         """Stop waiting for the next attempt."""
-        if self._wait_no_more is not None:
-            self._wait_no_more()
-            self._wait_no_more = None
+        self._waiting.close()
 
 
 def _retrieved(work: asyncio.Task[Any]) -> None:
@@ -363,28 +349,7 @@ class HallucinationMiddleware(Middleware):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was none within `limits.deadline_s`.
         """
-        asked = self._asked(request)
-        if asked is None:
-            return call_next(request)
-        send = partial(_sent, BLOCKING, call_next)
-
-        async def in_another_thread(sent: APIRequest) -> Any:
-            return await in_thread(lambda: finished(send(sent)))
-
-        upstream = _upstream(request, in_another_thread)
-        if request.stream:
-            response = finished(_opened(BLOCKING, call_next, request))
-            return finished(self._streaming(BLOCKING, response, asked, upstream))
-        if self._guard.skips(asked.query) is not None:
-            response = finished(send(request))
-            if not raw_of(response).is_success:
-                return response
-            body = body_of(response) or {}
-            return answered(response, asked, self._relay.answer(asked, lambda _: body, upstream))
-        try:
-            return run_sync(self._attempt, request, asked, in_another_thread, None)
-        except StreamedError as error:
-            return finished(self._streaming(BLOCKING, error.response, asked, upstream))
+        return finished(self._handled(BLOCKING, request, call_next))
 
     async def handle_async(
         self,
@@ -397,22 +362,33 @@ class HallucinationMiddleware(Middleware):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was none within `limits.deadline_s`.
         """
-        asked = self._asked(request)
-        if asked is None:
-            return await call_next(request)
-        send = partial(_sent, LOOPING, call_next)
-        upstream = _upstream(request, send)
-        if request.stream:
-            response = await _opened(LOOPING, call_next, request)
-            return await self._streaming(LOOPING, response, asked, upstream)
-        try:
-            return await self._attempt(request, asked, send, asyncio.current_task())
-        except StreamedError as error:
-            return await self._streaming(LOOPING, error.response, asked, upstream)
+        return await self._handled(LOOPING, request, call_next)
 
-    def _asked(self, request: APIRequest) -> Request | None:
+    async def _handled(
+        self, side: Side, request: APIRequest, call_next: Callable[[APIRequest], Any]
+    ) -> Any:
         body = None if inside_guard() else body_to_check(request)
-        return None if body is None else self._relay.read(body)
+        if body is None:
+            return await side.call(call_next, request)
+        asked = self._relay.read(body)
+        send = partial(_sent, side, call_next)
+        sends: _Send = side.sends(send) if side.blocking else send
+        upstream = _upstream(request, sends)
+        if request.stream:
+            response = await _opened(side, call_next, request)
+            return await self._streaming(side, response, asked, upstream)
+        if side.blocking and self._guard.skips(asked.query) is not None:
+            response = await send(request)
+            if not raw_of(response).is_success:
+                return response
+            known = body_of(response) or {}
+            return answered(response, asked, self._relay.answer(asked, lambda _: known, upstream))
+        # A thread is nobody's task.
+        owner = None if side.blocking else asyncio.current_task()
+        try:
+            return await side.run(self._attempt, request, asked, sends, owner)
+        except StreamedError as error:
+            return await self._streaming(side, error.response, asked, upstream)
 
     async def _attempt(
         self,
@@ -452,14 +428,14 @@ class HallucinationMiddleware(Middleware):
         if not raw.is_success:
             return response
         if raw.headers.get("content-type", "").lower().startswith(_AMAZONS):
-            await side.close(raw)
+            await side.either(raw.close, raw.aclose)
             raise ConfigurationError(
                 "this stream comes in Amazon's own format, which is not checked; ask for it without"
                 " `stream`, or with a client whose streams are server-sent events"
             )
         if not is_event_stream(raw):
-            return answered(response, asked, await side.check(self._relay, asked, raw, upstream))
-        return streaming(response, asked, partial(side.stream, self._relay, asked, raw, upstream))
+            return answered(response, asked, await check(side, self._relay, asked, raw, upstream))
+        return streaming(response, asked, partial(stream, side, self._relay, asked, raw, upstream))
 
 
 async def _opened(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
@@ -473,7 +449,7 @@ async def _sent(side: Side, call_next: Callable[[APIRequest], Any], request: API
     raw = raw_of(response)
     if raw.is_success:
         # With `with_streaming_response` the SDK leaves that to its users.
-        await side.read(raw)
+        await side.either(raw.read, raw.aread)
     return response
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
 
-from resay.adapters import VERDICT_KEY, verdict_in
 from resay.adapters.http import Change, body_in, with_body
+from resay.adapters.policies import VERDICT_KEY, verdict_in
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.providers.apis import Body, Event, Request
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resay._internal.importing import require_optional
-from resay.adapters import VERDICT_KEY
+from resay.adapters.policies import VERDICT_KEY
+from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"
@@ -25,7 +26,6 @@ from resay_langchain._callback import (  # noqa: E402 - what they need is there 
     HallucinationCallback,
     VerdictCollector,
 )
-from resay_langchain._outcome import verdict_of  # noqa: E402 - see above
 from resay_langchain._policies import as_retriever  # noqa: E402 - see above
 from resay_langchain._runnables import (  # noqa: E402 - see above
     GuardedChatModel,

@@ -30,8 +30,9 @@ from langchain_core.runnables.configurable import RunnableConfigurableAlternativ
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
-from resay._internal.event_loops import run_sync
-from resay.adapters import litellm_provider, verdict_data
+from resay.adapters.policies import verdict_data
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.upstream import litellm_provider
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError
@@ -40,21 +41,15 @@ from resay.policy import Regenerate
 from resay.providers.base import Sources
 from resay_langchain._inside import (
     Wrapper,
-    for_judging,
     for_sampling,
+    judges_of,
     sampling_kwargs,
     speaker_of,
     surely_text,
     unstreamed,
 )
 from resay_langchain._outcome import outcome_of
-from resay_langchain._providers import (
-    JudgeProvider,
-    Run,
-    RunnableProvider,
-    in_loop,
-    in_thread,
-)
+from resay_langchain._providers import RunnableProvider, own_judge
 from resay_langchain._request import Reads, question_in
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, watch_among
 
@@ -93,18 +88,7 @@ class Rerun(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        runs = Runs(run_manager, config)
-        sources = self._sources(value, kwargs, runs, in_thread)
-        try:
-            with runs.around():
-                answer = run_sync(self.guard.arun, self._query(value, kwargs), sources)
-        except HallucinationBlocked as error:
-            runs.tell(verdict_data(error.verdict, "block"))
-            raise
-        output, data = outcome_of(answer)
-        runs.tell(data)
-        _note(runs, data)
-        return output
+        return finished(self._guarded(BLOCKING, value, kwargs, Runs(run_manager, config)))
 
     async def _arun(
         self,
@@ -113,17 +97,21 @@ class Rerun(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        runs = Runs(run_manager, config)
-        sources = self._sources(value, kwargs, runs, in_loop)
+        return await self._guarded(LOOPING, value, kwargs, Runs(run_manager, config))
+
+    async def _guarded(self, side: Side, value: Any, kwargs: dict[str, Any], runs: Runs) -> Any:
+        sources = self._sources(side, value, kwargs, runs)
         try:
             with runs.around():
-                answer = await self.guard.arun(self._query(value, kwargs), sources)
+                answer = await side.run(self.guard.arun, self._query(value, kwargs), sources)
         except HallucinationBlocked as error:
-            await runs.atell(verdict_data(error.verdict, "block"))
+            await runs.tell(side, verdict_data(error.verdict, "block"))
             raise
         output, data = outcome_of(answer)
-        await runs.atell(data)
-        _note(runs, data)
+        await runs.tell(side, data)
+        watch = watch_among(runs.handlers)
+        if watch is not None:
+            watch.note(data, None, structured=False)
         return output
 
     def _query(self, value: Any, kwargs: dict[str, Any]) -> Query:
@@ -134,37 +122,28 @@ class Rerun(Wrapper):
         messages = question_in(value) if wanted else ()
         return Query(messages, None, {"tools": tools} if tools else {})
 
-    def _sources(self, value: Any, kwargs: dict[str, Any], runs: Runs, run: Run) -> Sources:
+    def _sources(self, side: Side, value: Any, kwargs: dict[str, Any], runs: Runs) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
         hidden = policy.can_withhold
         speaker = speaker_of(runnable)
-        main = RunnableProvider(
-            unstreamed(runnable) if hidden else runnable,
-            value,
-            kwargs,
-            run,
-            partial(runs.main, hidden=hidden),
+        make = partial(RunnableProvider, value=value, side=side)
+        main = make(
+            runnable=unstreamed(runnable) if hidden else runnable,
+            kwargs=kwargs,
+            config=partial(runs.main, hidden=hidden),
         )
-        samples = RunnableProvider(
-            for_sampling(runnable, policy.sampling),
-            value,
-            sampling_kwargs(runnable, kwargs, policy.sampling),
-            run,
-            partial(runs.config, SAMPLE),
+        samples = make(
+            runnable=for_sampling(runnable, policy.sampling),
+            kwargs=sampling_kwargs(runnable, kwargs, policy.sampling),
+            config=partial(runs.config, SAMPLE),
         )
-        judge = JudgeProvider(
-            for_judging(speaker.model, policy.sampling) if speaker else None,
-            run,
+        judge = own_judge(
+            judges_of(speaker.model, policy.sampling) if speaker else None,
+            side,
             partial(runs.config, JUDGE),
             Traced(litellm_provider(), runs.manager, JUDGE),
         )
         return Sources(main, samples, judge)
-
-
-def _note(runs: Runs, data: dict[str, Any]) -> None:
-    watch = watch_among(runs.handlers)
-    if watch is not None:
-        watch.note(data, None, structured=False)
 
 
 def _patient(rerun: Rerun) -> Guard:
@@ -215,36 +194,48 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
         return _in_sequence(runnable, make, reads)
     if isinstance(runnable, RunnableParallel):
         return _in_parallel(runnable, make, reads)
-    if isinstance(runnable, RunnableAssign):
-        mapper = cast("AnyRunnable", runnable.mapper)
-        return _replaced(runnable, make, reads, mapper=mapper)
-    if isinstance(runnable, (RunnableBindingBase, RunnableEachBase)):
-        bound = cast("AnyRunnable", runnable.bound)  # pyright: ignore[reportUnknownMemberType] - LangChain's
-        return _replaced(runnable, make, reads, bound=bound)
-    return _among_alternatives(runnable, make, reads)
-
-
-def _among_alternatives(
-    runnable: AnyRunnable, make: Make, reads: Reads | None
-) -> AnyRunnable | None:
-    if isinstance(runnable, RunnableWithFallbacks):
-        main: AnyRunnable = runnable.runnable
-        return _replaced(runnable, make, reads, runnable=main, fallbacks=runnable.fallbacks)
     if isinstance(runnable, RunnableBranch):
-        branches = [branch for _, branch in runnable.branches]
-        new = _all(branches, make, reads)
-        default = grafted(runnable.default, make, reads)
-        if new is None or default is None:
+        new = _part([*(then for _, then in runnable.branches), runnable.default], make, reads)
+        if new is None:
             return None
-        pairs = [(when, then) for (when, _), then in zip(runnable.branches, new, strict=True)]
-        return runnable.model_copy(update={"branches": pairs, "default": default})
-    if isinstance(runnable, RouterRunnable):
-        return _replaced(runnable, make, reads, runnables=runnable.runnables)
-    if isinstance(runnable, RunnableConfigurableAlternatives):
-        return _replaced(
-            runnable, make, reads, default=runnable.default, alternatives=runnable.alternatives
-        )
-    return None
+        pairs = [(when, then) for (when, _), then in zip(runnable.branches, new[:-1], strict=True)]
+        return runnable.model_copy(update={"branches": pairs, "default": new[-1]})
+    parts = next((names for kind, names in _PARTS.items() if isinstance(runnable, kind)), None)
+    if parts is None:
+        return None
+    update: dict[str, Any] = {}
+    for name in parts:
+        new = _part(getattr(runnable, name), make, reads)
+        if new is None:
+            return None
+        update[name] = new
+    return cast("Any", runnable).model_copy(update=update)
+
+
+# Which fields hold what may write the output: all of them do.
+_PARTS: Mapping[type[Any], tuple[str, ...]] = {
+    RunnableAssign: ("mapper",),
+    RunnableBindingBase: ("bound",),
+    RunnableEachBase: ("bound",),
+    RunnableWithFallbacks: ("runnable", "fallbacks"),
+    RouterRunnable: ("runnables",),
+    RunnableConfigurableAlternatives: ("default", "alternatives"),
+}
+
+
+def _part(part: Any, make: Make, reads: Reads | None) -> Any:
+    """Return a copy of a part with all in it grafted, None where one cannot be."""
+    if isinstance(part, Runnable):
+        return grafted(cast("AnyRunnable", part), make, reads)
+    if isinstance(part, Mapping):
+        named = cast("Mapping[Any, Any]", part)
+        values = _part(list(named.values()), make, reads)
+        return values and dict(zip(named, values, strict=True))
+    if not isinstance(part, (list, tuple)):
+        # A function, which makes an alternative.
+        return None
+    items = [_part(item, make, reads) for item in cast("Sequence[Any]", part)]
+    return None if None in items else items
 
 
 def _in_sequence(
@@ -280,32 +271,3 @@ def _in_parallel(
             f"several models write the output, under {sorted(new)}; guard each of them alone"
         )
     return parallel.model_copy(update={"steps__": {**branches, **new}}) if new else None
-
-
-def _replaced(inside: Any, make: Make, reads: Reads | None, **parts: Any) -> AnyRunnable | None:
-    """Return a copy with all of the parts grafted, None where one cannot be."""
-    update: dict[str, Any] = {}
-    for name, part in parts.items():
-        new = _replaced_part(part, make, reads)
-        if new is None:
-            return None
-        update[name] = new
-    return cast("AnyRunnable", inside.model_copy(update=update))
-
-
-def _replaced_part(part: Any, make: Make, reads: Reads | None) -> Any:
-    if isinstance(part, Runnable):
-        return grafted(cast("AnyRunnable", part), make, reads)
-    if isinstance(part, Mapping):
-        named = cast("Mapping[Any, Any]", part)
-        values = _all(list(named.values()), make, reads)
-        return values and dict(zip(named, values, strict=True))
-    return _all(list(part), make, reads)
-
-
-def _all(runnables: Sequence[Any], make: Make, reads: Reads | None) -> list[AnyRunnable] | None:
-    new = [
-        grafted(cast("AnyRunnable", r), make, reads) if isinstance(r, Runnable) else None
-        for r in runnables
-    ]
-    return None if None in new else cast("list[AnyRunnable]", new)

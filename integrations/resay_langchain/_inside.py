@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +27,14 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import ConfigDict
 
-from resay.adapters import refuse_without_writer
+from resay.adapters.models import (
+    FRESH_ANSWER,
+    ONE_PLAIN_ANSWER,
+    default_of,
+    with_defaults,
+    with_fields,
+)
+from resay.adapters.policies import refuse_without_writer
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.guard import Guard
@@ -115,10 +122,6 @@ _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
     DynamicRunnable,
     Wrapper,
 )
-# The same parameters that `Query.for_sampling` leaves out, as fields of a model. `metadata` is not
-# among them: as a field it is LangChain's own and goes to traces, not to the provider.
-_ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
-_FRESH_ANSWER = ("seed", "store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +137,6 @@ class Speaker:
     model: Model
     tools: bool = False
     logprobs: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Judges:
-    """Copies of a language model that judges ask.
-
-    Attributes:
-        plain: Gives one answer, in one piece.
-        varied: The same, but another answer each time.
-    """
-
-    plain: Model
-    varied: AnyRunnable
 
 
 def speaker_of(runnable: AnyRunnable) -> Speaker | None:
@@ -199,8 +189,8 @@ def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
     return _rebuilt(runnable, change)
 
 
-def for_judging(model: Model, sampling: Sampling) -> Judges:
-    """Return copies of a model that give judges one answer, in one piece.
+def judges_of(model: Model, sampling: Sampling) -> tuple[AnyRunnable, AnyRunnable]:
+    """Return copies of a model that judges ask.
 
     Args:
         model: The model.
@@ -208,10 +198,11 @@ def for_judging(model: Model, sampling: Sampling) -> Judges:
             for samples, say, would cut a judge's answer off.
 
     Returns:
-        The copies. They share the clients of the original.
+        One that gives one answer, in one piece, and one that does that with another answer each
+        time. They share the clients of the original.
     """
-    plain = _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER)
-    return Judges(plain, for_sampling(model, sampling.model_copy(update={"params": {}})))
+    plain = with_defaults(_quiet(model), ONE_PLAIN_ANSWER)
+    return plain, for_sampling(model, sampling.model_copy(update={"params": {}}))
 
 
 def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
@@ -230,7 +221,8 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
     Raises:
         ConfigurationError: Running it again would do more than answer again.
     """
-    extra = _extra(sampling)
+    asked = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
+    extra = dict(asked.params)
 
     def change(inside: AnyRunnable) -> AnyRunnable | None:
         if isinstance(inside, RunnableWithMessageHistory):
@@ -259,20 +251,11 @@ def sampling_kwargs(
     runnable: AnyRunnable, kwargs: Mapping[str, Any], sampling: Sampling
 ) -> dict[str, Any]:
     """Return the keyword arguments of a call as they are for a sample."""
-    if not kwargs or not _takes_model_kwargs(runnable):
+    # They end up at a language model, or elsewhere.
+    if not kwargs or not isinstance(_innermost(runnable, 0), BaseLanguageModel):
         return dict(kwargs)
     asked = Query((), None, kwargs)
     return dict(asked.for_sampling(temperature=sampling.temperature, params=sampling.params).params)
-
-
-def _extra(sampling: Sampling) -> dict[str, Any]:
-    asked = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
-    return dict(asked.params)
-
-
-def _takes_model_kwargs(runnable: AnyRunnable) -> bool:
-    """Return whether keyword arguments of a call end up at a language model."""
-    return isinstance(_innermost(runnable, 0), BaseLanguageModel)
 
 
 def _innermost(runnable: AnyRunnable, step: int) -> AnyRunnable:
@@ -329,34 +312,18 @@ def _rebuilt(
 
 def _quiet(model: Model) -> Model:
     # `streaming` overrules `disable_streaming` in some models: it goes into the request itself.
-    return _with_fields(model, {"disable_streaming": True, "streaming": False})
+    return with_fields(model, {"disable_streaming": True, "streaming": False})
 
 
 def _fresh(model: Model) -> Model:
-    model = _with_defaults(_quiet(model), _ONE_PLAIN_ANSWER + _FRESH_ANSWER)
+    model = with_defaults(_quiet(model), FRESH_ANSWER)
     changes: dict[str, Any] = {"cache": False}
     if getattr(model, "temperature", None) == 0:
         # A default of 0 is of no use either; None leaves the parameter out of the request.
-        changes["temperature"] = _default(model, "temperature") or None
+        changes["temperature"] = default_of(model, "temperature") or None
     if kwargs := getattr(model, "model_kwargs", None):
         changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
-    return _with_fields(model, changes)
-
-
-def _with_defaults(model: Model, names: Sequence[str]) -> Model:
-    return _with_fields(model, {name: _default(model, name) for name in names})
-
-
-def _with_fields(model: Model, changes: Mapping[str, Any]) -> Model:
-    fields = type(model).model_fields
-    return model.model_copy(update={k: v for k, v in changes.items() if k in fields})
-
-
-def _default(model: Model, name: str) -> Any:
-    field = type(model).model_fields.get(name)
-    if field is None or field.is_required():
-        return None
-    return field.get_default(call_default_factory=True, validated_data={})
+    return with_fields(model, changes)
 
 
 def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:

@@ -27,8 +27,10 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Command
 from typing_extensions import NotRequired
 
-from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike, inside_guard, verdict_data
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay._internal.nesting import inside_guard
+from resay.adapters.policies import VERDICT_KEY, PolicyLike, verdict_data
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import act
 from resay.errors import ConfigurationError
 from resay.guard import Guard
@@ -239,14 +241,7 @@ class HallucinationGuardMiddleware(
             ConfigurationError: The policy asks for what cannot be had from this model.
             Exception: Whatever the model raises.
         """
-        if _is_guarded(request):
-            return handler(request)
-        turn = _Turn(self._guard, request, ends=self._ends)
-        try:
-            response = handler(turn.request)
-        except _Withheld as held:
-            response = ModelResponse[ResponseT](result=[held.message])
-        return turn.finished(response)
+        return finished(self._wrapped(BLOCKING, request, handler))
 
     async def awrap_model_call(
         self,
@@ -254,11 +249,17 @@ class HallucinationGuardMiddleware(
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Do what `wrap_model_call` does, on the caller's event loop."""
-        if _is_guarded(request):
-            return await handler(request)
+        return await self._wrapped(LOOPING, request, handler)
+
+    async def _wrapped(
+        self, side: Side, request: ModelRequest[ContextT], handler: Callable[..., Any]
+    ) -> Any:
+        # By a guard around the whole agent, or by another of these around this one.
+        if inside_guard() or isinstance(request.model, _AgentModel):
+            return await side.call(handler, request)
         turn = _Turn(self._guard, request, ends=self._ends)
         try:
-            response = await handler(turn.request)
+            response = await side.call(handler, turn.request)
         except _Withheld as held:
             response = ModelResponse[ResponseT](result=[held.message])
         return turn.finished(response)
@@ -369,11 +370,6 @@ class _AgentModel(GuardedChatModel):
         if watch is not None and watch.blocked is not None and watch.structured:
             raise _Withheld(message)
         return message
-
-
-def _is_guarded(request: ModelRequest[Any]) -> bool:
-    # By a guard around the whole agent, or by another of these around this one.
-    return inside_guard() or isinstance(request.model, _AgentModel)
 
 
 def _guarded(

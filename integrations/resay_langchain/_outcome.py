@@ -9,11 +9,10 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from resay.adapters import VERDICT_KEY, verdict_data
+from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
-from resay.core.verdict import Usage, Verdict
+from resay.core.verdict import Usage
 from resay.engine.actions import Answer
-from resay.errors import ConfigurationError
 from resay.providers.apis.reading import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
@@ -30,26 +29,6 @@ _ENDS = {
     "stopReason": "end_turn",
     "stop_reason": "end_turn",
 }
-
-
-def verdict_of(output: object) -> Verdict | None:
-    """Return the verdict that a guard left in what it gave.
-
-    Args:
-        output: A message, or an output with keys, such as an agent's state or what a retrieval
-            chain gives.
-
-    Returns:
-        The verdict; None where there is none, as in a plain text. A `VerdictCollector` has those.
-    """
-    held: object = output.response_metadata if isinstance(output, BaseMessage) else output
-    if not isinstance(held, dict) or VERDICT_KEY not in held:
-        return None
-    try:
-        return Verdict.from_dict(cast("dict[str, Any]", held)[VERDICT_KEY])
-    # Somebody else's entry of the same name.
-    except ConfigurationError:
-        return None
 
 
 def text_of(output: object) -> str:

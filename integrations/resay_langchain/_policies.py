@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
@@ -11,8 +12,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import PrivateAttr
 
-from resay.adapters import OnVerdict, PolicyLike, guard_of, marked
-from resay.core.verdict import Document
+from resay._internal.nesting import marked
+from resay.adapters.policies import PolicyLike, guard_of
+from resay.core.verdict import Document, OnVerdict
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
 from resay.retrieval import Retriever
@@ -40,42 +42,33 @@ def as_retriever(source: object) -> Retriever:
     Raises:
         ConfigurationError: It is nothing of that kind.
     """
-    if isinstance(source, VectorStore):
-        return _StoreSearch(source)
-    return _Search(source) if isinstance(source, BaseRetriever) else of_function(source)
+    known = isinstance(source, (VectorStore, BaseRetriever))
+    return _Search(source) if known else of_function(source)
 
 
 class _Search:
-    def __init__(self, source: BaseRetriever) -> None:
+    def __init__(self, source: VectorStore | BaseRetriever) -> None:
         self._source = source
-        self._takes_k = isinstance(source, VectorStoreRetriever) and "k" not in source.search_kwargs
 
     def __repr__(self) -> str:
         return f"as_retriever({type(self._source).__name__})"
 
     async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
         """Find documents; see `Retriever`."""
-        wanted: dict[str, Any] = {"k": k} if self._takes_k else {}
+        source = self._source
+        scores: Iterable[float | None] = repeat(None)
         with marked():
-            found = await self._source.ainvoke(query, **wanted)
-        return [_document(item) for item in found if item.page_content.strip()][:k]
-
-
-class _StoreSearch:
-    def __init__(self, store: VectorStore) -> None:
-        self._store = store
-        # Its own tags, by which traces know it.
-        self._tags = store.as_retriever().tags
-
-    def __repr__(self) -> str:
-        return f"as_retriever({type(self._store).__name__})"
-
-    async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
-        """Find documents; see `Retriever`."""
-        search = _Scored(vectorstore=self._store, search_kwargs={"k": k}, tags=self._tags)
-        with marked():
-            found = await search.ainvoke(query, {"run_name": "VectorStoreRetriever"})
-        scored = zip(found, search.scores, strict=True)
+            if isinstance(source, VectorStore):
+                # With its own tags, by which traces know it.
+                tags = source.as_retriever().tags
+                search = _Scored(vectorstore=source, search_kwargs={"k": k}, tags=tags)
+                found = await search.ainvoke(query, {"run_name": "VectorStoreRetriever"})
+                scores = search.scores
+            elif isinstance(source, VectorStoreRetriever) and "k" not in source.search_kwargs:
+                found = await source.ainvoke(query, k=k)
+            else:
+                found = await source.ainvoke(query)
+        scored = zip(found, scores, strict=False)
         return [_document(item, score) for item, score in scored if item.page_content.strip()][:k]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, suppress
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add
@@ -22,32 +22,25 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from resay._internal.event_loops import run_sync
-from resay.adapters import VERDICT_KEY, aparts_of, litellm_provider, parts_of, verdict_data
+from resay.adapters.models import tool_name
+from resay.adapters.policies import VERDICT_KEY, verdict_data
+from resay.adapters.relaying import read_parts
+from resay.adapters.threads import Side
+from resay.adapters.upstream import litellm_provider
 from resay.core.query import Message, Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
-from resay.engine.stream import AnswerStream, Part
+from resay.engine.stream import Part
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Block, Policy
+from resay.policy import Block
 from resay.providers.base import Provider, Sources
 from resay.providers.caching import source_of
-from resay_langchain._inside import for_judging, for_sampling, sampling_kwargs
+from resay_langchain._inside import for_sampling, judges_of, sampling_kwargs
 from resay_langchain._litellm import UnmappedError, request_of
 from resay_langchain._outcome import in_place_of, outcome_of, without_text
 from resay_langchain._policies import withholding
-from resay_langchain._providers import (
-    JudgeProvider,
-    ModelProvider,
-    Run,
-    RunnableProvider,
-    Stream,
-    in_loop,
-    in_thread,
-    stream_in_loop,
-    stream_in_thread,
-)
+from resay_langchain._providers import ModelProvider, RunnableProvider, own_judge
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_in
 
 Reads = Literal["text", "json", "tools"]
@@ -55,36 +48,88 @@ Reads = Literal["text", "json", "tools"]
 
 
 @dataclass(frozen=True)
-class Asking:
+class Request:
     """One request.
 
     Attributes:
+        guard: Checks and acts.
         model: The chat model inside.
-        policy: What is to be done.
         messages: The conversation.
         kwargs: Keyword arguments of the call.
         reads: What the answer is to be read as.
         object_tools: The tools whose arguments are the answer, where the caller knows.
         runs: Makes the child runs.
-        watch: Who knows about retrieved documents.
-        asynchronous: Whether the caller's event loop is to be used.
+        watch: Who knows about retrieved documents, and watches the whole chain.
+        side: How the caller waits.
     """
 
+    guard: Guard
     model: BaseChatModel
-    policy: Policy
     messages: Sequence[BaseMessage]
     kwargs: Mapping[str, Any]
     reads: Reads
     object_tools: tuple[str, ...]
     runs: Runs
     watch: Watch | None
-    asynchronous: bool
+    side: Side
+
+    async def generate(self) -> ChatResult:
+        """Ask, check and act."""
+        try:
+            with self.runs.around():
+                answer = await self.side.run(self.guard.arun, self.query, self.sources)
+        except HallucinationBlocked as error:
+            data = await self._leave_raising(error)
+            message = AIMessage(self._instead, response_metadata={VERDICT_KEY: data})
+        else:
+            message, data = outcome_of(answer)
+            await self._tell(data, answer)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
+        """Ask, check and act, handing over the answer as the policy says."""
+        pieces = Pieces()
+        stream = self.guard.arun_stream(self.query, self.sources, every_chunk=True)
+        try:
+            async with aclosing(read_parts(self.side, stream, self.runs.around())) as parts:
+                async for part in parts:
+                    if isinstance(part, Answer):
+                        chunk, data = pieces.last(part)
+                        await self._tell(data, part)
+                    else:
+                        chunk = pieces.of(part)
+                    if chunk is not None:
+                        yield ChatGenerationChunk(message=chunk)
+        except HallucinationBlocked as error:
+            data = await self._leave_raising(error)
+            yield ChatGenerationChunk(message=pieces.refusal(self._instead, data))
+
+    async def _leave_raising(self, error: HallucinationBlocked) -> dict[str, Any]:
+        """Leave it to whoever watches the whole chain; where nobody does, raise."""
+        data = verdict_data(error.verdict, "block")
+        await self.runs.tell(self.side, data)
+        if self.watch is None:
+            raise error
+        self.watch.note(data, error, structured=self.query.wants_object)
+        return data
+
+    async def _tell(self, data: dict[str, Any], answer: Answer) -> None:
+        await self.runs.tell(self.side, data)
+        if self.watch is not None:
+            blocked = HallucinationBlocked(answer.verdict) if answer.blocked else None
+            self.watch.note(data, blocked, structured=self.query.wants_object)
+
+    @property
+    def _instead(self) -> str:
+        return (withholding(self.guard.policy) or Block()).message
 
     @cached_property
     def query(self) -> Query:
         """What is asked, as litellm takes it where the model can be reached that way."""
-        mapped = self._mapped
-        query = mapped or Query(self._openai_messages or self._plain_messages, None, self._params)
+        # The guard gives one answer; who wants several, or a stream, gets it from LangChain.
+        params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
+        messages = self._openai_messages or self._plain_messages
+        query = self._mapped or Query(messages, None, params)
         tools = _tool_names(self.kwargs.get("tools")) if self.reads == "tools" else ()
         return replace(
             query, structured=self.reads == "json", object_tools=self.object_tools or tools
@@ -92,7 +137,7 @@ class Asking:
 
     @cached_property
     def _mapped(self) -> Query | None:
-        if self.policy.sampling.via == "native":
+        if self.guard.policy.sampling.via == "native":
             return None
         try:
             return request_of(self.model, self.messages, self.kwargs)
@@ -115,11 +160,6 @@ class Asking:
         )
 
     @property
-    def _params(self) -> dict[str, Any]:
-        # The guard gives one answer; who wants several, or a stream, gets it from LangChain.
-        return {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
-
-    @property
     def sources(self) -> Sources:
         """Who answers what."""
         return Sources(
@@ -132,20 +172,20 @@ class Asking:
 
     @property
     def _through_litellm(self) -> bool:
-        return self._mapped is not None or self.policy.sampling.model is not None
-
-    @property
-    def _run(self) -> Run:
-        return in_loop if self.asynchronous else in_thread
+        return self._mapped is not None or self.guard.policy.sampling.model is not None
 
     @property
     def _main(self) -> Provider:
-        stream: Stream = stream_in_loop if self.asynchronous else stream_in_thread
         # The callbacks of the model itself hear of the guarded call instead: they may show what
         # they are told to whoever waits for the answer.
         model = self.model.model_copy(update={"callbacks": None})
         return ModelProvider(
-            model, self.messages, self.kwargs, self._run, stream, self.runs.plain(), self._found
+            runnable=model,
+            value=list(self.messages),
+            kwargs=self.kwargs,
+            side=self.side,
+            config=lambda _: self.runs.plain(),
+            references=self._found,
         )
 
     def _found(self) -> tuple[str, ...]:
@@ -157,16 +197,16 @@ class Asking:
     def _samples(self) -> Provider:
         if self._through_litellm:
             return Traced(litellm_provider(), self.runs.manager, SAMPLE, self.messages)
-        sampling = self.policy.sampling
+        sampling = self.guard.policy.sampling
         # The same model answers the same for whoever asks, if all of the question is in the query.
         source = f"langchain {source_of(self.model)}" if self._openai_messages else None
         return RunnableProvider(
-            for_sampling(self.model, sampling),
-            list(self.messages),
-            sampling_kwargs(self.model, self.kwargs, sampling),
-            self._run,
-            partial(self.runs.config, SAMPLE),
-            source,
+            runnable=for_sampling(self.model, sampling),
+            value=list(self.messages),
+            kwargs=sampling_kwargs(self.model, self.kwargs, sampling),
+            side=self.side,
+            config=partial(self.runs.config, SAMPLE),
+            cache_source=source,
         )
 
     @property
@@ -175,26 +215,21 @@ class Asking:
         if self._mapped is not None:
             return asked
         config = partial(self.runs.config, JUDGE)
-        own = for_judging(self.model, self.policy.sampling)
-        return JudgeProvider(own, self._run, config, asked)
+        own = judges_of(self.model, self.guard.policy.sampling)
+        return own_judge(own, self.side, config, asked)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
     """Return the names of tools in whatever shape the model's provider has them."""
     listed = cast("Sequence[Any]", tools) if isinstance(tools, (list, tuple)) else ()
-    return tuple(name for tool in listed if (name := _tool_name(tool)))
+    return tuple(name for tool in listed if (name := tool_name(_as_mapping(tool))))
 
 
-def _tool_name(tool: Any) -> str | None:
+def _as_mapping(tool: Any) -> Any:
     if not isinstance(tool, dict):
         with suppress(Exception):
-            return str(convert_to_openai_tool(tool)["function"]["name"])
-        return None
-    known = cast("dict[str, Any]", tool)
-    shapes: list[Any] = [known.get("function"), known.get("toolSpec"), known]
-    held = [cast("dict[str, Any]", shape) for shape in shapes if isinstance(shape, dict)]
-    names: list[Any] = [shape.get("name") for shape in held]
-    return next((name for name in names if isinstance(name, str)), None)
+            return convert_to_openai_tool(tool)
+    return cast("Any", tool)
 
 
 # Of LangChain's standard parameters those that go with each request. The others (`timeout`,
@@ -329,117 +364,3 @@ def _as_chunk(message: Any) -> AIMessageChunk:
         # A model that does not stream gives the whole message at once.
         return AIMessageChunk(**message.model_dump(exclude={"type"}))
     return AIMessageChunk(content="")
-
-
-class Request:
-    """One request, in each of the four ways in which LangChain makes it.
-
-    Args:
-        guard: Checks and acts.
-        asking: What is asked, and of whom.
-    """
-
-    def __init__(self, guard: Guard, asking: Asking) -> None:
-        self._guard = guard
-        self._asking = asking
-
-    def generate(self) -> ChatResult:
-        """Ask, check and act."""
-        try:
-            with self._asking.runs.around():
-                answer = run_sync(self._guard.arun, self._asking.query, self._asking.sources)
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            self._asking.runs.tell(data)
-            self._leave_raising(error, data)
-            return _result(self._refusal(data))
-        message, data = outcome_of(answer)
-        self._asking.runs.tell(data)
-        self._note(data, answer)
-        return _result(message)
-
-    async def agenerate(self) -> ChatResult:
-        """Ask, check and act, on the caller's event loop."""
-        try:
-            with self._asking.runs.around():
-                answer = await self._guard.arun(self._asking.query, self._asking.sources)
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            await self._asking.runs.atell(data)
-            self._leave_raising(error, data)
-            return _result(self._refusal(data))
-        message, data = outcome_of(answer)
-        await self._asking.runs.atell(data)
-        self._note(data, answer)
-        return _result(message)
-
-    def stream(self) -> Iterator[ChatGenerationChunk]:
-        """Ask, check and act, handing over the answer as the policy says."""
-        pieces = Pieces()
-        try:
-            with closing(parts_of(self._opened(), self._asking.runs.around())) as parts:
-                for part in parts:
-                    if isinstance(part, Answer):
-                        chunk, data = pieces.last(part)
-                        self._note(data, part)
-                        self._asking.runs.tell(data)
-                        yield ChatGenerationChunk(message=chunk)
-                    else:
-                        yield from _chunks(pieces, part)
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            self._asking.runs.tell(data)
-            self._leave_raising(error, data)
-            yield ChatGenerationChunk(message=pieces.refusal(self._instead, data))
-
-    async def astream(self) -> AsyncIterator[ChatGenerationChunk]:
-        """Do what `stream` does, on the caller's event loop."""
-        pieces = Pieces()
-        try:
-            async with aclosing(aparts_of(self._opened(), self._asking.runs.around())) as parts:
-                async for part in parts:
-                    if isinstance(part, Answer):
-                        chunk, data = pieces.last(part)
-                        self._note(data, part)
-                        await self._asking.runs.atell(data)
-                        yield ChatGenerationChunk(message=chunk)
-                    else:
-                        for piece in _chunks(pieces, part):
-                            yield piece
-        except HallucinationBlocked as error:
-            data = verdict_data(error.verdict, "block")
-            await self._asking.runs.atell(data)
-            self._leave_raising(error, data)
-            yield ChatGenerationChunk(message=pieces.refusal(self._instead, data))
-
-    def _opened(self) -> AnswerStream:
-        return self._guard.arun_stream(self._asking.query, self._asking.sources, every_chunk=True)
-
-    def _refusal(self, data: dict[str, Any]) -> AIMessage:
-        return AIMessage(self._instead, response_metadata={VERDICT_KEY: data})
-
-    @property
-    def _instead(self) -> str:
-        return (withholding(self._guard.policy) or Block()).message
-
-    def _leave_raising(self, error: HallucinationBlocked, data: dict[str, Any]) -> None:
-        """Leave it to whoever watches the whole chain; where nobody does, raise."""
-        if self._asking.watch is None:
-            raise error
-        self._asking.watch.note(data, error, structured=self._asking.query.wants_object)
-
-    def _note(self, data: dict[str, Any], answer: Answer) -> None:
-        watch = self._asking.watch
-        if watch is not None:
-            blocked = HallucinationBlocked(answer.verdict) if answer.blocked else None
-            watch.note(data, blocked, structured=self._asking.query.wants_object)
-
-
-def _result(message: Any) -> ChatResult:
-    return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def _chunks(pieces: Pieces, part: Part) -> Iterator[ChatGenerationChunk]:
-    chunk = pieces.of(part)
-    if chunk is not None:
-        yield ChatGenerationChunk(message=chunk)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,23 +29,19 @@ from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr, model_validator
 
-from resay.adapters import (
-    VERDICT_KEY,
-    OnVerdict,
-    PolicyLike,
-    acarried,
-    acarrying,
-    carried,
-    carrying,
-    inside_guard,
-)
+from resay._internal.event_loops import carried, carrying
+from resay._internal.nesting import inside_guard
+from resay._internal.telling import acarried, acarrying
+from resay.adapters.policies import VERDICT_KEY, PolicyLike
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
+from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay_langchain._grafting import Rerun, grafted
 from resay_langchain._inside import Wrapper, check_opaque, check_runnable
 from resay_langchain._policies import guarding, withholding
-from resay_langchain._request import Asking, Reads, Request, asked_for, with_standard
+from resay_langchain._request import Reads, Request, asked_for, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 # How what a call already knows reaches the methods that LangChain calls in between.
@@ -358,27 +363,25 @@ class GuardedChatModel(BaseChatModel):
 
     def _request(
         self,
+        side: Side,
         messages: list[BaseMessage],
         stop: list[str] | None,
         run_manager: RunManager | None,
         kwargs: dict[str, Any],
-        *,
-        asynchronous: bool,
     ) -> Request:
         call: _Call | None = kwargs.pop(_CALL, None)
         runs = call.runs if call else Runs(run_manager, None)
-        asking = Asking(
+        return Request(
+            guard=self._guard,
             model=self.model,
-            policy=self.policy,
             messages=messages,
             kwargs={**kwargs, "stop": stop} if stop else kwargs,
             reads=(call.reads if call else self._reads) or "text",
             object_tools=self._object_tools,
             runs=runs,
             watch=self._watch or watch_among(runs.handlers),
-            asynchronous=asynchronous,
+            side=side,
         )
-        return Request(self._guard, asking)
 
     def _generate(
         self,
@@ -387,7 +390,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return self._request(messages, stop, run_manager, kwargs, asynchronous=False).generate()
+        return finished(self._request(BLOCKING, messages, stop, run_manager, kwargs).generate())
 
     async def _agenerate(
         self,
@@ -396,8 +399,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        request = self._request(messages, stop, run_manager, kwargs, asynchronous=True)
-        return await request.agenerate()
+        return await self._request(LOOPING, messages, stop, run_manager, kwargs).generate()
 
     def _stream(
         self,
@@ -406,7 +408,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        return self._request(messages, stop, run_manager, kwargs, asynchronous=False).stream()
+        return iterated(self._request(BLOCKING, messages, stop, run_manager, kwargs).stream())
 
     def _astream(
         self,
@@ -415,10 +417,10 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        return self._request(messages, stop, run_manager, kwargs, asynchronous=True).astream()
+        return self._request(LOOPING, messages, stop, run_manager, kwargs).stream()
 
 
-async def _only(value: LanguageModelInput) -> AsyncIterator[LanguageModelInput]:
+async def _only(value: Any) -> AsyncIterator[Any]:
     yield value
 
 
@@ -535,11 +537,8 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> Any:
         run = _Watched(self.guard, run_manager, config)
-        try:
+        with run.explaining():
             output = self._guarded.invoke(value, run.config, **kwargs)
-        except Exception as error:
-            run.explain(error)
-            raise
         return run.finished(output)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
@@ -557,11 +556,8 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> Any:
         run = _Watched(self.guard, run_manager, config)
-        try:
+        with run.explaining():
             output = await self._guarded.ainvoke(value, run.config, **kwargs)
-        except Exception as error:
-            run.explain(error)
-            raise
         return run.finished(output)
 
     def transform(
@@ -586,14 +582,9 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> Iterator[Any]:
         run = _Watched(self.guard, run_manager, config)
-        try:
-            for chunk in self._guarded.transform(inputs, run.config, **kwargs):
-                run.seen(chunk)
-                yield chunk
-        except Exception as error:
-            run.explain(error)
-            raise
-        yield from run.rest()
+        yield from iterated(
+            run.shown(BLOCKING, self._guarded.transform(inputs, run.config, **kwargs))
+        )
 
     def stream(
         self,
@@ -628,15 +619,10 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         run = _Watched(self.guard, run_manager, config)
-        try:
-            async for chunk in self._guarded.atransform(inputs, run.config, **kwargs):
-                run.seen(chunk)
+        chunks = self._guarded.atransform(inputs, run.config, **kwargs)
+        async with aclosing(run.shown(LOOPING, chunks)) as shown:
+            async for chunk in shown:
                 yield chunk
-        except Exception as error:
-            run.explain(error)
-            raise
-        for chunk in run.rest():
-            yield chunk
 
     async def astream(
         self,
@@ -645,11 +631,7 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Do what `stream` does, on the caller's event loop."""
-
-        async def only() -> AsyncIterator[Any]:
-            yield input
-
-        async for chunk in self.atransform(only(), config, **kwargs):
+        async for chunk in self.atransform(_only(input), config, **kwargs):
             yield chunk
 
 
@@ -667,7 +649,6 @@ class _Watched:
         manager = run_manager.get_child()
         manager.add_handler(self._watch)
         self.config = patch_config(config, callbacks=manager)
-        self._has_keys = False
 
     def finished(self, output: Any) -> Any:
         """Return the output with its verdict, if it has a place for one."""
@@ -685,22 +666,30 @@ class _Watched:
             raise blocked
         return {**output, "parsed": None, "parsing_error": blocked} if blocked else output
 
-    def seen(self, chunk: Any) -> None:
-        """Take note of what kind of output is streamed."""
-        # What composes an output with keys streams it so; a parser streams objects of its own.
-        self._has_keys = self._has_keys or isinstance(chunk, AddableDict)
-
-    def rest(self) -> Iterator[Any]:
-        """Yield what comes after the output."""
+    async def shown(self, side: Side, chunks: Any) -> AsyncGenerator[Any]:
+        """Yield the pieces of a streamed output, and what comes after them."""
+        has_keys = False
+        with self.explaining():
+            async with aclosing(side.each(chunks)) as output:
+                async for chunk in output:
+                    # What composes an output with keys streams it so; a parser streams objects of
+                    # its own.
+                    has_keys = has_keys or isinstance(chunk, AddableDict)
+                    yield chunk
         self._raise_withheld()
-        if self._has_keys and self._watch.verdict and not self._watch.structured:
+        if has_keys and self._watch.verdict and not self._watch.structured:
             yield AddableDict({VERDICT_KEY: self._watch.verdict})
 
-    def explain(self, error: Exception) -> None:
+    @contextmanager
+    def explaining(self) -> Generator[None]:
         """Raise in place of an error that is due to a withheld answer, such as a parser's."""
-        blocked = self._watch.blocked
-        if blocked is not None and error is not blocked:
-            raise blocked from None
+        try:
+            yield
+        except Exception as error:
+            blocked = self._watch.blocked
+            if blocked is not None and error is not blocked:
+                raise blocked from None
+            raise
 
     @property
     def _raises(self) -> bool:

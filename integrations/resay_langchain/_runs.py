@@ -24,8 +24,9 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
+from resay._internal.nesting import marked
 from resay._internal.telemetry import Place, inside, place_of
-from resay.adapters import marked
+from resay.adapters.threads import Side
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.providers.base import Completion, Completions, Layer, Provider
@@ -84,23 +85,13 @@ class Runs:
         """Return a configuration for what nobody may hear of, not even who hears of all runs."""
         return patch_config(self._config, callbacks=_Nobody())  # pyright: ignore[reportArgumentType] - a list is taken too
 
-    def tell(self, verdict: dict[str, Any]) -> None:
+    async def tell(self, side: Side, verdict: dict[str, Any]) -> None:
         """Dispatch the event that carries a verdict, where there is a run that it belongs to."""
-        config = self._own()
-        if config is not None:
-            dispatch_custom_event(VERDICT_EVENT, verdict, config=config)
-
-    async def atell(self, verdict: dict[str, Any]) -> None:
-        """Do what `tell` does, on the caller's event loop."""
-        config = self._own()
-        if config is not None:
-            await adispatch_custom_event(VERDICT_EVENT, verdict, config=config)
-
-    def _own(self) -> RunnableConfig | None:
         manager = self.child()
-        if manager.parent_run_id is None:
-            return None
-        return patch_config(self._config, callbacks=manager)
+        if manager.parent_run_id is not None:
+            config = patch_config(self._config, callbacks=manager)
+            dispatch = dispatch_custom_event if side.blocking else adispatch_custom_event
+            await side.call(dispatch, VERDICT_EVENT, verdict, config=config)
 
     def main(self, handler: BaseCallbackHandler, *, hidden: bool) -> RunnableConfig:
         """Return the configuration of the run that gives the answer.

@@ -14,8 +14,8 @@ guardrails:
 from __future__ import annotations
 
 from resay._internal.importing import require_optional
-from resay.adapters import VERDICT_KEY
-from resay.adapters import verdict_in as verdict_of
+from resay.adapters.policies import VERDICT_KEY
+from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 

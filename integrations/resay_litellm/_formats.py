@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, cast
 
 from litellm.llms.openai.responses.transformation import OpenAIResponsesAPIConfig
 from litellm.types.llms.openai import ResponsesAPIResponse
@@ -12,7 +12,8 @@ from litellm.types.utils import Choices, Message, ModelResponse, ModelResponseSt
 from openai.types.responses.response import IncompleteDetails
 from pydantic import ValidationError
 
-from resay.adapters import VERDICT_KEY
+from resay.adapters.policies import VERDICT_KEY
+from resay.adapters.shaping import Unended
 from resay.core.logprobs import field_of
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body, Event, EventReader, encoded
 from resay.providers.apis import RESPONSES as API
@@ -49,7 +50,41 @@ def hidden_of(response: object, *, withheld: bool) -> dict[str, Any]:
     return {k: v for k, v in hidden.items() if not (withheld and k == "original_response")}
 
 
-class _Chat:
+class Format:
+    """How LiteLLM serves one API.
+
+    Attributes:
+        api: The API.
+        method: What the router calls it.
+        function: What litellm itself calls it.
+    """
+
+    api: ClassVar[Api]
+    method: ClassVar[str]
+    function: ClassVar[str]
+
+    def fits(self, data: Body, response: object) -> bool:
+        """Return whether a response, or the first piece of a stream, is one of this API's."""
+        raise NotImplementedError
+
+    def body(self, response: Any) -> Body:
+        """Return a response as JSON."""
+        raise NotImplementedError
+
+    def given(self, response: Any, body: Body) -> Any:
+        """Return what stands for a body that was made of a response's."""
+        raise NotImplementedError
+
+    def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
+        """Read the pieces of a stream as events."""
+        raise NotImplementedError
+
+    def piece(self, event: Event) -> Any:
+        """Return an event as a piece: the very one that was read, where nothing was changed."""
+        raise NotImplementedError
+
+
+class _Chat(Format):
     api = CHAT_COMPLETIONS
     method = "acompletion"
     function = "acompletion"
@@ -74,12 +109,13 @@ class _Chat:
         return given
 
     async def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
-        ends = _Ends()
+        unended = Unended()
         async for event in pieces_in(pieces, mode="python"):
-            ends.note(event.body)
+            unended.note(event.body["choices"], event.body)
             yield _counting(event)
-        for event in ends.missing():
-            yield event
+        for place, body in unended.rest():
+            end: Body = {"index": place, "delta": {}, "finish_reason": "stop"}
+            yield Event({**body, "choices": [end]})
 
     def piece(self, event: Event) -> Any:
         if isinstance(event, Piece):
@@ -93,27 +129,6 @@ class _Chat:
 
 CHAT = _Chat()
 """`/v1/chat/completions`."""
-
-
-class _Ends:
-    """Which choices have not ended: of several, litellm says it of one at most."""
-
-    def __init__(self) -> None:
-        self._begun: dict[int, Body] = {}
-        self._ended: set[int] = set()
-
-    def note(self, body: Body) -> None:
-        for choice in body["choices"]:
-            self._begun.setdefault(choice["index"], body)
-            if choice.get("finish_reason"):
-                self._ended.add(choice["index"])
-
-    def missing(self) -> list[Event]:
-        return [
-            Event({**body, "choices": [{"index": place, "delta": {}, "finish_reason": "stop"}]})
-            for place, body in sorted(self._begun.items())
-            if place not in self._ended
-        ]
 
 
 def _counting(event: Piece) -> Piece:
@@ -159,7 +174,7 @@ def _mark(choice: Any, worst: Body) -> None:
     choice.delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}
 
 
-class _Responses:
+class _Responses(Format):
     api = API
     method = "aresponses"
     function = "aresponses"
@@ -217,46 +232,7 @@ def _object(kind: Any, data: Mapping[str, Any]) -> Any:
         return kind.model_construct(**data)
 
 
-class Format(Protocol):
-    """How LiteLLM serves one API."""
-
-    @property
-    def api(self) -> Api:
-        """The API."""
-        ...
-
-    @property
-    def method(self) -> str:
-        """What the router calls it."""
-        ...
-
-    @property
-    def function(self) -> str:
-        """What litellm itself calls it."""
-        ...
-
-    def fits(self, data: Body, response: object) -> bool:
-        """Return whether a response, or the first piece of a stream, is one of this API's."""
-        ...
-
-    def body(self, response: Any) -> Body:
-        """Return a response as JSON."""
-        ...
-
-    def given(self, response: Any, body: Body) -> Any:
-        """Return what stands for a body that was made of a response's."""
-        ...
-
-    def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
-        """Read the pieces of a stream as events."""
-        ...
-
-    def piece(self, event: Event) -> Any:
-        """Return an event as a piece: the very one that was read, where nothing was changed."""
-        ...
-
-
-class _Messages:
+class _Messages(Format):
     """Mappings, and the bytes of events, which may be cut anywhere."""
 
     api = MESSAGES

@@ -18,27 +18,17 @@ from litellm.types.guardrails import GuardrailEventHooks
 from litellm.types.utils import ModelResponse
 
 from resay._internal.importing import import_named
-from resay.adapters import (
-    VERDICT_KEY,
-    OnVerdict,
-    PolicyLike,
-    Relay,
-    Upstream,
-    guard_of,
-    inside_guard,
-    litellm_provider,
-    marked,
-    verdict_data,
-    verdict_in,
-)
-from resay.adapters.upstream import JudgeProvider
+from resay._internal.nesting import inside_guard, marked
+from resay.adapters.policies import VERDICT_KEY, PolicyLike, guard_of, verdict_data, verdict_in
+from resay.adapters.relaying import Relay
+from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
 from resay.core.logprobs import field_of
 from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError, ProviderRefusedError
 from resay.guard import Guard
 from resay.policy import Block
-from resay.providers.apis import Body, Event, Request
+from resay.providers.apis import Body, Request
 from resay.providers.base import Completions
 from resay_litellm._formats import CHAT, FORMATS, HIDDEN, Format
 
@@ -365,8 +355,10 @@ class ResayGuardrail(CustomGuardrail):
         try:
             async with aclosing(relay.aevents(request, form.events(whole), upstream)) as events:
                 async for event in events:
-                    if (verdict := _verdict_in(event)) is not None:
-                        self._record(request_data, verdict, since)
+                    body = event.body
+                    told = body.get(VERDICT_KEY) or field_of(body.get("response"), VERDICT_KEY)
+                    if told is not None:
+                        self._record(request_data, told, since)
                     begun = True
                     yield form.piece(event)
         except HallucinationBlocked as error:
@@ -418,10 +410,6 @@ async def _put_back(first: Any, others: AsyncIterator[Any]) -> AsyncGenerator[An
     yield first
     async for piece in others:
         yield piece
-
-
-def _verdict_in(event: Event) -> Body | None:
-    return event.body.get(VERDICT_KEY) or field_of(event.body.get("response"), VERDICT_KEY)
 
 
 def _check_via(guard: Guard) -> None:
@@ -505,16 +493,13 @@ def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
     log = data.get("litellm_logging_obj")
     # What was given by position is only there, and the model without its provider.
     model, messages = data.get("model"), data.get("messages") or field_of(log, "messages")
-    asked = {**user_params(data), "messages": [_plain(message) for message in messages]}
+    # litellm takes its own objects too.
+    plain = [m.model_dump(exclude_none=True) if hasattr(m, "model_dump") else m for m in messages]
+    asked = {**user_params(data), "messages": plain}
     if model is None:
         provider = field_of(field_of(response, "_hidden_params"), "custom_llm_provider")
         return {**asked, "model": field_of(log, "model"), "custom_llm_provider": provider}
     return {**asked, "model": model}
-
-
-def _plain(message: Any) -> Any:
-    # litellm takes its own objects too.
-    return message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else message
 
 
 def _check(guard: Guard) -> None:

@@ -13,7 +13,8 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 from __future__ import annotations
 
 from resay._internal.importing import require_optional
-from resay.adapters import VERDICT_KEY
+from resay.adapters.policies import VERDICT_KEY
+from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"
@@ -23,10 +24,7 @@ from resay_llamaindex._chat_engine import (  # noqa: E402 - what they need is th
     GuardedChatEngine,
 )
 from resay_llamaindex._llm import GuardedLLM  # noqa: E402 - see above
-from resay_llamaindex._outcome import (  # noqa: E402 - see above
-    HallucinationVerdictEvent,
-    verdict_of,
-)
+from resay_llamaindex._outcome import HallucinationVerdictEvent  # noqa: E402 - see above
 from resay_llamaindex._policies import as_retriever  # noqa: E402 - see above
 from resay_llamaindex._query_engine import GuardedQueryEngine  # noqa: E402 - see above
 

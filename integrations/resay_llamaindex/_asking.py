@@ -8,10 +8,9 @@ from typing import Any, cast
 
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
-from resay.adapters import (
+from resay.adapters.models import check_defaults, tool_name
+from resay.adapters.upstream import (
     LEFT_OUT,
     OPENAI_PARAMS,
     UnmappedError,
@@ -24,14 +23,14 @@ from resay.guard import Guard
 from resay.policy import Regenerate
 from resay.providers.base import Provider, Sources
 from resay_llamaindex._providers import (
-    JudgeProvider,
     LLMProvider,
     RefusingProvider,
+    StreamingProvider,
     Way,
-    for_judging,
     for_sampling,
+    judges_of,
+    own_judge,
     sampling_kwargs,
-    streaming,
     too_cold,
 )
 from resay_llamaindex._requests import (
@@ -39,9 +38,9 @@ from resay_llamaindex._requests import (
     Completing,
     Predicting,
     Request,
-    asked_messages,
-    openai_messages,
-    readable_messages,
+    asked_message,
+    openai_message,
+    readable_message,
     with_kwargs,
 )
 
@@ -50,7 +49,9 @@ _OPENAI_LIKE = "llama_index.llms.openai_like.base.OpenAILike"
 _AZURE = "llama_index.llms.azure_openai.base.AzureOpenAI"
 _LITELLM = "llama_index.llms.litellm.base.LiteLLM"
 # Fields that shape no request, or shape it before it is sent: prompts, tools, what is parsed.
-_IRRELEVANT = frozenset(
+# `rate_limiter` is not among them, because whoever set one does not want the provider asked past
+# it, nor is `reuse_client`, because whoever changed it had trouble with shared clients.
+_KNOWN = frozenset(
     {
         "callback_manager",
         "completion_to_prompt",
@@ -69,10 +70,7 @@ _IRRELEVANT = frozenset(
         "timeout",
         "tokenizer",
         "top_logprobs",
-    }
-)
-_TRANSLATED = frozenset(
-    {
+        # What is translated.
         "additional_kwargs",
         "api_base",
         "api_key",
@@ -99,15 +97,6 @@ def is_openai(llm: LLM) -> bool:
     return _class_of(llm) in (_OPENAI, _OPENAI_LIKE, _AZURE)
 
 
-def check_mapped(llm: LLM) -> None:
-    """See whether litellm can stand in for an LLM.
-
-    Raises:
-        UnmappedError: It cannot.
-    """
-    _connection(llm, {})
-
-
 def mapped_query(request: Request, llm: LLM) -> Query:
     """Translate a request to an LLM.
 
@@ -129,7 +118,7 @@ def mapped_query(request: Request, llm: LLM) -> Query:
 
 def _messages(request: Chat | Completing, llm: LLM) -> tuple[Mapping[str, Any], ...]:
     if isinstance(request, Chat):
-        return openai_messages(request.messages)
+        return tuple(map(openai_message, request.messages))
     prompt = request.prompt
     if _class_of(llm) == _OPENAI_LIKE and not request.formatted and llm.completion_to_prompt:
         prompt = llm.completion_to_prompt(prompt)
@@ -142,7 +131,7 @@ def _connection(llm: LLM, kwargs: Mapping[str, Any]) -> tuple[str, dict[str, Any
         raise UnmappedError(f"{_name(llm)} is not known to litellm by its settings")
     if not llm.metadata.is_chat_model:
         raise UnmappedError(f"{_name(llm)} is not a chat model")
-    _check_fields(llm)
+    check_defaults(llm, _KNOWN)
     model, where, payload = connect(llm, kwargs)
     sent = {k: v for k, v in payload.items() if v is not None and k not in _LEFT_OUT}
     if further := sent.keys() - _SENT:
@@ -171,10 +160,8 @@ def _openai(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
     payload = _payload(llm, kwargs)
     model: str = payload["model"]
     check_chat_completions(model, tools=bool(payload.get("tools")))
-    where: dict[str, Any] = {"api_key": llm.api_key, "api_base": llm.api_base}
-    if llm.default_headers:
-        where["extra_headers"] = dict(llm.default_headers)
-    return f"openai/{model}", where, payload
+    where = {"api_key": llm.api_key, "api_base": llm.api_base}
+    return f"openai/{model}", {**where, **_headers(llm)}, payload
 
 
 def _azure(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
@@ -188,9 +175,12 @@ def _azure(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
         "api_base": llm.azure_endpoint,
         "api_version": llm.api_version,
     }
-    if llm.default_headers:
-        where["extra_headers"] = dict(llm.default_headers)
-    return f"azure/{llm.azure_deployment or llm.engine}", where, _payload(llm, kwargs)
+    model = f"azure/{llm.azure_deployment or llm.engine}"
+    return model, {**where, **_headers(llm)}, _payload(llm, kwargs)
+
+
+def _headers(llm: Any) -> dict[str, Any]:
+    return {"extra_headers": dict(llm.default_headers)} if llm.default_headers else {}
 
 
 def _litellm(llm: Any, kwargs: Mapping[str, Any]) -> _Connected:
@@ -240,24 +230,6 @@ def _is_plain(client: Any, llm: Any, base: str | None) -> bool:
     )
 
 
-def _check_fields(llm: LLM) -> None:
-    """See that nothing that shapes the request is left behind.
-
-    `rate_limiter` is not in the tables, because whoever set one does not want the provider asked
-    past it, nor is `reuse_client`, because whoever changed it had trouble with shared clients.
-    """
-    for name, field in type(llm).model_fields.items():
-        known = name in _TRANSLATED or name in _IRRELEVANT
-        if not known and not _is_default(getattr(llm, name), field):
-            raise UnmappedError(f"{_name(llm)} sets {name!r}")
-
-
-def _is_default(value: object, field: FieldInfo) -> bool:
-    if value is None:
-        return field.default in (None, PydanticUndefined)
-    return bool(value == field.default)
-
-
 def _class_of(llm: LLM) -> str:
     return f"{type(llm).__module__}.{type(llm).__qualname__}"
 
@@ -283,11 +255,11 @@ class Asking:
 
     def __init__(self, guard: Guard, llm: LLM) -> None:
         self.guard = guard
-        self._llm = llm
+        self.llm = llm
         self._policy = guard.policy
         # Made once, so that their clients keep their connections.
         self._sampler = for_sampling(llm, guard.policy.sampling)
-        self._judge = for_judging(llm, guard.policy.sampling)
+        self._judges = judges_of(llm, guard.policy.sampling)
         self._reason = self._check_way()
         _check_chain(guard, llm)
 
@@ -301,7 +273,7 @@ class Asking:
                 )
             return "the policy says `via: native`"
         try:
-            check_mapped(self._llm)
+            _connection(self.llm, {})
             litellm_provider()
         except (UnmappedError, MissingDependencyError) as error:
             if self._policy.sampling.via == "litellm" and self._policy.sampling.model is None:
@@ -316,7 +288,7 @@ class Asking:
         """Return what the guard needs to know of a request."""
         return replace(
             self._mapped(request) or Query(self._messages(request), None, self._params(request)),
-            structured=isinstance(request, Predicting) or isinstance(self._llm, StructuredLLM),
+            structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
 
@@ -324,13 +296,13 @@ class Asking:
         if self._reason is not None:
             return None
         try:
-            return mapped_query(request, self._llm)
+            return mapped_query(request, self.llm)
         except UnmappedError:
             return None
 
     def _params(self, request: Request) -> dict[str, Any]:
         """Return what of a request decides how it is checked."""
-        further: object = getattr(self._llm, "additional_kwargs", None)
+        further: object = getattr(self.llm, "additional_kwargs", None)
         own = cast("Mapping[str, Any] | None", further) or {}
         asked: dict[str, Any] = {**own, **request.kwargs}
         decisive = {k: asked[k] for k in ("response_format", "tools") if asked.get(k)}
@@ -345,10 +317,11 @@ class Asking:
         if isinstance(request, Completing):
             return ({"role": "user", "content": request.prompt},)
         if isinstance(request, Predicting):
-            return readable_messages(request.template.format_messages(**request.values))
+            messages = request.template.format_messages(**request.values)
+            return tuple(map(readable_message, messages))
         # Read by rules and judges, and asked again in full where the answer may be written again.
-        read = asked_messages if self._regenerates else readable_messages
-        return read(request.messages)
+        read = asked_message if self._regenerates else readable_message
+        return tuple(map(read, request.messages))
 
     def sources(self, request: Request, query: Query, way: Way) -> Sources:
         """Return who answers what.
@@ -358,22 +331,22 @@ class Asking:
             query: The same, as the guard knows it.
             way: How the LLM is called.
         """
-        judge = JudgeProvider(self._judge, way)
-        main = self._main(request, way)
+        judge = own_judge(self._judges, way)
+        main = LLMProvider(request, self.llm, way, "main")
+        if not isinstance(request, Predicting):
+            gives = is_openai(self.llm)
+            main = StreamingProvider(request, self.llm, way, "main", gives_logprobs=gives)
         if query.model is not None or (
             self._policy.sampling.model is not None and not isinstance(request, Predicting)
         ):
             return Sources(main, self._elsewhere(request, query), judge, "litellm")
         return Sources(main, self._native(request, way), judge)
 
-    def _main(self, request: Request, way: Way) -> Provider:
-        gives = is_openai(self._llm)
-        if isinstance(request, Predicting):
-            return LLMProvider(request, self._llm, way, "main")
-        return streaming(request, self._llm, way, "main", gives_logprobs=gives)
-
     def _elsewhere(self, request: Request, query: Query) -> Provider:
-        if query.model is None and isinstance(request, Chat) and _beyond_text(request):
+        blocks = (
+            [b for m in request.messages for b in m.blocks] if isinstance(request, Chat) else []
+        )
+        if query.model is None and any(block.block_type != "text" for block in blocks):
             return RefusingProvider("a message holds more than text, which cannot be carried over")
         return litellm_provider()
 
@@ -394,21 +367,8 @@ def _object_tools(request: Request) -> tuple[str, ...]:
         choice = cast("Mapping[str, object]", choice).get("type")
     if not isinstance(tools, list) or len(cast("list[object]", tools)) != 1:
         return ()
-    name = _tool_name(cast("list[object]", tools)[0])
+    name = tool_name(cast("list[object]", tools)[0])
     return (name,) if name and choice in _FORCED else ()
-
-
-def _tool_name(tool: object) -> str | None:
-    if not isinstance(tool, Mapping):
-        return None
-    spec = cast("Mapping[str, Any]", tool)
-    # OpenAI's shape, or a flat one such as Anthropic's.
-    name: object = spec.get("function", spec).get("name")
-    return name if isinstance(name, str) else None
-
-
-def _beyond_text(request: Chat) -> bool:
-    return any(block.block_type != "text" for m in request.messages for block in m.blocks)
 
 
 def _check_chain(guard: Guard, llm: LLM) -> None:

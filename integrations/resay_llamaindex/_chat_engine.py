@@ -15,7 +15,9 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.llms import LLM
 
-from resay.adapters import VERDICT_KEY, OnVerdict, PolicyLike
+from resay.adapters.policies import VERDICT_KEY, PolicyLike
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay_llamaindex._llm import GuardedLLM
@@ -93,29 +95,25 @@ class GuardedChatEngine(BaseChatEngine):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             Exception: Whatever the engine raises.
         """
-        found: dict[str, Any] = {}
-        return _with(self._notifying(found).chat(message, chat_history), found)
+        return finished(self._asked(BLOCKING, "chat", message, chat_history))
 
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
         """Do what `chat` does, on the caller's event loop."""
-        found: dict[str, Any] = {}
-        return _with(await self._notifying(found).achat(message, chat_history), found)
+        return await self._asked(LOOPING, "achat", message, chat_history)
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Answer a message in pieces, checked as the policy's `stream` says; see `chat`."""
-        found: dict[str, Any] = {}
-        return _streaming(self._notifying(found).stream_chat(message, chat_history), found)
+        return finished(self._asked(BLOCKING, "stream_chat", message, chat_history))
 
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Do what `stream_chat` does, on the caller's event loop."""
-        found: dict[str, Any] = {}
-        return _streaming(await self._notifying(found).astream_chat(message, chat_history), found)
+        return await self._asked(LOOPING, "astream_chat", message, chat_history)
 
     def reset(self) -> None:
         """Forget the conversation."""
@@ -126,8 +124,11 @@ class GuardedChatEngine(BaseChatEngine):
         """The conversation so far."""
         return self._inner.chat_history
 
-    def _notifying(self, found: dict[str, Any]) -> BaseChatEngine:
-        """Return the engine for one answer, whose verdict it leaves in `found`."""
+    async def _asked(
+        self, side: Side, method: str, message: str, chat_history: list[ChatMessage] | None
+    ) -> Any:
+        """Call a method of the engine, for one answer that its verdict is put beside."""
+        found: dict[str, Any] = {}
 
         def listen(data: dict[str, Any]) -> None:
             found[VERDICT_KEY] = data
@@ -137,7 +138,13 @@ class GuardedChatEngine(BaseChatEngine):
             setattr(engine, _LLM, self._writer.notifying(listen, answers_only=True))
         else:
             setattr(engine, _ENGINE, self._writer.notifying(listen))
-        return engine
+        response = await side.call(getattr(engine, method), message, chat_history)
+        if isinstance(response, AgentChatResponse):
+            response.metadata = {**(response.metadata or {}), **found}
+        else:
+            # It has no field for metadata, which its counterpart has.
+            vars(response)["metadata"] = found
+        return response
 
 
 def _writer_of(
@@ -166,18 +173,3 @@ def _writer_of(
         own = llm.guard if retriever is None else llm.policy
         policy, llm = policy or own, llm.llm
     return GuardedLLM(llm, guarding(policy, retriever, on_verdict, own=retriever_of(chat_engine)))
-
-
-def _with(response: AGENT_CHAT_RESPONSE_TYPE, found: dict[str, Any]) -> AGENT_CHAT_RESPONSE_TYPE:
-    if isinstance(response, AgentChatResponse):
-        response.metadata = {**(response.metadata or {}), **found}
-        return response
-    return _streaming(response, found)
-
-
-def _streaming(
-    response: StreamingAgentChatResponse, found: dict[str, Any]
-) -> StreamingAgentChatResponse:
-    # It has no field for metadata, which its counterpart has.
-    vars(response)["metadata"] = found
-    return response

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -28,14 +29,16 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay._internal.event_loops import run_sync
-from resay.adapters import OnVerdict, PolicyLike, aparts_of, inside_guard, parts_of
-from resay.core.verdict import HallucinationBlocked
-from resay.engine.actions import Answer
-from resay.engine.stream import AnswerStream
+from resay._internal.nesting import inside_guard
+from resay.adapters.policies import PolicyLike
+from resay.adapters.relaying import read_parts
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
+from resay.core.query import Query
+from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
+from resay.providers.base import Sources
 from resay_llamaindex._asking import Asking
 from resay_llamaindex._outcome import (
     Recorder,
@@ -46,15 +49,11 @@ from resay_llamaindex._outcome import (
     without_verdicts,
 )
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._providers import InLoop, InThreads, Way
+from resay_llamaindex._providers import way_of
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 
 if TYPE_CHECKING:
     from llama_index.core.tools.types import BaseTool
-
-
-class _Notifying(Protocol):
-    def notifying(self, listener: Callable[[dict[str, Any]], None]) -> LLM: ...
 
 
 class GuardedStructuredLLM(StructuredLLM):
@@ -70,50 +69,41 @@ class GuardedStructuredLLM(StructuredLLM):
         """Return the name under which LlamaIndex stores it."""
         return "guarded_structured_llm"
 
-    def _notifying(self, found: dict[str, Any]) -> StructuredLLM:
-        guarded = cast("_Notifying", self.llm).notifying(found.update)
-        return StructuredLLM(llm=guarded, output_cls=self.output_cls)
-
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Ask for an object, check it and act."""
-        found: dict[str, Any] = {}
-        return _with(self._notifying(found).chat(messages, **kwargs), found)
+        return finished(self._asked(BLOCKING, messages, kwargs))
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Do what `chat` does, on the caller's event loop."""
-        found: dict[str, Any] = {}
-        return _with(await self._notifying(found).achat(messages, **kwargs), found)
+        return await self._asked(LOOPING, messages, kwargs)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Do what `chat` does, in a stream of one response."""
-        found: dict[str, Any] = {}
-        responses = self._notifying(found).stream_chat(messages, **kwargs)
-
-        def shown() -> Generator[ChatResponse, None, None]:
-            for response in responses:
-                yield _with(response, found)
-
-        return shown()
+        return iterated(self._streamed(BLOCKING, messages, kwargs))
 
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
         """Do what `stream_chat` does, on the caller's event loop."""
+        return self._streamed(LOOPING, messages, kwargs)
+
+    async def _asked(
+        self, side: Side, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
+    ) -> ChatResponse:
         found: dict[str, Any] = {}
-        responses = await self._notifying(found).astream_chat(messages, **kwargs)
+        # As itself, around an LLM that leaves its verdict here.
+        guarded = cast("GuardedLLM", self.llm).notifying(found.update)
+        asked = StructuredLLM(llm=guarded, output_cls=self.output_cls)
+        response = await side.either(
+            partial(asked.chat, messages, **kwargs), partial(asked.achat, messages, **kwargs)
+        )
+        return with_verdict(response, found) if found else response
 
-        async def shown() -> AsyncGenerator[ChatResponse, None]:
-            async for response in responses:
-                yield _with(response, found)
+    async def _streamed(
+        self, side: Side, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
+    ) -> AsyncGenerator[ChatResponse, None]:
+        yield await self._asked(side, messages, kwargs)
 
-        return shown()
-
-
-def _with(response: ChatResponse, found: dict[str, Any]) -> ChatResponse:
-    return with_verdict(response, dict(found)) if found else response
-
-
-R = TypeVar("R", ChatResponse, CompletionResponse)
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -124,107 +114,69 @@ class Answering:
     Args:
         asking: Makes queries and sources.
         listener: Who is notified of verdicts, in place of finding them in messages.
+        answers_only: Whether to leave alone what a chat engine asks to find its way. Engines ask
+            for answers by messages, or by prompts that are formatted already.
     """
 
-    def __init__(self, asking: Asking, listener: Listener | None = None) -> None:
-        self._asking = asking
+    def __init__(
+        self, asking: Asking, listener: Listener | None = None, *, answers_only: bool = False
+    ) -> None:
+        self.asking = asking
         self._listener = listener
+        self._answers_only = answers_only
 
-    @property
-    def guard(self) -> Guard:
-        """Who checks and acts."""
-        return self._asking.guard
-
-    def notifying(self, listener: Listener) -> Answering:
-        """Return the same with a listener."""
-        return Answering(self._asking, listener)
-
-    def ask(self, kind: type[R], request: Chat | Completing) -> R:
-        """Return a response of the class `kind`.
+    async def ask(self, side: Side, request: Request) -> Any:
+        """Return a response, or an object.
 
         Raises:
-            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
+            HallucinationBlocked: It was withheld and the policy says `exit: raise`, or there is no
+                object to give in its place.
         """
+        formatted = not isinstance(request, Completing) or request.formatted
+        if inside_guard() or (self._answers_only and not formatted):
+            return await self._unguarded(side, request)
         told = Recorder(self._listener)
-        answer = self._run(request, told)
-        return outcome(kind, answer, told.record(answer), in_message=self._in_message)
+        query, sources = self._sources(side, request)
+        with told.watching():
+            answer = await side.run(self.asking.guard.arun, query, sources)
+        data = told.record(answer)
+        if not isinstance(request, Predicting):
+            return outcome(request.response, answer, data, in_message=self._in_message)
+        if answer.blocked:
+            raise HallucinationBlocked(answer.verdict)
+        return last_raw(answer)
 
-    async def aask(self, kind: type[R], request: Chat | Completing) -> R:
-        """Do what `ask` does, on this event loop."""
-        told = Recorder(self._listener)
-        answer = await self._arun(request, told)
-        return outcome(kind, answer, told.record(answer), in_message=self._in_message)
-
-    def stream(self, kind: type[R], request: Chat | Completing) -> Generator[R, None, None]:
-        """Return a response in pieces."""
+    async def stream(self, side: Side, request: Chat | Completing) -> Any:
+        """Return a response in pieces, as a generator of the caller's side."""
+        if inside_guard():
+            return await self._unguarded(side, request, "stream_")
         # Now, because the pieces may be read elsewhere.
-        return self._shown(kind, request, Recorder(self._listener))
+        shown = self._shown(side, request, Recorder(self._listener))
+        return iterated(shown) if side.blocking else shown
 
-    def astream(self, kind: type[R], request: Chat | Completing) -> AsyncGenerator[R, None]:
-        """Return a response in pieces, for this event loop."""
-        return self._ashown(kind, request, Recorder(self._listener))
-
-    def predict(self, request: Predicting) -> object:
-        """Return an object.
-
-        Raises:
-            HallucinationBlocked: It was withheld; there is no object to give in its place.
-        """
-        told = Recorder(self._listener)
-        return _object_in(self._run(request, told), told)
-
-    async def apredict(self, request: Predicting) -> object:
-        """Do what `predict` does, on this event loop."""
-        told = Recorder(self._listener)
-        return _object_in(await self._arun(request, told), told)
-
-    @property
-    def _in_message(self) -> bool:
-        return self._listener is None
-
-    def _run(self, request: Request, told: Recorder) -> Answer:
-        query = self._asking.query(request)
-        sources = self._asking.sources(request, query, InThreads())
+    async def _shown(
+        self, side: Side, request: Chat | Completing, told: Recorder
+    ) -> AsyncGenerator[Any, None]:
+        showing = Showing(request.response, told, in_message=self._in_message)
+        query, sources = self._sources(side, request)
+        stream = self.asking.guard.arun_stream(query, sources, every_chunk=True)
         with told.watching():
-            return run_sync(self.guard.arun, query, sources)
-
-    async def _arun(self, request: Request, told: Recorder) -> Answer:
-        query = self._asking.query(request)
-        sources = self._asking.sources(request, query, InLoop())
-        with told.watching():
-            return await self.guard.arun(query, sources)
-
-    def _shown(
-        self, kind: type[R], request: Chat | Completing, told: Recorder
-    ) -> Generator[R, None, None]:
-        showing = Showing(kind, told, in_message=self._in_message)
-        stream = self._open(request, InThreads())
-        with told.watching(), closing(parts_of(stream, told.around())) as parts:
-            for part in parts:
-                yield from showing.show(part)
-
-    async def _ashown(
-        self, kind: type[R], request: Chat | Completing, told: Recorder
-    ) -> AsyncGenerator[R, None]:
-        showing = Showing(kind, told, in_message=self._in_message)
-        with told.watching():
-            stream = self._open(request, InLoop())
-            async with aclosing(aparts_of(stream, told.around())) as parts:
+            async with aclosing(read_parts(side, stream, told.around())) as parts:
                 async for part in parts:
                     for response in showing.show(part):
                         yield response
 
-    def _open(self, request: Chat | Completing, way: Way) -> AnswerStream:
-        query = self._asking.query(request)
-        sources = self._asking.sources(request, query, way)
-        return self.guard.arun_stream(query, sources, every_chunk=True)
+    async def _unguarded(self, side: Side, request: Request, prefix: str = "") -> Any:
+        prefix = prefix if side.blocking else f"a{prefix}"
+        return await side.call(request.to, self.asking.llm, prefix)
 
+    def _sources(self, side: Side, request: Request) -> tuple[Query, Sources]:
+        query = self.asking.query(request)
+        return query, self.asking.sources(request, query, way_of(side))
 
-def _object_in(answer: Answer, told: Recorder) -> object:
-    told.record(answer)
-    if answer.blocked:
-        raise HallucinationBlocked(answer.verdict)
-    return last_raw(answer)
+    @property
+    def _in_message(self) -> bool:
+        return self._listener is None
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -288,7 +240,6 @@ class GuardedLLM(FunctionCallingLLM):
     policy: Policy = Field(description="What is checked, and what is done about it.")
 
     _answers: Answering = PrivateAttr()
-    _answers_only: bool = PrivateAttr(default=False)
 
     def __init__(
         self,
@@ -321,23 +272,19 @@ class GuardedLLM(FunctionCallingLLM):
     @property
     def guard(self) -> Guard:
         """Who checks and acts."""
-        return self._answers.guard
+        return self._answers.asking.guard
 
     def notifying(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
         """Return a copy that reports its verdicts in place of leaving them in messages.
 
         Args:
             listener: Called with each verdict.
-            answers_only: Whether to leave alone what a chat engine asks to find its way. Engines
-                ask for answers by messages, or by prompts that are formatted already.
+            answers_only: As for `Answering`.
         """
         copy = self.model_copy()
-        copy._answers = self._answers.notifying(listener)  # noqa: SLF001 - its own
-        copy._answers_only = answers_only  # noqa: SLF001
+        answers = Answering(self._answers.asking, listener, answers_only=answers_only)
+        copy._answers = answers  # noqa: SLF001 - its own
         return copy
-
-    def _leaves_alone(self, formatted: bool) -> bool:
-        return inside_guard() or (self._answers_only and not formatted)
 
     @_observed_chat
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
@@ -356,15 +303,13 @@ class GuardedLLM(FunctionCallingLLM):
             Exception: Whatever the LLM inside raises.
         """
         request = Chat(without_verdicts(messages), kwargs)
-        return request.ask(self.llm) if inside_guard() else self._answers.ask(ChatResponse, request)
+        return finished(self._answers.ask(BLOCKING, request))
 
     @_observed_chat
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Do what `chat` does, on the caller's event loop."""
         request = Chat(without_verdicts(messages), kwargs)
-        if inside_guard():
-            return await request.aask(self.llm)
-        return await self._answers.aask(ChatResponse, request)
+        return await self._answers.ask(LOOPING, request)
 
     @_observed_chat
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
@@ -380,9 +325,7 @@ class GuardedLLM(FunctionCallingLLM):
             raises what `chat` raises.
         """
         request = Chat(without_verdicts(messages), kwargs)
-        if inside_guard():
-            return cast("ChatResponseGen", request.stream(self.llm))
-        return self._answers.stream(ChatResponse, request)
+        return finished(self._answers.stream(BLOCKING, request))
 
     @_observed_chat
     async def astream_chat(
@@ -390,17 +333,13 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> ChatResponseAsyncGen:
         """Do what `stream_chat` does, on the caller's event loop."""
         request = Chat(without_verdicts(messages), kwargs)
-        if inside_guard():
-            return cast("ChatResponseAsyncGen", await request.astream(self.llm))
-        return self._answers.astream(ChatResponse, request)
+        return await self._answers.stream(LOOPING, request)
 
     @_observed_completion
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """Complete a prompt, check and act; see `chat`."""
         request = Completing(prompt, formatted, kwargs)
-        if self._leaves_alone(formatted):
-            return request.ask(self.llm)
-        return self._answers.ask(CompletionResponse, request)
+        return finished(self._answers.ask(BLOCKING, request))
 
     @_observed_completion
     async def acomplete(
@@ -408,9 +347,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponse:
         """Do what `complete` does, on the caller's event loop."""
         request = Completing(prompt, formatted, kwargs)
-        if self._leaves_alone(formatted):
-            return await request.aask(self.llm)
-        return await self._answers.aask(CompletionResponse, request)
+        return await self._answers.ask(LOOPING, request)
 
     @_observed_completion
     def stream_complete(
@@ -418,9 +355,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponseGen:
         """Complete a prompt, in pieces; see `stream_chat`."""
         request = Completing(prompt, formatted, kwargs)
-        if inside_guard():
-            return cast("CompletionResponseGen", request.stream(self.llm))
-        return self._answers.stream(CompletionResponse, request)
+        return finished(self._answers.stream(BLOCKING, request))
 
     @_observed_completion
     async def astream_complete(
@@ -428,9 +363,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponseAsyncGen:
         """Do what `stream_complete` does, on the caller's event loop."""
         request = Completing(prompt, formatted, kwargs)
-        if inside_guard():
-            return cast("CompletionResponseAsyncGen", await request.astream(self.llm))
-        return self._answers.astream(CompletionResponse, request)
+        return await self._answers.stream(LOOPING, request)
 
     def structured_predict(
         self,
@@ -457,9 +390,7 @@ class GuardedLLM(FunctionCallingLLM):
             Exception: Whatever the LLM inside raises.
         """
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
-        if inside_guard():
-            return cast("Model", request.ask(self.llm))
-        return cast("Model", self._answers.predict(request))
+        return finished(self._answers.ask(BLOCKING, request))
 
     async def astructured_predict(
         self,
@@ -470,9 +401,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> Model:
         """Do what `structured_predict` does, on the caller's event loop."""
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
-        if inside_guard():
-            return cast("Model", await request.aask(self.llm))
-        return cast("Model", await self._answers.apredict(request))
+        return await self._answers.ask(LOOPING, request)
 
     def stream_structured_predict(
         self,

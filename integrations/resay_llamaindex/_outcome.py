@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, TypeVar, cast
 
@@ -17,8 +17,8 @@ from llama_index.core.instrumentation.span import active_span_id
 from llama_index_instrumentation import get_dispatcher
 
 from resay._internal.telemetry import here, inside
-from resay.adapters import VERDICT_KEY, verdict_data
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.adapters.policies import VERDICT_KEY, verdict_data
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 
@@ -55,25 +55,6 @@ def announce(data: dict[str, Any], span_id: str | None) -> None:
         span_id: The span in which the answer was asked for.
     """
     _dispatcher.event(HallucinationVerdictEvent(verdict=data, span_id=span_id))
-
-
-def verdict_of(response: object) -> Verdict | None:
-    """Return the verdict on whatever LlamaIndex gave.
-
-    Args:
-        response: What an LLM, a query engine, a chat engine or an agent returned, or a message in
-            it. Of a stream, the last response, or the streaming response once it was read.
-
-    Returns:
-        The verdict, None where nothing was guarded or a stream has not come to its end.
-    """
-    for name in ("additional_kwargs", "metadata"):
-        held = getattr(response, name, None)
-        if isinstance(held, Mapping) and VERDICT_KEY in held:
-            return Verdict.from_dict(cast("Mapping[str, Any]", held)[VERDICT_KEY])
-    # An agent's output keeps the message alone.
-    message = getattr(response, "response", None)
-    return verdict_of(message) if isinstance(message, ChatMessage) else None
 
 
 def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) -> R:
@@ -116,14 +97,14 @@ def in_place_of(
     if isinstance(response, (ChatResponse, CompletionResponse)):
         counts = cast("dict[str, Any]", response.additional_kwargs)
         told = {k: v for k, v in counts.items() if k in _COUNTS}
-    return with_verdict(_saying(kind, text, told), data, in_message=in_message)
+    return with_verdict(_saying(kind, text, additional_kwargs=told), data, in_message=in_message)
 
 
-def _saying(kind: type[R], text: str, told: dict[str, Any]) -> R:
+def _saying(kind: type[R], text: str, **more: Any) -> R:
     if issubclass(kind, ChatResponse):
         said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-        return kind(message=said, additional_kwargs=told)
-    return kind(text=text, additional_kwargs=told)
+        return kind(message=said, **more)
+    return kind(text=text, **more)
 
 
 def without_verdicts(messages: object) -> list[ChatMessage]:
@@ -226,17 +207,10 @@ class Showing(Generic[R]):
                 yield part.chunk.raw
         elif part.text:
             self._text += part.text
-            yield _piece(self._kind, self._text, part.text)
+            yield _saying(self._kind, self._text, delta=part.text)
 
     def _end(self, answer: Answer) -> R:
         # The whole answer with its verdict, and nothing new; or the policy's message alone.
         data = self._recorder.record(answer)
         whole = outcome(self._kind, answer, data, in_message=self._in_message)
         return whole.model_copy(update={"delta": self._notice or ""})
-
-
-def _piece(kind: type[R], text: str, delta: str) -> R:
-    if issubclass(kind, ChatResponse):
-        said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-        return kind(message=said, delta=delta)
-    return kind(text=text, delta=delta)

@@ -11,8 +11,9 @@ from llama_index.core.indices.base import BaseIndex
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
-from resay.adapters import OnVerdict, PolicyLike, guard_of, marked
-from resay.core.verdict import Document
+from resay._internal.nesting import marked
+from resay.adapters.policies import PolicyLike, guard_of
+from resay.core.verdict import Document, OnVerdict
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
 from resay.retrieval import Retriever

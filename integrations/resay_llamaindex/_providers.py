@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
@@ -17,19 +17,21 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
-from resay.adapters import in_thread, litellm_provider, marked, read_in_threads
+from resay._internal.nesting import marked
+from resay.adapters.models import FRESH_ANSWER, ONE_PLAIN_ANSWER, with_defaults, with_fields
+from resay.adapters.threads import BLOCKING, Side, in_thread, read_in_threads
+from resay.adapters.upstream import OneAnswer, OwnJudge, is_about_parameters
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.core.verdict import Usage
-from resay.errors import ProviderError, ProviderRefusedError
+from resay.errors import ProviderRefusedError
 from resay.policy import Sampling
 from resay.providers.base import Chunk, Completions
 from resay_llamaindex._requests import (
+    Call,
     Chat,
-    Completing,
-    Predicting,
     Request,
     calls_in,
-    chat_messages,
+    chat_message,
     completion_of,
     finish_reason_in,
     logprobs_in,
@@ -107,55 +109,24 @@ def counted() -> Mapping[str, Any]:
     return {"callback_manager": CallbackManager([_Counter()])}
 
 
-class Asks(Protocol):
-    """A request, which knows both sides of whom it goes to."""
-
-    def ask(self, target: Any, /) -> Any:
-        """Ask."""
-        ...
-
-    async def aask(self, target: Any, /) -> Any:
-        """Ask on this event loop."""
-        ...
-
-
-class Streams(Asks, Protocol):
-    """A request that can be answered in pieces."""
-
-    def stream(self, target: Any, /) -> Iterator[Any]:
-        """Ask for pieces."""
-        ...
-
-    async def astream(self, target: Any, /) -> AsyncIterator[Any]:
-        """Ask for pieces on this event loop."""
-        ...
-
-
-class Way(Protocol):
-    """One of the two ways to call."""
-
-    async def ask(self, request: Asks, target: Any) -> Any:
-        """Ask."""
-        ...
-
-    def stream(
-        self, request: Streams, target: Any
-    ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
-        """Ask for pieces."""
-        ...
-
-
 class InLoop:
-    """By the asynchronous side, on this event loop."""
+    """Calls by the asynchronous side, on this event loop."""
 
-    async def ask(self, request: Asks, target: Any) -> Any:
-        """Ask."""
-        return await request.aask(target)
+    async def ask(self, call: Call, target: Any) -> Any:
+        """Call."""
+        return await call.to(target, "a")
 
     @asynccontextmanager
-    async def stream(self, request: Streams, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
-        """Ask for pieces."""
-        pieces = await request.astream(target)
+    async def stream(self, call: Call, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
+        """Call for pieces."""
+        async with self.read(await call.to(target, "astream_")) as pieces:
+            yield pieces
+
+    @asynccontextmanager
+    async def read(self, pieces: Any) -> AsyncGenerator[AsyncIterator[Any]]:
+        """Read pieces, and close what gives them in the end."""
+        if not isinstance(pieces, AsyncIterator):
+            pieces = BLOCKING.each(pieces)
         try:
             yield pieces
         finally:
@@ -164,22 +135,33 @@ class InLoop:
 
 
 class InThreads:
-    """By the synchronous side, in a thread.
+    """Calls by the synchronous side, in a thread.
 
     Asynchronous clients belong to the event loop of whoever uses them first, so a loop of ours must
     not touch them. A call that is no longer wanted is left behind, since no thread can be stopped.
     """
 
-    async def ask(self, request: Asks, target: Any) -> Any:
-        """Ask."""
-        return await in_thread(partial(request.ask, target))
+    async def ask(self, call: Call, target: Any) -> Any:
+        """Call."""
+        return await in_thread(partial(call.to, target))
 
     @asynccontextmanager
-    async def stream(self, request: Streams, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
-        """Ask for pieces."""
-        pieces = await in_thread(partial(request.stream, target))
-        async with aclosing(read_in_threads(pieces)) as reading:
-            yield reading
+    async def stream(self, call: Call, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
+        """Call for pieces."""
+        async with self.read(await in_thread(partial(call.to, target, "stream_"))) as pieces:
+            yield pieces
+
+    def read(self, pieces: Any) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+        """Read pieces, and close what gives them in the end."""
+        return aclosing(read_in_threads(pieces))
+
+
+Way = InLoop | InThreads
+
+
+def way_of(side: Side) -> Way:
+    """Return how to call for callers of a side."""
+    return InThreads() if side.blocking else InLoop()
 
 
 TAG = "resay"
@@ -200,9 +182,6 @@ def playing(role: Role) -> Generator[None]:
 
 # What providers themselves take where nothing is said, and the only one that some models allow.
 _PLAIN_TEMPERATURE = 1.0
-# The same parameters that `Query.for_sampling` leaves out, as fields of an LLM.
-_ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
-_FRESH_ANSWER = ("seed", "store")
 _CACHES = ("cache", "caching")
 
 
@@ -215,40 +194,42 @@ def too_cold(temperature: object) -> bool:
     return isinstance(temperature, (int, float)) and temperature <= DEFAULT_TEMPERATURE
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
-    """Copies of an LLM that judges ask.
-
-    Attributes:
-        plain: Gives one plain answer.
-        varied: The same, but another answer each time.
-    """
-
-    plain: LLM
-    varied: LLM
-
-    def asked(self, query: Query) -> tuple[LLM, dict[str, Any]]:
-        """Return which of them a query goes to, and the keyword arguments of the call."""
-        kwargs = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
-        if not query.varied:
-            return self.plain, kwargs
-        return self.varied, _varied_kwargs(kwargs, self.varied)
-
-
-def for_judging(llm: LLM, sampling: Sampling) -> Judges:
-    """Return copies of an LLM that give judges plain answers, and tell no callbacks of them.
+def judges_of(llm: LLM, sampling: Sampling) -> tuple[LLM, LLM]:
+    """Return copies of an LLM that judges ask, and that tell no callbacks of them.
 
     Args:
         llm: The LLM; not changed.
         sampling: How the policy says to sample.
 
     Returns:
-        The copies. They share the clients that the original has made already.
+        One that gives a plain answer, and one that gives another answer each time. They share the
+        clients that the original has made already.
     """
     if isinstance(llm, StructuredLLM):
-        return for_judging(llm.llm, sampling)
-    plain = _with_fields(_with_defaults(llm, _ONE_PLAIN_ANSWER), counted())
-    return Judges(plain, for_sampling(llm, sampling))
+        return judges_of(llm.llm, sampling)
+    plain = with_fields(with_defaults(llm, ONE_PLAIN_ANSWER), counted())
+    return plain, for_sampling(llm, sampling)
+
+
+def own_judge(judges: tuple[LLM, LLM] | None, way: Way) -> OwnJudge:
+    """Return who answers for judges.
+
+    Args:
+        judges: The copies of the response's own LLM; None where it cannot be reached.
+        way: How to call it.
+    """
+    if judges is None:
+        return OwnJudge(None)
+    plain, varied = judges
+
+    async def ask(query: Query) -> Completions:
+        kwargs = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
+        llm = varied if query.varied else plain
+        kwargs = _varied_kwargs(kwargs, llm) if query.varied else kwargs
+        request = Chat([chat_message(m) for m in query.messages], kwargs)
+        return await LLMProvider(request, llm, way, "judge").complete(Query(()))
+
+    return OwnJudge(ask)
 
 
 def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
@@ -266,8 +247,8 @@ def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
     """
     if isinstance(llm, StructuredLLM):
         inside = for_sampling(llm.llm, sampling)
-        return _with_fields(llm, {"llm": inside, "callback_manager": CallbackManager([])})
-    fresh = _with_defaults(llm, _ONE_PLAIN_ANSWER + _FRESH_ANSWER)
+        return with_fields(llm, {"llm": inside, "callback_manager": CallbackManager([])})
+    fresh = with_defaults(llm, FRESH_ANSWER)
     changes: dict[str, Any] = dict(counted())
     if further := getattr(llm, "additional_kwargs", None):
         changes["additional_kwargs"] = _fresh_kwargs(further, sampling)
@@ -275,7 +256,7 @@ def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
         changes["temperature"] = sampling.temperature
     elif too_cold(getattr(llm, "temperature", None)):
         changes["temperature"] = _PLAIN_TEMPERATURE
-    return _with_fields(fresh, changes)
+    return with_fields(fresh, changes)
 
 
 def sampling_kwargs(kwargs: Mapping[str, Any], llm: LLM, sampling: Sampling) -> dict[str, Any]:
@@ -311,33 +292,17 @@ def _varied_kwargs(kwargs: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
     return {**fresh, "temperature": temperature}
 
 
-def _with_defaults(llm: LLM, names: tuple[str, ...]) -> LLM:
-    fields = type(llm).model_fields
-    defaults = {
-        name: fields[name].get_default(call_default_factory=True, validated_data={})
-        for name in names
-        if name in fields and not fields[name].is_required()
-    }
-    return _with_fields(llm, defaults)
-
-
-def _with_fields(llm: LLM, changes: Mapping[str, Any]) -> LLM:
-    fields = type(llm).model_fields
-    return llm.model_copy(update={k: v for k, v in changes.items() if k in fields})
-
-
 _LOGPROBS = ("logprobs", "top_logprobs")
-# What providers answer to a parameter they do not take.
-_ABOUT_PARAMETERS = (400, 403, 404, 422)
 
 
-class LLMProvider:
+@dataclass(frozen=True, eq=False, repr=False)
+class LLMProvider(OneAnswer):
     """Answers by sending one request to an LLM. What else a query says is known to the request.
 
     It has no `cache_source`: an LLM's fields need not say all that shapes its answers, so they are
     never kept for another request.
 
-    Args:
+    Attributes:
         request: What to send.
         llm: Who is asked.
         way: How to call it.
@@ -345,18 +310,11 @@ class LLMProvider:
         gives_logprobs: Whether the LLM takes OpenAI's parameters for log-probabilities.
     """
 
-    def __init__(
-        self, request: Request, llm: LLM, way: Way, role: Role, *, gives_logprobs: bool = False
-    ) -> None:
-        self._request = request
-        self._llm = llm
-        self._way = way
-        self._role: Role = role
-        self._gives_logprobs = gives_logprobs
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: an LLM gives one response."""
-        return False
+    request: Request
+    llm: LLM
+    way: Way
+    role: Role
+    gives_logprobs: bool = False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the LLM.
@@ -367,8 +325,8 @@ class LLMProvider:
         request, asking = self._prepared(query)
         spent = Spent()
         try:
-            with playing(self._role), spent.counting():
-                response: object = await self._way.ask(request, self._llm)
+            with playing(self.role), spent.counting():
+                response: object = await self.way.ask(request, self.llm)
         except Exception as error:
             if asking:
                 _check_refused(error)
@@ -378,14 +336,14 @@ class LLMProvider:
 
     def _prepared(self, query: Query) -> tuple[Request, bool]:
         """Return what to send, and whether it asks for more than the application does."""
-        known = self._request.kwargs
+        known = self.request.kwargs
         wanted = {k: query.params[k] for k in _LOGPROBS if k in query.params and k not in known}
-        if not wanted or not self._gives_logprobs:
-            return self._request, False
-        return with_kwargs(self._request, {**known, **wanted}), True
+        if not wanted or not self.gives_logprobs:
+            return self.request, False
+        return with_kwargs(self.request, {**known, **wanted}), True
 
 
-class _StreamingProvider(LLMProvider):
+class StreamingProvider(LLMProvider):
     """The same for requests whose response can come in pieces."""
 
     @asynccontextmanager
@@ -396,11 +354,10 @@ class _StreamingProvider(LLMProvider):
             Exception: Whatever the LLM raises, as it is.
         """
         request, asking = self._prepared(query)
-        assert not isinstance(request, Predicting)  # noqa: S101 - see `streaming`
         try:
-            with playing(self._role):
+            with playing(self.role):
                 async with (
-                    self._way.stream(request, self._llm) as responses,
+                    self.way.stream(request, self.llm) as responses,
                     aclosing(_chunks(responses)) as chunks,
                 ):
                     yield chunks
@@ -408,13 +365,6 @@ class _StreamingProvider(LLMProvider):
             if asking:
                 _check_refused(error)
             raise
-
-
-def streaming(
-    request: Chat | Completing, llm: LLM, way: Way, role: Role, *, gives_logprobs: bool
-) -> LLMProvider:
-    """Return an `LLMProvider` that streams."""
-    return _StreamingProvider(request, llm, way, role, gives_logprobs=gives_logprobs)
 
 
 async def _chunks(
@@ -429,64 +379,18 @@ async def _chunks(
 
 
 def _check_refused(error: Exception) -> None:
-    status = getattr(error, "status_code", None)
-    if status in _ABOUT_PARAMETERS:
+    if is_about_parameters(error):
         raise ProviderRefusedError(
-            "the LLM gives no log-probabilities; see the error's __cause__", status=status
+            "the LLM gives no log-probabilities; see the error's __cause__",
+            status=getattr(error, "status_code", None),
         ) from error
 
 
-class JudgeProvider:
-    """Asks the response's own LLM, or the judge that a query names.
-
-    Args:
-        own: The response's own; None where it cannot be reached.
-        way: How to call it.
-    """
-
-    def __init__(self, own: Judges | None, way: Way) -> None:
-        self._own = own
-        self._way = way
-
-    async def prepare(self) -> None:
-        """Have litellm loaded, which asks named judges."""
-        await litellm_provider().prepare()
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: a judge is asked for one answer."""
-        return False
-
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the judge.
-
-        Raises:
-            ProviderError: There was no answer.
-        """
-        if query.model is not None or self._own is None:
-            return await litellm_provider().complete(query)
-        llm, kwargs = self._own.asked(query)
-        request = Chat(chat_messages(query.messages), kwargs)
-        try:
-            return await LLMProvider(request, llm, self._way, "judge").complete(Query(()))
-        # Each provider's package has its own exceptions, and repeats what it likes in them.
-        except Exception as error:
-            # The LLM has retries of its own.
-            raise ProviderError(f"the judge failed with {type(error).__name__}") from error
-
-
-class RefusingProvider:
-    """Gives no samples, and says why. The answer itself does not depend on it.
-
-    Args:
-        reason: Why.
-    """
+class RefusingProvider(OneAnswer):
+    """Gives no samples, and says why. The answer itself does not depend on it."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no."""
-        return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Refuse.

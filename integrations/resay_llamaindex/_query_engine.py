@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -27,20 +27,15 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
-from resay._internal.event_loops import run_sync
-from resay.adapters import (
-    VERDICT_KEY,
-    OnVerdict,
-    PolicyLike,
-    aparts_of,
-    in_thread,
-    inside_guard,
-    parts_of,
-    refuse_without_writer,
-)
+from resay._internal.nesting import inside_guard
+from resay.adapters.policies import VERDICT_KEY, PolicyLike, refuse_without_writer
+from resay.adapters.relaying import read_parts
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, in_thread, iterated
+from resay.adapters.upstream import OneAnswer
 from resay.core.query import Query
-from resay.core.verdict import Usage, Verdict
+from resay.core.verdict import OnVerdict, Usage, Verdict
 from resay.engine.actions import Answer
+from resay.engine.stream import Part
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions, Sources
@@ -48,17 +43,18 @@ from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._outcome import Recorder, last_raw
 from resay_llamaindex._policies import guarding
 from resay_llamaindex._providers import (
-    InLoop,
-    InThreads,
-    JudgeProvider,
     Role,
     Spent,
     Way,
-    for_judging,
     for_sampling,
+    judges_of,
+    own_judge,
     playing,
+    way_of,
 )
+from resay_llamaindex._requests import Call
 
+T = TypeVar("T")
 # What LlamaIndex's own engines call the parts that they are composed of.
 _SYNTHESIZER = "_response_synthesizer"
 _ENGINE = "_query_engine"
@@ -171,7 +167,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Synthesis:
+class Synthesis(Call):
     """An answer from nodes that were found already.
 
     Attributes:
@@ -179,85 +175,48 @@ class Synthesis:
         found: What was found.
     """
 
+    method = "synthesize"
+
     bundle: QueryBundle
     found: Found
 
-    def ask(self, engine: BaseQueryEngine) -> RESPONSE_TYPE:
-        """Ask."""
-        return engine.synthesize(self.bundle, list(self.found.nodes), self.found.further)
-
-    async def aask(self, engine: BaseQueryEngine) -> RESPONSE_TYPE:
-        """Ask on this event loop."""
-        return await engine.asynthesize(self.bundle, list(self.found.nodes), self.found.further)
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return [self.bundle, list(self.found.nodes), self.found.further], {}
 
 
 @dataclass(frozen=True, slots=True)
-class Querying:
+class Querying(Call):
     """An answer from an engine that finds nodes for itself.
 
     Attributes:
         bundle: The question.
     """
 
+    method = "query"
+
     bundle: QueryBundle
 
-    def ask(self, engine: BaseQueryEngine) -> RESPONSE_TYPE:
-        """Ask."""
-        return engine.query(self.bundle)
-
-    async def aask(self, engine: BaseQueryEngine) -> RESPONSE_TYPE:
-        """Ask on this event loop."""
-        return await engine.aquery(self.bundle)
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return [self.bundle], {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
-    """What a response that streams still has to say, in the form of a request."""
-
-    response: RESPONSE_TYPE
-
-    def ask(self, target: Any) -> str:
-        return "".join(self.stream(target))
-
-    async def aask(self, target: Any) -> str:
-        return "".join([token async for token in await self.astream(target)])
-
-    def stream(self, target: Any) -> Iterator[str]:
-        assert isinstance(self.response, StreamingResponse)  # noqa: S101 - the synchronous kind
-        return self.response.response_gen
-
-    async def astream(self, target: Any) -> AsyncIterator[str]:
-        if isinstance(self.response, AsyncStreamingResponse):
-            return self.response.response_gen
-        return _pieces(self.stream(target))
-
-
-async def _pieces(tokens: Iterator[str]) -> AsyncGenerator[str]:
-    for token in tokens:
-        yield token
-
-
-class EngineProvider:
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineProvider(OneAnswer):
     """Answers by asking a query engine once. What else a query says is known to the request.
 
-    Args:
+    Attributes:
         request: What to ask.
         engine: Who is asked.
         way: How to call it.
         role: What the call is for.
     """
 
-    def __init__(
-        self, request: Synthesis | Querying, engine: BaseQueryEngine, way: Way, role: Role
-    ) -> None:
-        self._request = request
-        self._engine = engine
-        self._way = way
-        self._role: Role = role
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: an engine gives one response."""
-        return False
+    request: Call
+    engine: BaseQueryEngine
+    way: Way
+    role: Role
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the engine.
@@ -266,10 +225,11 @@ class EngineProvider:
             Exception: Whatever the engine raises, as it is.
         """
         spent = Spent()
-        with playing(self._role), spent.counting():
-            response: RESPONSE_TYPE = await self._way.ask(self._request, self._engine)
+        with playing(self.role), spent.counting():
+            response: RESPONSE_TYPE = await self.way.ask(self.request, self.engine)
             if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
-                text: str = await self._way.ask(_Tokens(response), None)
+                async with self.way.read(response.response_gen) as tokens:
+                    text = "".join([token async for token in tokens])
                 response = replace(response, response_txt=text)
         completion = Completion(
             _text_of(response), raw=response, references=references_in(response.source_nodes)
@@ -283,13 +243,15 @@ class EngineProvider:
         Raises:
             Exception: Whatever the engine raises, as it is.
         """
-        with playing(self._role):
-            response: RESPONSE_TYPE = await self._way.ask(self._request, self._engine)
+        with playing(self.role):
+            response: RESPONSE_TYPE = await self.way.ask(self.request, self.engine)
+            references = references_in(response.source_nodes)
             if not isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
-                yield _only(_opening(response, _text_of(response)))
+                whole = Chunk(_text_of(response), raw=response, references=references)
+                yield _one(whole)
                 return
-            async with self._way.stream(_Tokens(response), None) as tokens:
-                yield _chunks(response, tokens)
+            async with self.way.read(response.response_gen) as tokens:
+                yield _chunks(Chunk(raw=response, references=references), tokens)
 
 
 def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str, ...]:
@@ -306,16 +268,12 @@ def _text_of(response: RESPONSE_TYPE) -> str:
     return response.response_txt or ""
 
 
-def _opening(response: RESPONSE_TYPE, text: str = "") -> Chunk:
-    return Chunk(text, raw=response, references=references_in(response.source_nodes))
+async def _one(item: T) -> AsyncGenerator[T, None]:
+    yield item
 
 
-async def _only(chunk: Chunk) -> AsyncGenerator[Chunk]:
-    yield chunk
-
-
-async def _chunks(response: RESPONSE_TYPE, tokens: AsyncIterator[str]) -> AsyncGenerator[Chunk]:
-    yield _opening(response)
+async def _chunks(first: Chunk, tokens: AsyncIterator[str]) -> AsyncGenerator[Chunk]:
+    yield first
     async for token in tokens:
         yield Chunk(token)
 
@@ -385,7 +343,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         # Made once, so that their clients keep their connections.
         sampling = self._guard.policy.sampling
         self._sampler = for_sampling(writer, sampling) if writer else None
-        self._judge = for_judging(judge, sampling) if judge else None
+        self._judges = judges_of(judge, sampling) if judge else None
 
     @property
     def guard(self) -> Guard:
@@ -428,11 +386,8 @@ class GuardedQueryEngine(BaseQueryEngine):
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
         """Write an answer from nodes, check it and act."""
-        further = tuple(additional_source_nodes or ())
-        if inside_guard():
-            return self._query_engine.synthesize(query_bundle, nodes, further)
-        found = Found(tuple(nodes), further)
-        return self._answer(query_bundle, found, Recorder(self._listener))
+        found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
+        return finished(self._synthesized(BLOCKING, query_bundle, found))
 
     async def asynthesize(
         self,
@@ -441,52 +396,45 @@ class GuardedQueryEngine(BaseQueryEngine):
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
         """Do what `synthesize` does, on the caller's event loop."""
-        further = tuple(additional_source_nodes or ())
-        if inside_guard():
-            return await self._query_engine.asynthesize(query_bundle, nodes, further)
-        found = Found(tuple(nodes), further)
-        return await self._aanswer(query_bundle, found, Recorder(self._listener))
+        found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
+        return await self._synthesized(LOOPING, query_bundle, found)
+
+    async def _synthesized(self, side: Side, bundle: QueryBundle, found: Found) -> RESPONSE_TYPE:
+        if not inside_guard():
+            return await self._answer(side, bundle, found, Recorder(self._listener))
+        way = self._query_engine
+        return await side.either(
+            way.synthesize, way.asynthesize, bundle, list(found.nodes), found.further
+        )
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        if inside_guard():
-            return self._query_engine.query(query_bundle)
-        recorder = Recorder(self._listener)
-        with self.callback_manager.event(
-            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query_bundle.query_str}
-        ) as event:
-            response = self._answer(query_bundle, self._find(query_bundle), recorder)
-            event.on_end(payload={EventPayload.RESPONSE: response})
-        return response
+        return finished(self._asked(BLOCKING, query_bundle))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        return await self._asked(LOOPING, query_bundle)
+
+    async def _asked(self, side: Side, bundle: QueryBundle) -> RESPONSE_TYPE:
         if inside_guard():
-            return await self._query_engine.aquery(query_bundle)
+            return await side.either(self._query_engine.query, self._query_engine.aquery, bundle)
         recorder = Recorder(self._listener)
         with self.callback_manager.event(
-            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query_bundle.query_str}
+            CBEventType.QUERY, payload={EventPayload.QUERY_STR: bundle.query_str}
         ) as event:
-            found = await self._afind(query_bundle)
-            response = await self._aanswer(query_bundle, found, recorder)
+            found = await self._find(side, bundle)
+            response = await self._answer(side, bundle, found, recorder)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
-    def _find(self, bundle: QueryBundle) -> Found | None:
+    async def _find(self, side: Side, bundle: QueryBundle) -> Found | None:
         """Return what is found; None where the engine does not say."""
         if not can_retrieve(self._query_engine):
             return None
         try:
-            return Found(tuple(self._query_engine.retrieve(bundle)))
+            found = await side.either(self._query_engine.retrieve, self._aretrieve, bundle)
         # An engine may pass this on to another that cannot.
         except NotImplementedError:
             return None
-
-    async def _afind(self, bundle: QueryBundle) -> Found | None:
-        if not can_retrieve(self._query_engine):
-            return None
-        try:
-            return Found(tuple(await self._aretrieve(bundle)))
-        except NotImplementedError:
-            return None
+        return Found(tuple(found))
 
     async def _aretrieve(self, bundle: QueryBundle) -> Nodes:
         retrieve = getattr(self._query_engine, "aretrieve", None)
@@ -494,34 +442,24 @@ class GuardedQueryEngine(BaseQueryEngine):
             return await in_thread(partial(self._query_engine.retrieve, bundle))
         return await retrieve(bundle)
 
-    def _answer(self, bundle: QueryBundle, found: Found | None, told: Recorder) -> RESPONSE_TYPE:
-        if self._found_nothing(found):
-            return _unasked(self._query_engine.synthesize(bundle, []), told)
-        query, sources = self._query_of(bundle), self._sources(bundle, found, InThreads())
-        references = references_in(found.nodes) if found else ()
-        if found is not None and streams(self._query_engine):
-            stream = self._guard.arun_stream(query, sources, references=references)
-            metadata = found.metadata
-            tokens = _tokens(parts_of(stream, told.around()), told, metadata)
-            return StreamingResponse(tokens, found.sources, metadata)
-        with told.watching():
-            answer = run_sync(self._guard.arun, query, sources, references=references)
-        return _response(answer, told.record(answer))
-
-    async def _aanswer(
-        self, bundle: QueryBundle, found: Found | None, told: Recorder
+    async def _answer(
+        self, side: Side, bundle: QueryBundle, found: Found | None, told: Recorder
     ) -> RESPONSE_TYPE:
+        engine = self._query_engine
         if self._found_nothing(found):
-            return _unasked(await self._query_engine.asynthesize(bundle, []), told)
-        query, sources = self._query_of(bundle), self._sources(bundle, found, InLoop())
+            unasked = await side.either(engine.synthesize, engine.asynthesize, bundle, [])
+            return _unasked(unasked, told)
+        query, sources = self._query_of(bundle), self._sources(bundle, found, way_of(side))
         references = references_in(found.nodes) if found else ()
-        if found is not None and streams(self._query_engine):
+        if found is not None and streams(engine):
             stream = self._guard.arun_stream(query, sources, references=references)
             metadata = found.metadata
-            tokens = _atokens(aparts_of(stream, told.around()), told, metadata)
+            tokens = _tokens(read_parts(side, stream, told.around()), told, metadata)
+            if side.blocking:
+                return StreamingResponse(iterated(tokens), found.sources, metadata)
             return AsyncStreamingResponse(tokens, found.sources, metadata)
         with told.watching():
-            answer = await self._guard.arun(query, sources, references=references)
+            answer = await side.run(self._guard.arun, query, sources, references=references)
         return _response(answer, told.record(answer))
 
     def _found_nothing(self, found: Found | None) -> bool:
@@ -540,7 +478,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         return Sources(
             main=EngineProvider(request, self._query_engine, way, "main"),
             samples=EngineProvider(request, sampler, way, "sample"),
-            judge=JudgeProvider(self._judge, way),
+            judge=own_judge(self._judges, way),
             finds_references=True,
         )
 
@@ -583,10 +521,6 @@ def _streamed(
     return AsyncStreamingResponse(_one(text), nodes, metadata)
 
 
-async def _one(text: str) -> AsyncGenerator[str, None]:
-    yield text
-
-
 def _unasked(response: RESPONSE_TYPE, told: Recorder) -> RESPONSE_TYPE:
     verdict = Verdict("skipped", None, "nothing was retrieved, so the model was not asked")
     data = told.record(Answer("", "", "allow", verdict))
@@ -594,19 +528,8 @@ def _unasked(response: RESPONSE_TYPE, told: Recorder) -> RESPONSE_TYPE:
     return response
 
 
-def _tokens(
-    parts: Generator[Any, None, None], told: Recorder, metadata: dict[str, Any]
-) -> Generator[str, None, None]:
-    with told.watching(), closing(parts):
-        for part in parts:
-            if isinstance(part, Answer):
-                metadata[VERDICT_KEY] = told.record(part)
-            else:
-                yield part.text
-
-
-async def _atokens(
-    parts: AsyncGenerator[Any], told: Recorder, metadata: dict[str, Any]
+async def _tokens(
+    parts: AsyncGenerator[Part | Answer], told: Recorder, metadata: dict[str, Any]
 ) -> AsyncGenerator[str, None]:
     with told.watching():
         async with aclosing(parts):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -17,11 +17,10 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
     ToolCallBlock,
 )
-from llama_index.core.llms import LLM
 from llama_index.core.prompts import PromptTemplate
 from pydantic import AnyUrl, BaseModel
 
-from resay.adapters import UnmappedError
+from resay.adapters.upstream import UnmappedError
 from resay.core.logprobs import TokenLogprob, field_of, read_logprobs
 from resay.core.query import Message
 from resay.core.verdict import Usage
@@ -121,12 +120,8 @@ _ROLES = {
 }
 
 
-def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
-    """Return messages in OpenAI's shape as LlamaIndex's."""
-    return [_chat_message(message) for message in messages]
-
-
-def _chat_message(message: Message) -> ChatMessage:
+def chat_message(message: Message) -> ChatMessage:
+    """Return a message in OpenAI's shape as LlamaIndex's."""
     content: object = message.get("content") or ""
     parts = cast("list[Any]", content) if isinstance(content, list) else [content]
     calls: list[Any] = message.get("tool_calls") or []
@@ -157,37 +152,25 @@ def _call_block(call: Any) -> ToolCallBlock:
     )
 
 
-def asked_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """Return messages for whoever is to answer them again, as far as they can be translated."""
-    return tuple(_asked(message) for message in messages)
-
-
-def _asked(message: ChatMessage) -> Message:
+def asked_message(message: ChatMessage) -> Message:
+    """Return a message for whoever is to answer it again, as far as it can be translated."""
     try:
-        return _message(message)
+        return openai_message(message)
     except UnmappedError:
-        return _readable(message)
+        return readable_message(message)
 
 
-def readable_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """Return what the messages say, for rules and judges that look at the question."""
-    return tuple(map(_readable, messages))
-
-
-def _readable(message: ChatMessage) -> Message:
+def readable_message(message: ChatMessage) -> Message:
+    """Return what a message says, for rules and judges that look at the question."""
     return {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
 
 
-def openai_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """Return messages as OpenAI's API takes them.
+def openai_message(message: ChatMessage) -> dict[str, Any]:
+    """Return a message as OpenAI's API takes it.
 
     Raises:
-        UnmappedError: One of them holds what is not known to be sent the same way.
+        UnmappedError: It holds what is not known to be sent the same way.
     """
-    return tuple(_message(message) for message in messages)
-
-
-def _message(message: ChatMessage) -> dict[str, Any]:
     role = _ROLES.get(message.role)
     if role is None:
         raise UnmappedError(f"a message has the role {message.role.value!r}")
@@ -248,8 +231,32 @@ def _plain_call(call: object) -> dict[str, Any]:
     raise UnmappedError("a message holds a tool call of an unknown shape")
 
 
+class Call:
+    """A call of something of LlamaIndex's that has the same method for each way to call it.
+
+    Attributes:
+        method: The method's name; those of others begin with `a`, `stream_` or `astream_`.
+    """
+
+    method: ClassVar[str]
+
+    def to(self, target: Any, prefix: str = "") -> Any:
+        """Make it.
+
+        Args:
+            target: Whose method is called.
+            prefix: What the method's name begins with.
+        """
+        args, kwargs = self._arguments
+        return getattr(target, prefix + self.method)(*args, **kwargs)
+
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(Call):
     """Messages, for a message.
 
     Attributes:
@@ -257,28 +264,20 @@ class Chat:
         kwargs: Further keyword arguments for the LLM.
     """
 
+    method = "chat"
+    response: ClassVar[type[Any]] = ChatResponse
+
     messages: Sequence[ChatMessage] = field(repr=False)
     kwargs: Mapping[str, Any] = field(repr=False)
 
-    def ask(self, llm: LLM) -> ChatResponse:
-        """Ask."""
-        return llm.chat(list(self.messages), **self.kwargs)
-
-    async def aask(self, llm: LLM) -> ChatResponse:
-        """Ask on this event loop."""
-        return await llm.achat(list(self.messages), **self.kwargs)
-
-    def stream(self, llm: LLM) -> Iterator[ChatResponse]:
-        """Ask for the response in pieces."""
-        return llm.stream_chat(list(self.messages), **self.kwargs)
-
-    async def astream(self, llm: LLM) -> AsyncIterator[ChatResponse]:
-        """Ask for the response in pieces on this event loop."""
-        return await llm.astream_chat(list(self.messages), **self.kwargs)
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        # A copy, because LLMs may change it.
+        return [list(self.messages)], self.kwargs
 
 
 @dataclass(frozen=True, slots=True)
-class Completing:
+class Completing(Call):
     """A prompt, for a text.
 
     Attributes:
@@ -287,29 +286,20 @@ class Completing:
         kwargs: Further keyword arguments for the LLM.
     """
 
+    method = "complete"
+    response: ClassVar[type[Any]] = CompletionResponse
+
     prompt: str = field(repr=False)
     formatted: bool
     kwargs: Mapping[str, Any] = field(repr=False)
 
-    def ask(self, llm: LLM) -> CompletionResponse:
-        """Ask."""
-        return llm.complete(self.prompt, formatted=self.formatted, **self.kwargs)
-
-    async def aask(self, llm: LLM) -> CompletionResponse:
-        """Ask on this event loop."""
-        return await llm.acomplete(self.prompt, formatted=self.formatted, **self.kwargs)
-
-    def stream(self, llm: LLM) -> Iterator[CompletionResponse]:
-        """Ask for the text in pieces."""
-        return llm.stream_complete(self.prompt, formatted=self.formatted, **self.kwargs)
-
-    async def astream(self, llm: LLM) -> AsyncIterator[CompletionResponse]:
-        """Ask for the text in pieces on this event loop."""
-        return await llm.astream_complete(self.prompt, formatted=self.formatted, **self.kwargs)
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return [self.prompt], {"formatted": self.formatted, **self.kwargs}
 
 
 @dataclass(frozen=True, slots=True)
-class Predicting:
+class Predicting(Call):
     """A template, for an object.
 
     The LLM itself decides how to ask for it, with a schema, a tool or in words.
@@ -321,23 +311,17 @@ class Predicting:
         kwargs: Further keyword arguments for the LLM.
     """
 
+    method = "structured_predict"
+
     output_cls: type[BaseModel]
     template: PromptTemplate = field(repr=False)
     values: Mapping[str, Any] = field(repr=False)
     kwargs: Mapping[str, Any] = field(repr=False)
 
-    def ask(self, llm: LLM) -> BaseModel:
-        """Ask."""
+    @property
+    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         # A copy, because LLMs change it.
-        return llm.structured_predict(
-            self.output_cls, self.template, llm_kwargs=dict(self.kwargs), **self.values
-        )
-
-    async def aask(self, llm: LLM) -> BaseModel:
-        """Ask on this event loop."""
-        return await llm.astructured_predict(
-            self.output_cls, self.template, llm_kwargs=dict(self.kwargs), **self.values
-        )
+        return [self.output_cls, self.template], {"llm_kwargs": dict(self.kwargs), **self.values}
 
 
 Request = Chat | Completing | Predicting

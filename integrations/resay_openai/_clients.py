@@ -6,7 +6,6 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -19,32 +18,24 @@ from openai.lib.streaming.chat import (
 )
 from typing_extensions import Self
 
-from resay.adapters import (
-    VERDICT_KEY,
-    OnVerdict,
-    PolicyLike,
-    Relay,
-    StreamedError,
-    Upstream,
-    check_client_policy,
-    guard_of,
-    inside_guard,
-    is_about_parameters,
-    marked,
-)
+from resay._internal.nesting import inside_guard, marked
 from resay.adapters.http import (
-    BLOCKING,
-    LOOPING,
     Change,
-    Side,
+    answer,
     body_in,
-    finished,
+    check,
     is_event_stream,
     with_body,
 )
+from resay.adapters.http import stream as streamed
+from resay.adapters.policies import VERDICT_KEY, PolicyLike, check_client_policy, guard_of
+from resay.adapters.relaying import Relay
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.upstream import StreamedError, Upstream
+from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Event, Request
+from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Body, Event, Request
 from resay.providers.apis.reading import listed, mapping
 
 # Whether the SDK is to hand over responses as they came, before it makes anything of them.
@@ -70,20 +61,12 @@ class Received:
         return self
 
 
-Relays = Mapping[str, tuple[Api, Relay]]
 # The header by which the SDK's methods tell each other what to return.
 _INTERNAL = "x-stainless-"
 _HELPER = "x-stainless-helper-method"
 # Set around what is asked beside a main call, so that its request is sent once: Resay has retries
 # of its own.
 _beside: ContextVar[bool] = ContextVar("resay_openai_beside", default=False)
-
-
-def relays_of(guard: Guard) -> Relays:
-    """Return who guards what, by the request's path."""
-    return {
-        api.path: (api, Relay(guard, api)) for api in (CHAT_COMPLETIONS, RESPONSES, COMPLETIONS)
-    }
 
 
 def body_of(options: FinalRequestOptions) -> Body | None:
@@ -93,16 +76,6 @@ def body_of(options: FinalRequestOptions) -> Body | None:
         return None
     sent = {**cast("Body", data), **(options.extra_json or {})}
     return {k: v for k, v in sent.items() if not isinstance(v, (NotGiven, Omit))}
-
-
-def with_sent(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
-    """Return a request with another body."""
-    return options.model_copy(update={"json_data": body, "extra_json": None})
-
-
-def as_sent(options: FinalRequestOptions) -> FinalRequestOptions:
-    """Return a request as it is sent, once where it is not the main call."""
-    return options.model_copy(update={"max_retries": 0}) if _beside.get() else options
 
 
 def without_verdicts(options: FinalRequestOptions) -> FinalRequestOptions:
@@ -257,7 +230,7 @@ class Guarded:
     """What guarded clients have in common."""
 
     _guard: Guard
-    _relays: Relays
+    _relays: Mapping[str, Relay]
 
     def __init__(
         self,
@@ -273,7 +246,8 @@ class Guarded:
     def _take(self, guard: Guard) -> None:
         check_client_policy(guard, "a client")
         self._guard = guard
-        self._relays = relays_of(guard)
+        apis = (CHAT_COMPLETIONS, RESPONSES, COMPLETIONS)
+        self._relays = {api.path: Relay(guard, api) for api in apis}
 
     @property
     def guard(self) -> Guard:
@@ -314,13 +288,11 @@ class Guarded:
 
         with_options = copy
 
-    def reading(self, options: FinalRequestOptions) -> tuple[Api, Relay, Request] | None:
+    def reading(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
         """Return how a request is guarded; None where it is not."""
         known = self._relays.get(options.url)
-        if known is None or inside_guard():
-            return None
-        body = body_of(options)
-        return None if body is None else (*known, known[1].read(body))
+        body = None if known is None or inside_guard() else body_of(options)
+        return None if known is None or body is None else (known, known.read(body))
 
 
 def guarded_as(kind: type[Any], client: Any, guard: Guard) -> Any:
@@ -400,83 +372,70 @@ async def _requested(
     stream: bool,
 ) -> Any:
     options = without_verdicts(options)
-    reading = client.reading(options)
+    reading: tuple[Relay, Request] | None = client.reading(options)
     if reading is None:
-        return await side.call(send, as_sent(options))
+        # Once, where it is not the main call.
+        once = {"max_retries": 0} if _beside.get() else {}
+        return await side.call(send, options.model_copy(update=once))
+    relay, request = reading
 
     async def receive(body: Body) -> Received:
-        sent = options if body is request.body else with_sent(options, body)
+        changed = {} if body is request.body else {"json_data": body, "extra_json": None}
         with marked(_receiving):
-            return await side.call(send, sent)
+            return await side.call(send, options.model_copy(update=changed))
 
     async def create(body: Body) -> Body:
         # The public ones, looked up anew: that is where tracers sit.
-        chat = client.completions if api is COMPLETIONS else client.chat.completions
-        method: Callable[..., Any] = (client.responses if api is RESPONSES else chat).create
+        chat = client.completions if relay.api is COMPLETIONS else client.chat.completions
+        method: Callable[..., Any] = (client.responses if relay.api is RESPONSES else chat).create
         with marked(_beside):
             return (await side.call(method, **arguments(method, body, options))).to_dict()
 
-    api: Api
-    relay: Relay
-    request: Request
-    api, relay, request = reading
     upstream = Upstream(side.sends(create), source_of(client))
-    exchange = _Exchange(side, receive, relay, request, upstream)
+
+    async def streaming(received: Received, *change: Change) -> Received:
+        given = (side, relay, request, received.response, upstream)
+        # A provider that does not stream gives something else.
+        if not is_event_stream(received.response):
+            return received.with_body(await check(*given))
+        received.response = streamed(*given, *change)
+        return received
+
     if stream:
         change = ForAccumulating() if accumulates(options) else Change()
-        received = await exchange.streaming(await exchange.opened(), change)
+        received = await streaming(await relay.opened(request, receive), change)
     else:
-        received = await exchange.answered()
+        received = await _answered(side, relay, request, upstream, receive, streaming)
     process: Callable[..., Any] = client._process_response  # noqa: SLF001 - one of ours
     return await side.call(process, response=received.response, **received.rest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """One request and what comes back."""
+async def _answered(
+    side: Side,
+    relay: Relay,
+    request: Request,
+    upstream: Upstream,
+    receive: Callable[[Body], Awaitable[Received]],
+    streaming: Callable[[Received], Awaitable[Received]],
+) -> Received:
+    kept: list[Received] = []
 
-    side: Side
-    receive: Callable[[Body], Awaitable[Received]]
-    relay: Relay
-    request: Request
-    upstream: Upstream
+    async def send(body: Body) -> Body:
+        received = await receive(body)
+        if is_event_stream(received.response):
+            raise StreamedError(received)
+        # The SDK leaves that to users who want to read it themselves.
+        await side.either(received.response.read, received.response.aread)
+        kept.append(received)
+        return body_in(received.response) or {}
 
-    async def opened(self) -> Received:
-        asked = self.relay.asked(self.request)
-        try:
-            return await self.receive(asked)
-        except Exception as error:
-            if asked is self.request.body or not is_about_parameters(error):
-                raise
-        return await self.receive(self.request.body)
-
-    async def streaming(self, received: Received, *change: Change) -> Received:
-        given = (self.relay, self.request, received.response, self.upstream)
-        # A provider that does not stream gives something else.
-        if not is_event_stream(received.response):
-            return received.with_body(await self.side.check(*given))
-        received.response = self.side.stream(*given, *change)
-        return received
-
-    async def answered(self) -> Received:
-        kept: list[Received] = []
-
-        async def send(body: Body) -> Body:
-            received = await self.receive(body)
-            if is_event_stream(received.response):
-                raise StreamedError(received)
-            # The SDK leaves that to users who want to read it themselves.
-            await self.side.read(received.response)
-            kept.append(received)
-            return body_in(received.response) or {}
-
-        try:
-            answered = await self.side.answer(self.relay, self.request, send, self.upstream)
-        except StreamedError as error:
-            streaming = await self.streaming(error.response)
-            await self.side.read(streaming.response)
-            return streaming
-        return kept[-1].with_body(answered)
+    try:
+        body = await answer(side, relay, request, send, upstream)
+    except StreamedError as error:
+        given = await streaming(error.response)
+        await side.either(given.response.read, given.response.aread)
+        return given
+    return kept[-1].with_body(body)
 
 
 class GuardedOpenAI(Sync, OpenAI):

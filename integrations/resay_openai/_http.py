@@ -8,34 +8,26 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
-from resay.adapters import (
-    OnVerdict,
-    PolicyLike,
-    Relay,
-    Upstream,
-    check_client_policy,
-    guard_of,
-    inside_guard,
-    is_about_parameters,
-)
+from resay._internal.nesting import inside_guard
 from resay.adapters.http import (
-    BLOCKING,
-    LOOPING,
-    Side,
     body_in,
-    finished,
+    check,
     is_event_stream,
     package_of,
     with_body,
 )
-from resay.core.verdict import HallucinationBlocked
+from resay.adapters.http import stream as streamed
+from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapters.relaying import Relay
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.upstream import Upstream, is_about_parameters
+from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     COMPLETIONS,
     MESSAGES,
     RESPONSES,
-    Api,
     Body,
     Request,
 )
@@ -90,17 +82,17 @@ def guard_http_client(
         )
     guard = guard_of(policy, retriever, on_verdict)
     check_client_policy(guard, "a client")
-    side = _guarded_async if issubclass(kind, package.AsyncClient) else _guarded_sync
-    guarded_kind = side(getattr(kind, "unguarded", kind))
+    side = LOOPING if issubclass(kind, package.AsyncClient) else BLOCKING
+    guarded_kind = _guarded_class(getattr(kind, "unguarded", kind), side)
     guarded: Any = object.__new__(guarded_kind)
     guarded.__dict__ |= client.__dict__
-    guarded.relays = [(api, Relay(guard, api)) for api in _APIS]
+    guarded.relays = [Relay(guard, api) for api in _APIS]
     # Some close their connections when nobody holds them any more.
     guarded.shared_with = client
     return cast("H", guarded)
 
 
-Relays = Sequence[tuple[Api, Relay]]
+Relays = Sequence[Relay]
 Reading = tuple[Relay, Request]
 
 
@@ -108,7 +100,7 @@ def _reading(relays: Relays, request: Any) -> Reading | None:
     """Return how a request is guarded; None where it is not."""
     if request.method != "POST" or inside_guard():
         return None
-    known = [relay for api, relay in relays if request.url.path.endswith(api.path)]
+    known = [relay for relay in relays if request.url.path.endswith(relay.api.path)]
     body = body_in(request) if known else None
     return None if body is None else (known[0], known[0].read(body))
 
@@ -131,7 +123,7 @@ def _source(request: Any) -> str:
 
 
 @cache
-def _guarded_sync(kind: type[Any]) -> type[Any]:
+def _guarded_class(kind: type[Any], side: Side) -> type[Any]:
     class Guarded(kind):
         unguarded = kind
 
@@ -139,23 +131,12 @@ def _guarded_sync(kind: type[Any]) -> type[Any]:
             """Send a request, check the answer and act."""
             parent: Any = super()
             send: Callable[..., Any] = partial(parent.send, **kwargs)
-            return finished(_guarded(BLOCKING, send, self.relays, request, stream=stream))
+            work = _guarded(side, send, self.relays, request, stream=stream)
+            return finished(work) if side.blocking else work
 
-    return _named(Guarded, kind)
-
-
-@cache
-def _guarded_async(kind: type[Any]) -> type[Any]:
-    class Guarded(kind):
-        unguarded = kind
-
-        async def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
-            """Send a request, check the answer and act."""
-            parent: Any = super()
-            send: Callable[..., Any] = partial(parent.send, **kwargs)
-            return await _guarded(LOOPING, send, self.relays, request, stream=stream)
-
-    return _named(Guarded, kind)
+    Guarded.__name__ = Guarded.__qualname__ = f"Guarded{kind.__name__}"
+    Guarded.__doc__ = f"A `{kind.__name__}` that guards what passes through it."
+    return Guarded
 
 
 async def _guarded(
@@ -166,7 +147,7 @@ async def _guarded(
         return await side.call(send, request, stream=stream)
     response = await _answered(side, send, request, reading)
     if not stream:
-        await side.read(response)
+        await side.either(response.read, response.aread)
     return response
 
 
@@ -176,7 +157,7 @@ async def _answered(side: Side, send: Callable[..., Any], request: Any, reading:
     sent = request if wanted is asked.body else _like(request, wanted)
     response = await side.call(send, sent, stream=True)
     if sent is not request and is_about_parameters(_FailedError(response)):
-        await side.close(response)
+        await side.either(response.close, response.aclose)
         response = await side.call(send, request, stream=True)
     if not response.is_success:
         return response
@@ -186,9 +167,9 @@ async def _answered(side: Side, send: Callable[..., Any], request: Any, reading:
 
     upstream = Upstream(side.sends(ask), _source(request))
     if is_event_stream(response):
-        return side.stream(relay, asked, response, upstream)
+        return streamed(side, relay, asked, response, upstream)
     try:
-        body = await side.check(relay, asked, response, upstream)
+        body = await check(side, relay, asked, response, upstream)
     except HallucinationBlocked as error:
         # An SDK makes an error of it that it does not try again.
         data = {
@@ -215,9 +196,3 @@ def _read(response: Any) -> Body:
     if not response.is_success:
         raise _FailedError(response)
     return body_in(response) or {}
-
-
-def _named(guarded: type[Any], kind: type[Any]) -> type[Any]:
-    guarded.__name__ = guarded.__qualname__ = f"Guarded{kind.__name__}"
-    guarded.__doc__ = f"A `{kind.__name__}` that guards what passes through it."
-    return guarded

@@ -10,20 +10,17 @@ from contextvars import copy_context
 import pytest
 
 from resay import ConfigurationError, Guard, Policy, PolicyError, Verdict
-from resay.adapters import (
+from resay._internal.nesting import inside_guard, marked
+from resay.adapters.policies import check_client_policy, guard_of, verdict_data
+from resay.adapters.upstream import (
     LEFT_OUT,
     OPENAI_PARAMS,
+    JudgeProvider,
     UnmappedError,
     Upstream,
     check_chat_completions,
-    check_client_policy,
-    guard_of,
-    inside_guard,
     litellm_provider,
-    marked,
-    verdict_data,
 )
-from resay.adapters.upstream import JudgeProvider
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 from resay.errors import MissingDependencyError
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -285,8 +286,9 @@ def test_the_version_and_the_process_are_told() -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.delitem(sys.modules, "resay.gateway")
     with pytest.raises(MissingDependencyError, match=r"resay\[server\]"):
-        Metrics()
+        import_module("resay.gateway")
 
 
 def every_name() -> set[str]:

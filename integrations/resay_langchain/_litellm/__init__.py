@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
-from resay.adapters import UnmappedError
+from resay.adapters.upstream import UnmappedError
 from resay.core.query import Query
 from resay_langchain._litellm import models
 

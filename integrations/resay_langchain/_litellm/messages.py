@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
@@ -22,15 +21,13 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from pydantic import SecretStr
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
-from resay.adapters import UnmappedError
+from resay.adapters.upstream import UnmappedError
 
 Model = BaseLanguageModel[Any]
 # Of langchain_core's chat models. `rate_limiter` is not among them: whoever set one does not want
 # the provider asked past it.
-_OF_ALL = frozenset(
+OF_ALL = frozenset(
     {
         "cache",
         "callbacks",
@@ -46,46 +43,6 @@ _OF_ALL = frozenset(
         "verbose",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """What is known of a class's fields. Any other must have its default value.
-
-    Another may shape the answer, and the translation would lose it.
-
-    Attributes:
-        translated: Those that the translation reads.
-        irrelevant: Those that do not change the request, and those that Resay sets itself.
-    """
-
-    translated: frozenset[str]
-    irrelevant: frozenset[str]
-
-
-def check_fields(model: Model, fields: Fields) -> None:
-    """See that nothing that shapes the request is left behind.
-
-    Args:
-        model: The model.
-        fields: What is known of its class's fields.
-
-    Raises:
-        UnmappedError: A field outside the table has another value than its default.
-    """
-    known = fields.translated | fields.irrelevant | _OF_ALL
-    for name, field in type(model).model_fields.items():
-        if name not in known and not _is_default(getattr(model, name), field):
-            raise UnmappedError(f"{name_of(model)} sets {name!r}")
-
-
-def _is_default(value: Any, field: FieldInfo) -> bool:
-    if value is None:
-        return field.default in (None, PydanticUndefined)
-    if field.default_factory is None:
-        return bool(value == field.default)
-    # A default may come from the environment, and shapes the request all the same.
-    return value in ("", {}, [], ())
 
 
 def name_of(model: Model) -> str:
@@ -298,14 +255,11 @@ def _require_plain(message: BaseMessage, who: str) -> None:
     if not all(_CALL_ID.fullmatch(id_) for id_ in ids):
         raise UnmappedError(f"{who} is given a tool call with an unusual id")
     content = message.content
-    texts = [content] if isinstance(content, str) else [_text_of(block) for block in content]
+    blocks = [content] if isinstance(content, str) else content
+    texts = [block if isinstance(block, str) else block.get("text") for block in blocks]
     blank = not texts or any(text is not None and not text.strip() for text in texts)
     if blank and not calls:
         raise UnmappedError(f"{who} is given an empty message")
-
-
-def _text_of(block: str | dict[Any, Any]) -> str | None:
-    return block if isinstance(block, str) else block.get("text")
 
 
 def _message(message: BaseMessage, who: str, *, links: bool, errors: bool) -> dict[str, Any]:

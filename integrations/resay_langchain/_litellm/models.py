@@ -11,16 +11,16 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from resay.adapters import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
+from resay.adapters.models import check_defaults
+from resay.adapters.upstream import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay_langchain._litellm.messages import (
     NOT_SENT,
     NOTES,
-    Fields,
+    OF_ALL,
     Model,
     anthropic_choice,
     anthropic_tools,
-    check_fields,
     check_openai_tools,
     headers_of,
     name_of,
@@ -67,21 +67,21 @@ def check_settings() -> None:
 
 
 # `thinking` is not translated: litellm rewrites it for some models.
-_ANTHROPIC_FIELDS = Fields(
-    translated=frozenset(
-        {
-            "anthropic_api_key",
-            "anthropic_api_url",
-            "default_headers",
-            "max_tokens",
-            "model",
-            "stop_sequences",
-            "temperature",
-            "top_k",
-            "top_p",
-        }
-    ),
-    irrelevant=frozenset({"default_request_timeout", "stream_usage"}),
+_ANTHROPIC_FIELDS = frozenset(
+    {
+        "anthropic_api_key",
+        "anthropic_api_url",
+        "default_headers",
+        "max_tokens",
+        "model",
+        "stop_sequences",
+        "temperature",
+        "top_k",
+        "top_p",
+        # Without an effect on the request, or set by Resay itself.
+        "default_request_timeout",
+        "stream_usage",
+    }
 )
 _ANTHROPIC_ASKED = ("max_tokens", "temperature", "top_k", "top_p")
 _ANTHROPIC_CALL = frozenset({*_ANTHROPIC_ASKED, "model", "stop", "tool_choice", "tools"})
@@ -102,7 +102,7 @@ def anthropic_request(
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _ANTHROPIC_FIELDS)
+    check_defaults(model, OF_ALL | _ANTHROPIC_FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     call = sent_of(kwargs, _ANTHROPIC_CALL, who)
@@ -153,33 +153,28 @@ def _bearer(model: Any) -> dict[str, str]:
     return {k: v for k, v in client.auth_headers.items() if k == "Authorization"}
 
 
-_BEDROCK_FIELDS = Fields(
-    translated=frozenset(
-        {
-            "aws_access_key_id",
-            "aws_secret_access_key",
-            "aws_session_token",
-            "bedrock_api_key",
-            "client",
-            "default_headers",
-            "endpoint_url",
-            "max_tokens",
-            "model_id",
-            "region_name",
-            "stop_sequences",
-            "temperature",
-            "top_p",
-        }
-    ),
-    irrelevant=frozenset(
-        {
-            "base_model_id",
-            "bedrock_client",
-            "provider",
-            "supports_tool_choice_values",  # about binding tools, which was before
-            "timeout",
-        }
-    ),
+_BEDROCK_FIELDS = frozenset(
+    {
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "aws_session_token",
+        "bedrock_api_key",
+        "client",
+        "default_headers",
+        "endpoint_url",
+        "max_tokens",
+        "model_id",
+        "region_name",
+        "stop_sequences",
+        "temperature",
+        "top_p",
+        # Without an effect on the request, or set by Resay itself.
+        "base_model_id",
+        "bedrock_client",
+        "provider",
+        "supports_tool_choice_values",  # about binding tools, which was before
+        "timeout",
+    }
 )
 _BEDROCK_CALL = frozenset(
     {"max_tokens", "stop", "stop_sequences", "temperature", "tool_choice", "tools", "top_p"}
@@ -194,7 +189,7 @@ def bedrock_request(
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _BEDROCK_FIELDS)
+    check_defaults(model, OF_ALL | _BEDROCK_FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     require_single_turns(messages, who)
@@ -258,30 +253,25 @@ def _paid(model: Any) -> dict[str, Any]:
     return keys
 
 
-_GEMINI_FIELDS = Fields(
-    translated=frozenset(
-        {
-            "additional_headers",
-            "base_url",
-            "google_api_key",
-            "max_output_tokens",
-            "model",
-            "temperature",
-            "top_k",
-            "top_p",
-            "transport",
-        }
-    ),
-    irrelevant=frozenset(
-        {
-            "async_client_running",
-            "client",
-            "default_metadata",  # made of `additional_headers`
-            "n",
-            "stop",  # the model itself sends only what a call brings
-            "timeout",
-        }
-    ),
+_GEMINI_FIELDS = frozenset(
+    {
+        "additional_headers",
+        "base_url",
+        "google_api_key",
+        "max_output_tokens",
+        "model",
+        "temperature",
+        "top_k",
+        "top_p",
+        "transport",
+        # Without an effect on the request, or set by Resay itself.
+        "async_client_running",
+        "client",
+        "default_metadata",  # made of `additional_headers`
+        "n",
+        "stop",  # the model itself sends only what a call brings
+        "timeout",
+    }
 )
 # No tools: both libraries rewrite their schemas and results, each in its own way.
 _GEMINI_CALL = frozenset({"max_output_tokens", "stop"})
@@ -293,7 +283,7 @@ def gemini_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _GEMINI_FIELDS)
+    check_defaults(model, OF_ALL | _GEMINI_FIELDS)
     who = name_of(model)
     require_plain_turns(messages, who)
     require_single_turns(messages, who)
@@ -333,11 +323,22 @@ _OPTIONS = (
     "top_k",
     "top_p",
 )
-_OLLAMA_FIELDS = Fields(
-    translated=frozenset(
-        {"base_url", "client_kwargs", "format", "keep_alive", "model", "reasoning", "stop"}
-    ).union(_OPTIONS),
-    irrelevant=frozenset({"logprobs", "seed", "top_logprobs", "validate_model_on_init"}),
+_OLLAMA_FIELDS = frozenset(
+    {
+        *_OPTIONS,
+        "base_url",
+        "client_kwargs",
+        "format",
+        "keep_alive",
+        "model",
+        "reasoning",
+        "stop",
+        # Without an effect on the request, or set by Resay itself.
+        "logprobs",
+        "seed",
+        "top_logprobs",
+        "validate_model_on_init",
+    }
 )
 # Its `strict` is left out by the model itself.
 _OLLAMA_CALL = frozenset(
@@ -351,7 +352,7 @@ def ollama_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _OLLAMA_FIELDS)
+    check_defaults(model, OF_ALL | _OLLAMA_FIELDS)
     who = name_of(model)
     call = sent_of(kwargs, _OLLAMA_CALL, who)
     call.pop("strict", None)
@@ -407,56 +408,51 @@ def _ollama_connection(model: Any) -> dict[str, Any]:
     return {**connection, **({"extra_headers": headers} if headers else {})}
 
 
-_OPENAI_FIELDS = Fields(
-    translated=frozenset(
-        {
-            "async_client",
-            "azure_ad_token",
-            "azure_endpoint",
-            "client",
-            "default_headers",
-            "deployment_name",
-            "extra_body",
-            "frequency_penalty",
-            "logit_bias",
-            "max_tokens",
-            "model_kwargs",
-            "model_name",
-            "openai_api_base",
-            "openai_api_key",
-            "openai_api_version",
-            "openai_organization",
-            "presence_penalty",
-            "reasoning_effort",
-            "root_async_client",
-            "root_client",
-            "service_tier",
-            "stop",
-            "temperature",
-            "top_p",
-            "use_responses_api",
-            "verbosity",
-        }
-    ),
-    irrelevant=frozenset(
-        {
-            "disabled_params",  # about binding tools, which was before
-            "http_socket_options",
-            "include_response_headers",
-            "logprobs",
-            "model_version",
-            "n",
-            "openai_api_type",
-            "request_timeout",
-            "seed",
-            "store",
-            "stream_chunk_timeout",
-            "stream_usage",
-            "tiktoken_model_name",
-            "top_logprobs",
-            "validate_base_url",
-        }
-    ),
+_OPENAI_FIELDS = frozenset(
+    {
+        "async_client",
+        "azure_ad_token",
+        "azure_endpoint",
+        "client",
+        "default_headers",
+        "deployment_name",
+        "extra_body",
+        "frequency_penalty",
+        "logit_bias",
+        "max_tokens",
+        "model_kwargs",
+        "model_name",
+        "openai_api_base",
+        "openai_api_key",
+        "openai_api_version",
+        "openai_organization",
+        "presence_penalty",
+        "reasoning_effort",
+        "root_async_client",
+        "root_client",
+        "service_tier",
+        "stop",
+        "temperature",
+        "top_p",
+        "use_responses_api",
+        "verbosity",
+        # Without an effect on the request, or set by Resay itself.
+        "disabled_params",  # about binding tools, which was before
+        "http_socket_options",
+        "include_response_headers",
+        "logprobs",
+        "model_version",
+        "n",
+        "openai_api_type",
+        "request_timeout",
+        "seed",
+        "store",
+        "stream_chunk_timeout",
+        "stream_usage",
+        "tiktoken_model_name",
+        "top_logprobs",
+        "validate_base_url",
+    }
 )
 _MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 # litellm takes such deployments for servers that are like OpenAI's.
@@ -471,7 +467,7 @@ def openai_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _OPENAI_FIELDS)
+    check_defaults(model, OF_ALL | _OPENAI_FIELDS)
     payload = _payload(model, messages, kwargs)
     sent = _sent(model, payload)
     named, connection = _openai_connection(model, payload.get("model"), bool(sent.get("tools")))
@@ -591,34 +587,30 @@ _KEYS = {
 }
 _PLACE = ("api_base", "custom_llm_provider", "organization")
 _PASSED_ASKED = ("base_model", "max_tokens", "num_ctx", "temperature", "top_k", "top_p")
-_PASSED_FIELDS = Fields(
-    translated=frozenset(
-        {"api_key", "extra_headers", "model", "model_kwargs", "model_name", "use_responses_api"}
-    )
-    .union(_KEYS.values())
-    .union(_PLACE, _PASSED_ASKED),
-    irrelevant=frozenset({"client", "n", "request_timeout", "stream_options"}),
+_PASSED_FIELDS = frozenset(
+    {
+        *_KEYS.values(),
+        *_PLACE,
+        *_PASSED_ASKED,
+        "api_key",
+        "extra_headers",
+        "model",
+        "model_kwargs",
+        "model_name",
+        "use_responses_api",
+        # Without an effect on the request, or set by Resay itself.
+        "client",
+        "n",
+        "request_timeout",
+        "stream_options",
+    }
 )
-_FURTHER = CONNECTION_PARAMS | {
+_FURTHER = (CONNECTION_PARAMS | OPENAI_PARAMS) | {
     "additional_drop_params",
     "allowed_openai_params",
     "drop_params",
-    "extra_body",
-    "frequency_penalty",
-    "logit_bias",
-    "max_completion_tokens",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "reasoning_effort",
-    "response_format",
     "safety_settings",
-    "service_tier",
-    "stop",
     "thinking",
-    "tool_choice",
-    "tools",
-    "user",
-    "verbosity",
 }
 _PASSED_CALL = _FURTHER.union(_PASSED_ASKED)
 _LEFT_OUT = NOT_SENT | {"metadata", "prediction", "store"}
@@ -630,7 +622,7 @@ def passed_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     Raises:
         UnmappedError: It cannot be translated faithfully.
     """
-    check_fields(model, _PASSED_FIELDS)
+    check_defaults(model, OF_ALL | _PASSED_FIELDS)
     who = name_of(model)
     own = {name: getattr(model, name) for name in _PASSED_ASKED}
     # A call may not go elsewhere than the model: its key would have to be another one.

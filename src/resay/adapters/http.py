@@ -1,32 +1,18 @@
-"""Responses of httpx and httpx2, and the same with other bodies. Neither package is imported.
-
-What a client does is written once, as coroutines that reach the network through a `Side`. The side
-of a client that blocks never waits, so `finished` runs its coroutines in place.
-"""
+"""Responses of httpx and httpx2, and the same with other bodies. Neither package is imported."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-    Iterator,
-)
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing, suppress
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from resay.adapters.relaying import Relay
-from resay.adapters.threads import cancelled_once, in_thread
+from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
 from resay.adapters.upstream import Upstream
 from resay.providers.apis import Body, Event, EventReader, Request, encoded
-
-T = TypeVar("T")
 
 # What is said of a body that was encoded and measured before it was changed.
 _OF_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -51,28 +37,19 @@ def is_event_stream(response: Any) -> bool:
     return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
-def events_in(response: Any) -> Generator[Event, None, None]:
+async def _events_in(side: Side, response: Any) -> AsyncGenerator[Event]:
     """Read the events of a response, and close it in the end."""
     reader = EventReader()
+    data = response.iter_bytes() if side.blocking else response.aiter_bytes()
     try:
-        for data in response.iter_bytes():
-            yield from reader.feed(data)
-        yield from reader.finish()
-    finally:
-        response.close()
-
-
-async def aevents_in(response: Any) -> AsyncGenerator[Event]:
-    """Do what `events_in` does, on the response's event loop."""
-    reader = EventReader()
-    try:
-        async for data in response.aiter_bytes():
-            for event in reader.feed(data):
-                yield event
+        async with aclosing(side.each(data)) as pieces:
+            async for piece in pieces:
+                for event in reader.feed(piece):
+                    yield event
         for event in reader.finish():
             yield event
     finally:
-        await response.aclose()
+        await side.either(response.close, response.aclose)
 
 
 def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
@@ -101,93 +78,37 @@ _NONE = Change()
 Ask = Callable[[Body], Coroutine[Any, Any, Body]]
 
 
-class Blocking:
-    """How a client that blocks reaches the network and the guard."""
-
-    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a function of the client's own side."""
-        return function(*args, **kwargs)
-
-    async def read(self, response: Any) -> None:
-        """Read a response to its end."""
-        response.read()
-
-    async def close(self, response: Any) -> None:
-        """Close a response."""
-        response.close()
-
-    def sends(self, send: Ask) -> Ask:
-        """Return how the guard, on its own event loop, has something sent beside the main call."""
-        return lambda body: in_thread(lambda: finished(send(body)))
-
-    async def answer(self, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
-        """Have a relay send the main call and check the answer."""
+async def answer(side: Side, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
+    """Have a relay send the main call, by the client's own side, and check the answer."""
+    if side.blocking:
         return relay.answer(request, lambda body: finished(send(body)), upstream)
-
-    async def check(self, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
-        """Read a response to its end, and have a relay check it."""
-        raw.read()
-        return relay.check(request, body_in(raw) or {}, upstream)
-
-    def stream(
-        self, relay: Relay, request: Request, raw: Any, upstream: Upstream, change: Change = _NONE
-    ) -> Any:
-        """Return a response with the events that a relay gives, changed.
-
-        Closing it closes them and the old response.
-        """
-        events = relay.events(request, events_in(raw), upstream)
-        return _like(raw, stream=_sync_stream(_package(raw))(raw, events, change))
+    return await relay.aanswer(request, side.sends(send), upstream)
 
 
-class Looping:
-    """The same for a client of an event loop."""
-
-    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Blocking.call`."""
-        return await function(*args, **kwargs)
-
-    async def read(self, response: Any) -> None:
-        """See `Blocking.read`."""
-        await response.aread()
-
-    async def close(self, response: Any) -> None:
-        """See `Blocking.close`."""
-        await response.aclose()
-
-    def sends(self, send: Ask) -> Ask:
-        """See `Blocking.sends`."""
-        return lambda body: cancelled_once(send(body))
-
-    async def answer(self, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
-        """See `Blocking.answer`."""
-        return await relay.aanswer(request, self.sends(send), upstream)
-
-    async def check(self, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
-        """See `Blocking.check`."""
-        await raw.aread()
-        return await relay.acheck(request, body_in(raw) or {}, upstream)
-
-    def stream(
-        self, relay: Relay, request: Request, raw: Any, upstream: Upstream, change: Change = _NONE
-    ) -> Any:
-        """See `Blocking.stream`."""
-        events = relay.aevents(request, aevents_in(raw), upstream)
-        return _like(raw, stream=_async_stream(_package(raw))(raw, events, change))
+async def check(side: Side, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
+    """Read a response to its end, and have a relay check it."""
+    await side.either(raw.read, raw.aread)
+    return await side.run(relay.acheck, request, body_in(raw) or {}, upstream)
 
 
-BLOCKING, LOOPING = Blocking(), Looping()
-Side = Blocking | Looping
+def stream(
+    side: Side,
+    relay: Relay,
+    request: Request,
+    raw: Any,
+    upstream: Upstream,
+    change: Change = _NONE,
+) -> Any:
+    """Return a response with the events that a relay gives, changed.
 
-
-def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine of the blocking side, which never waits, and return what it returns."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value
-    work.close()
-    raise RuntimeError("a coroutine of a client that blocks has waited")
+    Closing it closes them and the old response.
+    """
+    events = _events_in(side, raw)
+    if side.blocking:
+        given: Any = relay.events(request, iterated(events), upstream)
+        return _like(raw, stream=_sync_stream(_package(raw))(raw, given, change))
+    given = relay.aevents(request, events, upstream)
+    return _like(raw, stream=_async_stream(_package(raw))(raw, given, change))
 
 
 def _like(response: Any, *, status: int | None = None, **body: Any) -> Any:
@@ -217,21 +138,23 @@ def _package(response: Any) -> Any:
     return package_of(cast("Any", type(response)))
 
 
-_Events = Generator[Event, None, None]
+async def _written(side: Side, events: Any, change: Change) -> AsyncGenerator[bytes]:
+    async with aclosing(side.each(events)) as given:
+        async for event in given:
+            for changed in change.of(event):
+                yield encoded(changed)
+    for changed in change.rest():
+        yield encoded(changed)
 
 
 @cache
 def _sync_stream(package: Any) -> type[Any]:
     class Events(package.SyncByteStream):
-        def __init__(
-            self, response: Any, events: Generator[Event, None, None], change: Change
-        ) -> None:
+        def __init__(self, response: Any, events: Any, change: Change) -> None:
             self._response, self._events, self._change = response, events, change
 
         def __iter__(self) -> Iterator[bytes]:
-            for event in self._events:
-                yield from map(encoded, self._change.of(event))
-            yield from map(encoded, self._change.rest())
+            return iterated(_written(BLOCKING, self._events, self._change))
 
         def close(self) -> None:
             # A generator that was not begun closes nothing.
@@ -244,15 +167,11 @@ def _sync_stream(package: Any) -> type[Any]:
 @cache
 def _async_stream(package: Any) -> type[Any]:
     class Events(package.AsyncByteStream):
-        def __init__(self, response: Any, events: AsyncGenerator[Event], change: Change) -> None:
+        def __init__(self, response: Any, events: Any, change: Change) -> None:
             self._response, self._events, self._change = response, events, change
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for event in self._events:
-                for given in self._change.of(event):
-                    yield encoded(given)
-            for given in self._change.rest():
-                yield encoded(given)
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return _written(LOOPING, self._events, self._change)
 
         async def aclose(self) -> None:
             await self._events.aclose()

@@ -46,8 +46,9 @@ def verdict_in(response: object) -> Verdict | None:
     """Return the verdict that a guard left in a provider's response.
 
     Args:
-        response: A response, an event of a stream, or one of several answers; an object of an SDK
-            or a mapping. An event may hold its verdict in what it is about.
+        response: A response, a message, an event of a stream, one of several answers, or what a
+            chain or an agent gave; an object or a mapping. It may hold its verdict in what it is
+            about, or in what a framework has for such things.
 
     Returns:
         The verdict; None where there is none.
@@ -63,8 +64,15 @@ def verdict_in(response: object) -> Verdict | None:
     return None
 
 
+# Where frameworks keep what an answer has beside its words.
+_BESIDE = ("response_metadata", "additional_kwargs", "metadata")
+
+
 def _holders(response: object) -> Iterator[object]:
     yield response
+    # An agent's output keeps the message alone.
+    for holder in (response, field_of(response, "response")):
+        yield from (field_of(holder, name) for name in _BESIDE)
     # The last event of a stream holds the whole response, or what is said of one answer.
     yield from (field_of(response, name) for name in ("response", "chunk", "message", "delta"))
     choices = field_of(response, "choices")
@@ -125,31 +133,18 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
     """
     where = f"which cannot be found in this {type(answering).__name__};{remedy} name"
     guard.refuse({"model": f", {where} a judge in the policy with `judge:`"})
-    if asked := _asking_writer(guard.policy):
-        missing = "a `writer`" if asked == "writer" else "a judge for the checks of `recheck`"
+    action, missing = guard.policy.action, None
+    if isinstance(action, Regenerate):
+        steps = comparing_with_references(action.recheck or guard.policy.chain)
+        if action.writer is None:
+            missing = "a `writer`"
+        elif any(step.asks_response_model for step in steps):
+            missing = "a judge for the checks of `recheck`"
+    if missing is not None:
         raise ConfigurationError(
             f"the policy regenerates by the model that wrote the response, {where} {missing} in its"
             " `action`"
         )
-
-
-def _asking_writer(policy: Policy) -> str | None:
-    """Return what of regenerating asks the model that wrote the response.
-
-    Args:
-        policy: The policy.
-
-    Returns:
-        `writer` where that model writes the answer again, `recheck` where another does but it is
-        asked about what was written; None for nothing.
-    """
-    action = policy.action
-    if not isinstance(action, Regenerate):
-        return None
-    if action.writer is None:
-        return "writer"
-    steps = comparing_with_references(action.recheck or policy.chain)
-    return "recheck" if any(step.asks_response_model for step in steps) else None
 
 
 def check_client_policy(guard: Guard, client: str, *, gives_references: bool = False) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
-from dataclasses import replace
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import run_sync
@@ -25,7 +32,15 @@ from resay.adapters.shaping import (
     unchecked,
     usage_of,
 )
-from resay.adapters.threads import given_in_sync, in_thread, read_in_threads
+from resay.adapters.threads import (
+    BLOCKING,
+    LOOPING,
+    Side,
+    given_in_sync,
+    in_thread,
+    iterated,
+    read_in_threads,
+)
 from resay.adapters.upstream import (
     JudgeProvider,
     KnownProvider,
@@ -104,6 +119,13 @@ async def aparts_of(
     yield item
 
 
+def read_parts(
+    side: Side, stream: AnswerStream, around: Around | None = None
+) -> AsyncGenerator[Part | Answer]:
+    """Read a guarded stream for callers of either side; see `aparts_of`."""
+    return side.each((parts_of if side.blocking else aparts_of)(stream, around))
+
+
 async def _fill(stream: AnswerStream, line: asyncio.Queue[_Item], around: Around) -> None:
     try:
         with around:
@@ -143,12 +165,7 @@ class Incoming:
         self._task = asyncio.create_task(self._read())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -239,10 +256,15 @@ def _given_references(own: object) -> tuple[str, ...]:
     return known
 
 
+def _nobody(answer: Answer) -> None:
+    del answer
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Relay:
     """Guards what passes through one API.
 
-    Args:
+    Attributes:
         guard: Who checks and acts.
         api: What is spoken.
         to_the_end: Whether streams are read to their end also when their answer is withheld or the
@@ -252,18 +274,10 @@ class Relay:
         told: Who is notified of each answer that is given.
     """
 
-    def __init__(
-        self,
-        guard: Guard,
-        api: Api,
-        *,
-        to_the_end: bool = False,
-        told: Callable[[Answer], None] | None = None,
-    ) -> None:
-        self._guard = guard
-        self._api = api
-        self._to_the_end = to_the_end
-        self._told = told or _nobody
+    guard: Guard
+    api: Api
+    to_the_end: bool = field(default=False, kw_only=True)
+    told: Callable[[Answer], None] = field(default=_nobody, kw_only=True)
 
     def read(self, body: Body) -> Request:
         """Return a request as the guard understands it, without what is for the guard alone.
@@ -272,39 +286,37 @@ class Relay:
             ConfigurationError: Its `resay` is not as it should be.
         """
         references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
-        request = self._api.read(without_own_field(body))
+        request = self.api.read(without_own_field(body))
         reason = request.query.unchecked or self._unchecked(request)
         query = replace(request.query, unchecked=reason, references=references)
         return replace(request, query=query)
 
     def _unchecked(self, request: Request) -> str | None:
-        query, guard = request.query, self._guard
+        query, guard = request.query, self.guard
         if request.unrepeatable and (query.wants_object or guard.needing("samples")):
             return request.unrepeatable
         if guard.needing("query") and not query.question:
             return "there is no question to compare with"
-        if guard.needing("logprobs") and not self._api.gives_logprobs:
+        if guard.needing("logprobs") and not self.api.gives_logprobs:
             return "the API gives no probabilities of tokens"
         return None
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
-        judge = JudgeProvider(self._api, request.body, upstream)
-        samples = SampleProvider(self._api, request, upstream)
-        via = "native" if self._guard.policy.sampling.model is None else "litellm"
+        judge = JudgeProvider(self.api, request.body, upstream)
+        samples = SampleProvider(self.api, request, upstream)
+        via = "native" if self.guard.policy.sampling.model is None else "litellm"
         return Sources(main, samples, judge, upstream.via or via, model=request.model)
 
     def asked(self, request: Request) -> Body:
         """Return what to send where the main call is sent before the guard is at work."""
         asks = request.query.params.get("logprobs")
-        if asks or request.query.wants_object or not self._guard.needing("logprobs"):
+        if asks or request.query.wants_object or not self.guard.needing("logprobs"):
             return request.body
-        return self._api.asking_logprobs(
-            request.body, alternatives_wanted(self._guard.policy.chain)
-        )
+        return self.api.asking_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
         """Do what `aanswer` does, for callers that are not async."""
-        reason = self._guard.skips(request.query)
+        reason = self.guard.skips(request.query)
         if reason is not None:
             return self._skipped(request, send(request.body), reason)
 
@@ -334,25 +346,21 @@ class Relay:
             DeadlineExceededError: There was none within `limits.deadline_s`.
             Exception: What `send` raises.
         """
-        reason = self._guard.skips(request.query)
+        reason = self.guard.skips(request.query)
         if reason is not None:
             response = await send(request.body)
             async with acarried():
                 return self._skipped(request, response, reason)
         if request.n > 1 or main_first:
-            return await self.acheck(request, await self._send(request, send), upstream)
-        main = MainProvider(self._api, request, send, upstream.cost_usd)
-        answer = await self._guard.arun(request.query, self._sources(request, main, upstream))
+            return await self.acheck(request, await self.opened(request, send), upstream)
+        main = MainProvider(self.api, request, send, upstream.cost_usd)
+        answer = await self.guard.arun(request.query, self._sources(request, main, upstream))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
-        items = completions_in(self._api, response)
+        items = completions_in(self.api, response)
         # More than were asked for.
         others = await self._each(request, items, Usage(), upstream, first=1)
         return self._answered(request, response, [answer, *others])
-
-    def check(self, request: Request, response: Body, upstream: Upstream) -> Body:
-        """Do what `acheck` does, for callers that are not async."""
-        return run_sync(self.acheck, request, response, upstream)
 
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
         """Check an existing response, and act.
@@ -371,38 +379,38 @@ class Relay:
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
-        items = completions_in(self._api, response)
+        items = completions_in(self.api, response)
         async with acarried():
-            answers = await self._each(request, items, self._api.usage(response), upstream)
+            answers = await self._each(request, items, self.api.usage(response), upstream)
         return self._answered(request, response, answers)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
-        items = completions_in(self._api, response)
-        self._tell_unchecked(request, reason, self._api.usage(response))
+        items = completions_in(self.api, response)
+        self._tell_unchecked(request, reason, self.api.usage(response))
         return self._given(response, [left_alone(reason)] * len(items))
 
     def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
-        priced = self._guard.policy.prices.priced(request.model, usage)
+        priced = self.guard.policy.prices.priced(request.model, usage)
         answer = unchecked(reason, priced)
-        self._guard.listeners.tell(answer.verdict)
-        self._told(answer)
+        self.guard.listeners.tell(answer.verdict)
+        self.told(answer)
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
         if self.asked(request) is not request.body:
-            response = self._api.without_logprobs(response)
+            response = self.api.without_logprobs(response)
         for answer in answers:
-            self._told(answer)
+            self.told(answer)
         return self._given(response, [outcome_of(a, stops=self._stops) for a in answers])
 
     def _given(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         # In what is no object there is no place for a verdict.
         if not response and all(outcome.message is None for outcome in outcomes):
             return response
-        return self._api.answered(response, outcomes)
+        return self.api.answered(response, outcomes)
 
     @property
     def _stops(self) -> bool:
-        return withheld_stops(self._guard.policy)
+        return withheld_stops(self.guard.policy)
 
     async def _each(
         self,
@@ -430,7 +438,7 @@ class Relay:
             main = KnownProvider(items[place], spent)
             others = [*items[:place], *items[place + 1 :]]
             try:
-                return await self._guard.arun(
+                return await self.guard.arun(
                     query,
                     self._sources(request, main, upstream),
                     # At a temperature of 0 they are all the same.
@@ -440,12 +448,21 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self._guard.listeners.tell(verdict)
-                return self._guard.apply(items[place].text, verdict)
+                self.guard.listeners.tell(verdict)
+                return self.guard.apply(items[place].text, verdict)
 
         return await _together([check(place) for place in range(first, len(items))])
 
-    async def _send(self, request: Request, send: Send) -> Body:
+    async def opened(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
+        """Send the main call before the guard is at work, and return what `send` does.
+
+        Args:
+            request: The request.
+            send: Sends it. It is called once more where what only the check needs is refused.
+
+        Raises:
+            Exception: What `send` raises.
+        """
         body = self.asked(request)
         try:
             return await send(body)
@@ -473,24 +490,24 @@ class Relay:
                 stream that is read to its end.
             Exception: What `events` raises.
         """
-        reason = self._guard.skips(request.query)
+        reason = self.guard.skips(request.query)
         if reason is not None:
-            return acarrying(self._passed_on(request, events, reason))
+            return acarrying(self._passed_on(LOOPING, request, events, reason))
         upstream = replace(upstream, place=here())
         if request.n > 1:
             given = self._several(request, events, upstream)
-        elif self._to_the_end:
+        elif self.to_the_end:
             given = self._one_to_the_end(request, events, upstream)
         else:
             given = self._one(request, events, upstream)
         return acarrying(given)
 
     async def _passed_on(
-        self, request: Request, events: AsyncGenerator[Event], reason: str
+        self, side: Side, request: Request, events: Any, reason: str
     ) -> AsyncGenerator[Event]:
-        ending = PassedOn(self._api, reason)
-        async with aclosing(events):
-            async for event in events:
+        ending = PassedOn(self.api, reason)
+        async with aclosing(side.each(events)) as passing:
+            async for event in passing:
                 for given in ending.of(event):
                     yield given
         self._tell_unchecked(request, reason, ending.usage)
@@ -502,8 +519,8 @@ class Relay:
     ) -> AsyncGenerator[Event]:
         seen: list[Event] = []
         shaping = self._shaping(seen)
-        first = FirstOfStream(self._api, events, stops=self._stops)
-        main = OpenedProvider(self._api, first.events(), seen)
+        first = FirstOfStream(self.api, events, stops=self._stops)
+        main = OpenedProvider(self.api, first.events(), seen)
         async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
                 for event in await self._of(part, request, first, shaping, upstream):
@@ -528,7 +545,7 @@ class Relay:
                 answers = await self._each(request, items, Usage(), upstream, first=1)
             between = self._ended(first.others, dict(zip(places, answers, strict=True)))
             # What is said of all together comes last, and that the stream is over.
-            own = [place for place, event in enumerate(given, 1) if self._api.apart(event)]
+            own = [place for place, event in enumerate(given, 1) if self.api.apart(event)]
             cut = max(own, default=0)
             given[cut:cut] = between
         return [self._stripped(request, event) for event in given]
@@ -543,18 +560,18 @@ class Relay:
         """Return the last events of several answers that were checked, each in its place."""
         given: list[Event] = []
         for place, answer in answers.items():
-            self._told(answer)
+            self.told(answer)
             ended = coming[place].end(answer, passed_on=passed_on)
-            given += [self._api.together(event, place) for event in ended]
+            given += [self.api.together(event, place) for event in ended]
         return given
 
     async def _one_to_the_end(
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
     ) -> AsyncGenerator[Event]:
-        first = FirstOfStream(self._api, events, stops=self._stops)
+        first = FirstOfStream(self.api, events, stops=self._stops)
         async with Incoming(first.events()) as incoming:
             shaping = self._shaping(incoming.seen)
-            main = OpenedProvider(self._api, incoming.events(), [])
+            main = OpenedProvider(self.api, incoming.events(), [])
             broken: Exception
             try:
                 async with aclosing(self._parts(request, main, upstream)) as parts:
@@ -584,7 +601,7 @@ class Relay:
         self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
     ) -> AsyncGenerator[Event | Part | Answer]:
         """Give what is left of a stream whose check broke off, as the policy says."""
-        withheld = self._guard.policy.on_error == "block"
+        withheld = self.guard.policy.on_error == "block"
         if withheld and self._mode(request.query) != "after":
             await incoming.drain()
         else:
@@ -593,9 +610,9 @@ class Relay:
                     for given in shaping.unchecked(event):
                         yield given
         verdict = failed_check(broken)
-        self._guard.listeners.tell(verdict)
-        answer = self._guard.apply("", verdict)
-        self._told(answer)
+        self.guard.listeners.tell(verdict)
+        answer = self.guard.apply("", verdict)
+        self.told(answer)
         if answer.blocked:
             yield Part(answer.text, notice=True)
         yield answer
@@ -604,23 +621,23 @@ class Relay:
         self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
     ) -> AsyncGenerator[Event]:
         """Check several answers when all are there; what is passed on until then is."""
-        passes_on = self._guard.policy.stream == "after"
+        passes_on = self.guard.policy.stream == "after"
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
         async with aclosing(events):
             async for event in events:
-                apart = self._api.apart(event)
-                if not apart and is_unread(self._api, event):
+                apart = self.api.apart(event)
+                if not apart and is_unread(self.api, event):
                     # It may be of any.
                     apart = [(0, event)]
                 of_all += [] if apart else [event]
                 for place, own in apart:
-                    one = coming.setdefault(place, OneOfSeveral(self._api, stops=self._stops))
+                    one = coming.setdefault(place, OneOfSeveral(self.api, stops=self._stops))
                     for given in one.add(own, passes_on=passes_on):
-                        yield self._stripped(request, self._api.together(given, place))
-        usage = usage_of(self._api, of_all)
+                        yield self._stripped(request, self.api.together(given, place))
+        usage = usage_of(self.api, of_all)
         if not coming:
-            coming[0] = OneOfSeveral(self._api, stops=self._stops)
+            coming[0] = OneOfSeveral(self.api, stops=self._stops)
             for event in of_all:
                 coming[0].add(event, passes_on=False)
             passes_on, of_all = False, []
@@ -639,29 +656,19 @@ class Relay:
         self, request: Request, events: Generator[Event, None, None], upstream: Upstream
     ) -> Generator[Event, None, None]:
         """Do what `aevents` does, for callers that are not async."""
-        reason = self._guard.skips(request.query)
+        reason = self.guard.skips(request.query)
         if reason is None:
             return given_in_sync(self.aevents(request, read_in_threads(events), upstream))
-        return self._passed_on_in_sync(request, events, reason)
-
-    def _passed_on_in_sync(
-        self, request: Request, events: Generator[Event, None, None], reason: str
-    ) -> Generator[Event, None, None]:
-        ending = PassedOn(self._api, reason)
-        with closing(events):
-            for event in events:
-                yield from ending.of(event)
-        self._tell_unchecked(request, reason, ending.usage)
-        yield from ending.last()
+        return iterated(self._passed_on(BLOCKING, request, events, reason))
 
     def _shaping(self, seen: list[Event]) -> Shaping:
-        can_change = self._guard.policy.can_withhold
-        return Shaping(self._api, seen, can_change=can_change, stops=self._stops)
+        can_change = self.guard.policy.can_withhold
+        return Shaping(self.api, seen, can_change=can_change, stops=self._stops)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream
     ) -> AsyncGenerator[Part | Answer]:
-        stream = self._guard.arun_stream(
+        stream = self.guard.arun_stream(
             request.query,
             self._sources(request, main, upstream),
             mode=self._mode(request.query),
@@ -670,23 +677,19 @@ class Relay:
         async with aclosing(aparts_of(stream, inside(upstream.place))) as parts:
             async for part in parts:
                 if isinstance(part, Answer):
-                    self._told(part)
+                    self.told(part)
                 yield part
 
     def _mode(self, query: Query) -> StreamMode:
-        mode = self._guard.policy.stream
+        mode = self.guard.policy.stream
         # Held sentences are not the tokens that these numbers belong to.
         return "buffer" if mode == "hold" and query.params.get("logprobs") else mode
 
     def _stripped(self, request: Request, event: Event) -> Event:
         if self.asked(request) is request.body or not event.body:
             return event
-        stripped = self._api.without_logprobs(event.body)
+        stripped = self.api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
-
-
-def _nobody(answer: Answer) -> None:
-    del answer
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

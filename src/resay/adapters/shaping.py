@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from resay.adapters.policies import NO_ANSWER, verdict_data
 from resay.core.verdict import Usage, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
-from resay.providers.apis import Api, Event, Outcome
+from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
 
@@ -282,6 +283,30 @@ class OneOfSeveral:
         part = Part(answer.text, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
         return [*first, *self._shaping.of(answer)]
+
+
+class Unended:
+    """Which choices of a stream have not ended: of several, litellm says it of one at most."""
+
+    def __init__(self) -> None:
+        self._begun: dict[int, Any] = {}
+        self._ended: set[int] = set()
+
+    def note(self, choices: Iterable[Body], about: Any = None) -> None:
+        """See which choices are in an event.
+
+        Args:
+            choices: The choices.
+            about: What is kept of the first event of each; None for the choice.
+        """
+        for choice in choices:
+            self._begun.setdefault(choice["index"], about or choice)
+            if choice.get("finish_reason"):
+                self._ended.add(choice["index"])
+
+    def rest(self) -> list[tuple[int, Any]]:
+        """Return those that have not ended, with what was kept of them."""
+        return [item for item in sorted(self._begun.items()) if item[0] not in self._ended]
 
 
 class FirstOfStream:

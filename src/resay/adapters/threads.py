@@ -1,9 +1,15 @@
-"""Work of others: what blocks, beside an event loop, and what minds how it is cancelled."""
+"""Work of others: what blocks, beside an event loop, and what minds how it is cancelled.
+
+What an adapter does for its callers is written once, as coroutines and async generators that wait
+for nothing but what a `Side` gives them. The side of callers that block never waits: `finished` and
+`iterated` run its work in place.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import aclosing, closing
 from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -13,10 +19,78 @@ import anyio.to_thread
 
 from resay._internal.event_loops import run_sync
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 _END = object()
 _CLOSING_S = 1.0
+
+
+class Side:
+    """Callers that block, or those on an event loop.
+
+    Args:
+        blocking: Whether they block.
+    """
+
+    def __init__(self, *, blocking: bool) -> None:
+        self.blocking = blocking
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function of the callers' own side."""
+        result = function(*args, **kwargs)
+        return result if self.blocking else await result
+
+    async def either(
+        self, blocking: Callable[..., Any], looping: Callable[..., Any], /, *args: Any
+    ) -> Any:
+        """Call the one of two functions that is of this side."""
+        return await self.call(blocking if self.blocking else looping, *args)
+
+    async def run(
+        self, function: Callable[..., Coroutine[Any, Any, T]], /, *args: Any, **kwargs: Any
+    ) -> T:
+        """Have a guard do something: on its own event loop where the callers block."""
+        if self.blocking:
+            return run_sync(function, *args, **kwargs)
+        return await function(*args, **kwargs)
+
+    async def each(self, items: Any) -> AsyncGenerator[Any]:
+        """Read a generator of the callers' own side, and close it in the end."""
+        if self.blocking:
+            with closing(items):
+                for item in items:
+                    yield item
+            return
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    def sends(
+        self, send: Callable[[T], Coroutine[Any, Any, R]]
+    ) -> Callable[[T], Coroutine[Any, Any, R]]:
+        """Return how a guard, on whatever event loop, has something of this side's sent."""
+        if self.blocking:
+            return lambda sent: in_thread(lambda: finished(send(sent)))
+        return lambda sent: cancelled_once(send(sent))
+
+
+BLOCKING, LOOPING = Side(blocking=True), Side(blocking=False)
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine of the blocking side, which never waits, and return what it returns."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    work.close()
+    raise RuntimeError("a coroutine of a caller that blocks has waited")
+
+
+def iterated(items: AsyncGenerator[T]) -> Generator[T, None, None]:
+    """Read an async generator of the blocking side, and close it in the end."""
+    return _read(items, lambda step: finished(step()))
 
 
 async def in_thread(work: Callable[[], T]) -> T:
@@ -93,13 +167,19 @@ class _Reading:
 
 
 def given_in_sync(items: AsyncGenerator[T]) -> Generator[T, None, None]:
-    """Read an asynchronous generator in code that is not, and close it in the end."""
+    """Read an async generator on the background loop, and close it in the end."""
+    return _read(items, run_sync)
+
+
+def _read(
+    items: AsyncGenerator[T], run: Callable[[Callable[[], Any]], Any]
+) -> Generator[T, None, None]:
     try:
         while True:
             try:
-                item = run_sync(items.__anext__)
+                item = run(items.__anext__)
             except StopAsyncIteration:
                 return
             yield item
     finally:
-        run_sync(items.aclose)
+        run(items.aclose)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -117,11 +117,6 @@ class Upstream:
     cost_usd: Callable[[Body], float | None] | None = None
     place: Place | None = None
 
-    @property
-    def others(self) -> Provider:
-        """Who answers for the models that a policy names."""
-        return self.elsewhere()
-
 
 class StreamedError(Exception):
     """A stream came where none was asked for.
@@ -135,31 +130,63 @@ class StreamedError(Exception):
         self.response = response
 
 
-class MainProvider:
+class OneAnswer:
+    """A provider that is asked for one answer at a time."""
+
+    async def takes_n(self, query: Query) -> bool:
+        """Say no."""
+        return False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnJudge(OneAnswer):
+    """Asks the response's own model, or the judge that a query names.
+
+    Attributes:
+        own: Asks the response's own model; None where it cannot be reached.
+        cache_source: What tells its answers from those of others.
+        named: Asks the judges that a policy names.
+    """
+
+    own: Callable[[Query], Awaitable[Completions]] | None
+    cache_source: str | None = None
+    named: Provider = field(default_factory=litellm_provider)
+
+    async def prepare(self) -> None:
+        """Have who answers for named judges load what it needs."""
+        await prepare(self.named)
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Ask the judge.
+
+        Raises:
+            ProviderError: There was no answer.
+        """
+        if query.model is not None or self.own is None:
+            return await self.named.complete(query)
+        try:
+            return await self.own(query)
+        # Each provider's package has its own exceptions, and repeats what it likes in them.
+        except Exception as error:
+            # The model has retries of its own.
+            raise ProviderError(f"the judge failed with {type(error).__name__}") from error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MainProvider(OneAnswer):
     """Gives the answer to the main call, which is sent by whoever made it.
 
-    Args:
+    Attributes:
         api: What is spoken.
         request: The request.
         send: Sends it.
         cost_usd: What a response cost in US dollars, where the client knows.
     """
 
-    def __init__(
-        self,
-        api: Api,
-        request: Request,
-        send: Send,
-        cost_usd: Callable[[Body], float | None] | None = None,
-    ) -> None:
-        self._api = api
-        self._request = request
-        self._send = send
-        self._cost_usd = cost_usd
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: this is one answer."""
-        return False
+    api: Api
+    request: Request
+    send: Send
+    cost_usd: Callable[[Body], float | None] | None = None
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Send the request, asking for log-probabilities too where the query does.
@@ -167,22 +194,18 @@ class MainProvider:
         Raises:
             Exception: What the client raises, as it is.
         """
-        known = self._request.query.params
-        asking = "logprobs" in query.params and not known.get("logprobs")
-        if not asking:
-            return self._read(await self._send(self._request.body))
-        top = query.params.get("top_logprobs") or 0
+        body = self.request.body
+        asking = "logprobs" in query.params and not self.request.query.params.get("logprobs")
+        if asking:
+            body = self.api.asking_logprobs(body, query.params.get("top_logprobs") or 0)
         try:
-            body = await self._send(self._api.asking_logprobs(self._request.body, top))
+            response = await self.send(body)
         except Exception as error:
-            if is_about_parameters(error):
+            if asking and is_about_parameters(error):
                 raise provider_error(error) from error
             raise
-        return self._read(body)
-
-    def _read(self, response: Body) -> Completions:
-        items = completions_in(self._api, response)
-        return Completions(items[:1], _usage(self._api, response, self._cost_usd))
+        items = completions_in(self.api, response)
+        return Completions(items[:1], _usage(self.api, response, self.cost_usd))
 
 
 def completions_in(api: Api, response: Body) -> tuple[Completion, ...]:
@@ -190,38 +213,30 @@ def completions_in(api: Api, response: Body) -> tuple[Completion, ...]:
     return api.completions(response) or (Completion("", raw=response, unread=NO_ANSWER),)
 
 
-class KnownProvider:
+class KnownProvider(OneAnswer):
     """Gives an existing answer."""
 
     def __init__(self, completion: Completion, usage: Usage) -> None:
         self._answer = Completions((completion,), usage)
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: there is one answer."""
-        return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Give it."""
         return self._answer
 
 
-class OpenedProvider:
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedProvider(OneAnswer):
     """Gives an answer that is coming in already, as the events of a stream.
 
-    Args:
+    Attributes:
         api: What is spoken.
         events: The events. They are closed in the end.
         seen: Where those go that were read.
     """
 
-    def __init__(self, api: Api, events: AsyncGenerator[Event], seen: list[Event]) -> None:
-        self._api = api
-        self._events = events
-        self._seen = seen
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: this is one answer."""
-        return False
+    api: Api
+    events: AsyncGenerator[Event]
+    seen: list[Event]
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Read it to its end."""
@@ -235,14 +250,14 @@ class OpenedProvider:
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Read it."""
-        async with aclosing(self._events), aclosing(self._chunks()) as chunks:
+        async with aclosing(self.events), aclosing(self._chunks()) as chunks:
             yield chunks
 
     async def _chunks(self) -> AsyncGenerator[Chunk]:
         answered = False
-        async for event in self._events:
-            self._seen.append(event)
-            chunks = [chunk for index, chunk in self._api.chunks(event) if index == 0]
+        async for event in self.events:
+            self.seen.append(event)
+            chunks = [chunk for index, chunk in self.api.chunks(event) if index == 0]
             # Each event comes once, also one about which there is nothing to know.
             for chunk in chunks or [Chunk(raw=event)]:
                 answered = answered or bool(chunk.text or chunk.calls or chunk.finish_reason)
@@ -251,32 +266,32 @@ class OpenedProvider:
             yield Chunk(unread=NO_ANSWER)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SampleProvider:
     """Asks for samples: the client, or who answers for the model that the policy names.
 
-    Args:
+    Attributes:
         api: What is spoken.
         request: The request of the main call.
         upstream: How the client is asked.
     """
 
-    def __init__(self, api: Api, request: Request, upstream: Upstream) -> None:
-        self._api = api
-        self._request = request
-        self._upstream = upstream
+    api: Api
+    request: Request
+    upstream: Upstream
 
     @property
     def cache_source(self) -> str | None:
         """What tells its answers from others: all that is sent, to whom, and who pays."""
         # A query need not hold all of a request that is not one of chat completions.
-        return _source(self._api, self._upstream, self._request.body)
+        return _source(self.api, self.upstream, self.request.body)
 
     async def takes_n(self, query: Query) -> bool:
         """Return whether the API does."""
         if query.model is not None:
-            return await self._upstream.others.takes_n(query)
-        asks = self._upstream.takes_n
-        return self._api.takes_n and (asks is None or await asks())
+            return await self.upstream.elsewhere().takes_n(query)
+        asks = self.upstream.takes_n
+        return self.api.takes_n and (asks is None or await asks())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask for n samples.
@@ -285,38 +300,34 @@ class SampleProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await self._upstream.others.complete(query, n=n)
-        return await _asked(self._api, self._upstream, self._api.sample(self._request, query, n))
+            return await self.upstream.elsewhere().complete(query, n=n)
+        return await _asked(self.api, self.upstream, self.api.sample(self.request, query, n))
 
 
-class JudgeProvider:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeProvider(OneAnswer):
     """Asks the model of the main call, or the judge that a query names.
 
     It is asked to judge, and to write an answer again.
 
-    Args:
+    Attributes:
         api: What is spoken.
         body: The request of the main call.
         upstream: How the client is asked.
     """
 
-    def __init__(self, api: Api, body: Body, upstream: Upstream) -> None:
-        self._api = api
-        self._body = body
-        self._upstream = upstream
+    api: Api
+    body: Body
+    upstream: Upstream
 
     @property
     def cache_source(self) -> str | None:
         """What tells its answers from others, beside what is asked."""
-        return _source(self._api, self._upstream, self._api.fresh(self._body, Query(())))
+        return _source(self.api, self.upstream, self.api.fresh(self.body, Query(())))
 
     async def prepare(self) -> None:
         """Have who answers for named judges load what it needs."""
-        await prepare(self._upstream.others)
-
-    async def takes_n(self, query: Query) -> bool:
-        """Say no: a judge is asked for one answer."""
-        return False
+        await prepare(self.upstream.elsewhere())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the judge.
@@ -325,10 +336,10 @@ class JudgeProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await self._upstream.others.complete(query)
+            return await self.upstream.elsewhere().complete(query)
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         asked = Query(query.messages, None, params)
-        return await _asked(self._api, self._upstream, self._api.fresh(self._body, asked))
+        return await _asked(self.api, self.upstream, self.api.fresh(self.body, asked))
 
 
 def sample_of(item: Completion, query: Query) -> str:

@@ -5,10 +5,16 @@ It needs the extra `server`.
 
 from __future__ import annotations
 
-from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig
-from resay.gateway.gateway import Gateway
-from resay.gateway.observing import Observation, Observer
-from resay.gateway.server import check_exposure, listener, serve, serving
+from resay._internal.importing import require_optional
+
+for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
+    _package = _module.replace("_", "-")
+    require_optional(_module, package=_package, extra="server", purpose="the gateway")
+
+from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig  # noqa: E402
+from resay.gateway.gateway import Gateway  # noqa: E402
+from resay.gateway.observing import Observation, Observer  # noqa: E402
+from resay.gateway.server import check_exposure, listener, serve, serving  # noqa: E402
 
 __all__ = [
     "ClientKey",

@@ -117,16 +117,20 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class OverloadedError(Exception):
+class OverloadedError(RefusedError):
     """There is no room.
 
-    Attributes:
+    Args:
         retry_after_s: When there may be, in whole seconds.
     """
 
     def __init__(self, retry_after_s: int) -> None:
-        super().__init__("too much is asked at the same time")
-        self.retry_after_s = retry_after_s
+        super().__init__(
+            429,
+            "overloaded",
+            "too much is asked of the gateway at the same time; try again",
+            headers={"retry-after": str(retry_after_s)},
+        )
 
 
 class Admission:

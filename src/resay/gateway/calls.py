@@ -8,14 +8,23 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import anyio
 
-from resay.gateway.refusing import Dialect, RefusedError, error_body
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api
+from resay.gateway.refusing import Dialect, RefusedError, error_body, error_event
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    COMPLETIONS,
+    MESSAGES,
+    RESPONSES,
+    Api,
+    Event,
+    encoded,
+)
+from resay.providers.apis.reading import number
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
@@ -98,6 +107,12 @@ class Call:
                 "the header x-resay-tenant must be 1 to 128 visible ASCII characters",
             )
         return tenant
+
+    @property
+    def unpacked(self) -> Call:
+        """The same request, whose answer is to come as it is."""
+        others = [(name, value) for name, value in self.headers if name != b"accept-encoding"]
+        return replace(self, headers=[*others, (b"accept-encoding", b"identity")])
 
     @property
     def retries(self) -> bool:
@@ -364,6 +379,33 @@ class Outgoing:
         length = (b"content-length", str(len(body)).encode())
         await self.start(status, [*headers, length])
         await self.write(body, last=True)
+
+    async def events(
+        self, status: int, headers: Headers, events: AsyncGenerator[Event], api: Api
+    ) -> None:
+        """Give a stream.
+
+        Raises:
+            RefusedError: What `events` raises, where nothing was given yet. It is an event of its
+                own else.
+        """
+        position = 0
+        try:
+            async for event in events:
+                position = 1 + number(event.body.get("sequence_number", position))
+                if self.status is None:
+                    await self.start(status, headers)
+                await self.write(encoded(event))
+        except RefusedError as error:
+            if self.status is None:
+                raise
+            self.refused = error.code
+            call = self._call
+            ending = error_event(error, call.dialect, api, call.request_id, position)
+            await self.write(encoded(ending))
+        if self.status is None:
+            await self.start(status, headers)
+        await self.write(b"", last=True)
 
     async def refuse(self, error: RefusedError) -> None:
         """Give an error in the API's own shape."""

@@ -15,7 +15,6 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -30,9 +29,9 @@ from pydantic import (
 
 from resay._internal.event_loops import compute
 from resay._internal.strict import Strict
-from resay.adapters import OPENAI_PARAMS, Upstream, cancelled_once, litellm_provider, verdict_data
-from resay.adapters.policies import failed_check
-from resay.adapters.upstream import JudgeProvider, SampleProvider
+from resay.adapters.policies import failed_check, verdict_data
+from resay.adapters.threads import cancelled_once
+from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.verdict import Document, HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
@@ -40,7 +39,7 @@ from resay.engine.regeneration.prompts import disarmed, quoted
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call
 from resay.gateway.config import GatewayConfig
-from resay.gateway.guarding import Elsewhere, Wanted
+from resay.gateway.guarding import HARMLESS, Elsewhere, Wanted, withheld
 from resay.gateway.logs import one_line
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
@@ -226,13 +225,7 @@ def sources_of(
 
 
 # What says how to answer. Tools are offered to a model that acts; here it only says it again.
-_PARAMS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {
-    "extra_body",
-    "extra_headers",
-    "parallel_tool_calls",
-    "tool_choice",
-    "tools",
-}
+_PARAMS = HARMLESS - {"parallel_tool_calls", "tool_choice", "tools"}
 _Text = Annotated[str, Field(max_length=200_000)]
 
 
@@ -391,17 +384,6 @@ async def check(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> 
     return Reply(reply.model_dump(), (answer,), asked.model, question)
 
 
-def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
-    """Return what is known, and what is said, of an answer that is withheld by an error."""
-    refusal = RefusedError(
-        422,
-        "hallucination_blocked",
-        str(error),
-        details={"verdict": error.verdict.to_dict(content=False)},
-    )
-    return Answer("", "", "block", error.verdict, error.usage), refusal
-
-
 async def _verdict(
     wanted: Wanted,
     asked: CheckRequest,
@@ -492,12 +474,8 @@ async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
     documents = [_document(place, one) for place, one in enumerate(asked.references, 1)]
     if guard.needing("judge"):
         chars = sum(len(document.text) for document in documents)
-        return (await compute(partial(_fenced, documents), chars=chars),)
+        return (await compute(lambda: quoted([disarmed(one) for one in documents]), chars=chars),)
     return ("\n\n".join(document.text.strip() for document in documents),)
-
-
-def _fenced(documents: Sequence[Document]) -> str:
-    return quoted([disarmed(document) for document in documents])
 
 
 def _document(place: int, given: CheckReference) -> Document:

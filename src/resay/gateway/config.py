@@ -39,6 +39,16 @@ _NOT_PARAMS: Mapping[str, str] = {
 }
 
 
+def _parsed(url: str, example: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise ValueError(f"is not a URL; write one such as {example}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ValueError("must begin with http:// or https:// and name a host")
+    return parsed
+
+
 class ModelConfig(Strict):
     """A model that is asked through litellm."""
 
@@ -70,16 +80,10 @@ class ModelConfig(Strict):
     @field_validator("api_base")
     @classmethod
     def _must_be_a_url(cls, url: str | None) -> str | None:
-        if url is None:
-            return None
-        try:
-            parsed = httpx.URL(url)
-        except httpx.InvalidURL:
-            raise ValueError("is not a URL; write one such as http://127.0.0.1:11434") from None
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError("must begin with http:// or https:// and name a host")
-        if parsed.userinfo or parsed.fragment:
-            raise ValueError("must have no credentials or fragment; write a key as api_key")
+        if url is not None:
+            parsed = _parsed(url, "http://127.0.0.1:11434")
+            if parsed.userinfo or parsed.fragment:
+                raise ValueError("must have no credentials or fragment; write a key as api_key")
         return url
 
     # Of `params` alone nothing would be told, as they may hold keys.
@@ -135,12 +139,7 @@ class UpstreamConfig(Strict):
     @field_validator("url")
     @classmethod
     def _must_be_a_base_url(cls, url: str) -> str:
-        try:
-            parsed = httpx.URL(url)
-        except httpx.InvalidURL:
-            raise ValueError("is not a URL; write one such as https://api.openai.com/v1") from None
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError("must begin with http:// or https:// and name a host")
+        parsed = _parsed(url, "https://api.openai.com/v1")
         if parsed.userinfo or parsed.query or parsed.fragment:
             raise ValueError("must have no credentials, query or fragment; write a key as api_key")
         return (

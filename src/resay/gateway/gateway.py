@@ -8,12 +8,16 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from resay.errors import MissingDependencyError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from resay.gateway.admission import Admission, is_loopback, without_port
 from resay.gateway.calls import Headers
 from resay.gateway.config import GatewayConfig
@@ -29,16 +33,9 @@ from resay.gateway.upstream import UpstreamClient
 from resay.reporting.dashboard import routes as dashboard
 from resay.reporting.journal import open_journal
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
 # What a proxy says of whom it asks for. They would all come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
-_ASKED = (b"www-authenticate", b'Basic realm="resay", charset="UTF-8"')
+_ASKED = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
 
 
 class ForOperators:
@@ -62,11 +59,12 @@ class ForOperators:
         """Show it, or say who may see it."""
         headers: Headers = list(scope["headers"])
         if self._key is None and not (self._alone and _from_here(scope, headers)):
-            await _refuse(send, 403, "this needs an `operator_key` in the gateway file", [])
+            app = _refusal(403, "this needs an `operator_key` in the gateway file", {})
         elif self._key and not hmac.compare_digest(_hash(_presented(headers)), self._key):
-            await _refuse(send, 401, "the operator's key is needed", [_ASKED])
+            app = _refusal(401, "the operator's key is needed", _ASKED)
         else:
-            await self._app(scope, receive, send)
+            app = self._app
+        await app(scope, receive, send)
 
 
 def _hash(key: bytes) -> bytes:
@@ -101,14 +99,8 @@ def _from_here(scope: Scope, headers: Headers) -> bool:
     )
 
 
-async def _refuse(send: Send, status: int, message: str, headers: Headers) -> None:
-    body = f"{message}\n".encode()
-    own = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    length = (b"content-length", str(len(body)).encode())
-    await send(
-        {"type": "http.response.start", "status": status, "headers": [*headers, *own, length]}
-    )
-    await send({"type": "http.response.body", "body": body})
+def _refusal(status: int, message: str, headers: dict[str, str]) -> Response:
+    return PlainTextResponse(f"{message}\n", status, {**headers, "cache-control": "no-store"})
 
 
 class Gateway:
@@ -120,26 +112,28 @@ class Gateway:
 
     Raises:
         ConfigurationError: A variable that is to hold a client's key holds none.
-        MissingDependencyError: The extra `server` is not installed, or that of the journal.
+        MissingDependencyError: The journal's extra is not installed.
 
     Attributes:
+        policies: The policies, and how they are read again.
+        admission: How many requests are being guarded, and how many wait for it.
         draining: Whether it is to stop, so that nobody should send it anything new.
     """
 
     def __init__(self, config: GatewayConfig, *, on_verdict: Observer | None = None) -> None:
         self._config = config
-        self._policies = Policies(config)
-        self._admission = Admission(config.limits)
+        self.policies = Policies(config)
+        self.admission = Admission(config.limits)
         self._models = _models(config)
         self._journal = open_journal(config.journal) if config.journal else None
         self._metrics = Metrics(self._readings())
         told = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
         watch = Watch(told, self._journal, self._metrics)
-        self._handling = Handling(config, self._policies, self._admission, watch)
+        self._handling = Handling(config, self.policies, self.admission, watch)
         self.draining = False
 
     def _readings(self) -> Readings:
-        admission, policies, journal = self._admission, self._policies, self._journal
+        admission, policies, journal = self.admission, self.policies, self._journal
         return Readings(
             guarded=lambda: admission.inside,
             waiting=lambda: admission.waiting,
@@ -147,16 +141,6 @@ class Gateway:
             reload_succeeded=lambda: policies.succeeded,
             reloaded_at=lambda: policies.reloaded_at,
         )
-
-    @property
-    def policies(self) -> Policies:
-        """The policies, and how they are read again."""
-        return self._policies
-
-    @property
-    def admission(self) -> Admission:
-        """How many requests are being guarded, and how many wait for it."""
-        return self._admission
 
     @property
     def ready(self) -> bool:
@@ -168,36 +152,20 @@ class Gateway:
 
         Args:
             routes: Further routes, which come before the gateway's own.
-
-        Raises:
-            MissingDependencyError: The extra `server` is not installed.
         """
-        try:
-            from starlette.applications import Starlette
-            from starlette.routing import Route
-        except ImportError as error:
-            raise MissingDependencyError("starlette", "server", "the gateway") from error
+        shown = [] if self._journal is None else dashboard(self._journal)
+        router = Router([*shown, Route("/metrics", self._counted)])
+        operators = ForOperators(router, self._config)
         own = [
-            Route("/healthz", _Told(lambda: (200, _OK)), methods=["GET"]),
-            Route("/readyz", _Told(self._readiness), methods=["GET"]),
-            Route("/openapi.json", _Told(lambda: (200, self._described)), methods=["GET"]),
-            *self._shown(),
+            Route("/healthz", _healthy),
+            Route("/readyz", self._readiness),
+            Route("/openapi.json", self._description),
+            *(Route(path, operators) for path in ("/metrics", "/ui", "/ui/{rest:path}")),
             Route("/{path:path}", self._handling),
         ]
         return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
 
-    def _shown(self) -> list[BaseRoute]:
-        """Return the routes of what only operators see."""
-        from starlette.routing import Route, Router
-
-        shown = [] if self._journal is None else dashboard(self._journal)
-        router = Router([*shown, Route("/metrics", self._counted)])
-        app = ForOperators(router, self._config)
-        return [Route(path, app) for path in ("/metrics", "/ui", "/ui/{rest:path}")]
-
     async def _counted(self, request: Request) -> Response:
-        from starlette.responses import Response
-
         accept = request.headers.get("accept")
         content, kind = await asyncio.to_thread(self._metrics.render, accept)
         return Response(content, headers={"content-type": kind, "cache-control": "no-store"})
@@ -209,7 +177,7 @@ class Gateway:
         upstream = self._config.upstream
         known = None if upstream is None else UpstreamClient(self._config, upstream)
         routing = Routing(known, self._models)
-        following = asyncio.ensure_future(self._policies.follow(self._config.reload_s))
+        following = asyncio.ensure_future(self.policies.follow(self._config.reload_s))
         self._handling.begin(routing)
         try:
             yield
@@ -232,9 +200,9 @@ class Gateway:
             ScorerError: A model's server does not answer.
             JournalError: The journal cannot be read.
         """
-        if self._policies.loaded:
+        if self.policies.loaded:
             return
-        await self._policies.load()
+        await self.policies.load()
         if self._models is not None:
             await self._models.prepare()
         if self._journal is not None:
@@ -244,8 +212,11 @@ class Gateway:
     def _described(self) -> bytes:
         return json.dumps(document(self._config)).encode()
 
-    def _readiness(self) -> tuple[int, bytes]:
-        return (200, _READY) if self.ready else (503, _NOT_READY)
+    async def _description(self, request: Request) -> Response:
+        return _json(200, self._described)
+
+    async def _readiness(self, request: Request) -> Response:
+        return _json(200, _READY) if self.ready else _json(503, _NOT_READY)
 
 
 def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
@@ -260,17 +231,9 @@ _OK, _READY, _NOT_READY = (
 )
 
 
-class _Told:
-    """Answers with what a function says, a status and JSON, to whoever may ask."""
+async def _healthy(request: Request) -> Response:
+    return _json(200, _OK)
 
-    def __init__(self, told: Callable[[], tuple[int, bytes]]) -> None:
-        self._told = told
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status, body = self._told()
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+def _json(status: int, content: bytes) -> Response:
+    return Response(content, status, media_type="application/json")

@@ -11,18 +11,17 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.adapters import (
+from resay.adapters.http import is_event_stream
+from resay.adapters.relaying import Relay, without_own_field
+from resay.adapters.shaping import outcome_of
+from resay.adapters.threads import cancelled_once
+from resay.adapters.upstream import (
     OPENAI_PARAMS,
-    Relay,
     StreamedError,
     Upstream,
-    cancelled_once,
     is_about_parameters,
     litellm_provider,
 )
-from resay.adapters.http import is_event_stream
-from resay.adapters.relaying import without_own_field
-from resay.adapters.shaping import outcome_of
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
@@ -33,8 +32,9 @@ from resay.errors import (
     ProviderRefusedError,
 )
 from resay.gateway.calls import Call, Headers, Outgoing
+from resay.gateway.litellm.upstream import refers
 from resay.gateway.observing import Observation, gravest
-from resay.gateway.refusing import RefusedError, error_event
+from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.stored import Conversations, Stored, ids_of, is_unfinished, unanswered
 from resay.gateway.upstream import Asked, UpstreamError, given_headers
@@ -47,16 +47,14 @@ from resay.providers.apis import (
     Api,
     Body,
     Event,
-    EventReader,
     Request,
-    encoded,
     json_bytes,
 )
-from resay.providers.apis.reading import is_yes, number
+from resay.providers.apis.reading import is_yes
 from resay.providers.base import Completions, Layer, Provider
 
 # What says how to answer, and never where to ask or who pays.
-_HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
+HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
 
 
 class Elsewhere(Layer):
@@ -74,7 +72,7 @@ class Elsewhere(Layer):
     def __init__(self, inner: Provider, asked: Query, policy: Policy) -> None:
         super().__init__(inner)
         self._messages = asked.messages
-        self._kept = _HARMLESS | frozenset(policy.sampling.params)
+        self._kept = HARMLESS | frozenset(policy.sampling.params)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the wrapped provider.
@@ -85,29 +83,12 @@ class Elsewhere(Layer):
         # Judges are asked with the policy's parameters alone.
         if query.messages != self._messages:
             return await self.inner.complete(query, n=n)
-        if any(_refers(message.get("content")) for message in query.messages):
+        if any(refers(message.get("content"), "text") for message in query.messages):
             raise ProviderRefusedError(
                 "the messages refer to other addresses, which a gateway has nobody fetch"
             )
         params = {k: v for k, v in query.params.items() if k in self._kept}
         return await self.inner.complete(replace(query, params=params), n=n)
-
-
-def _refers(content: object) -> bool:
-    """Return whether parts of a message, other than texts, hold an address."""
-    parts = cast("list[object]", content) if isinstance(content, list) else []
-    mappings = [cast("Mapping[str, object]", part) for part in parts if isinstance(part, Mapping)]
-    return any(_holds_address(part) for part in mappings if part.get("type") != "text")
-
-
-def _holds_address(value: object) -> bool:
-    if isinstance(value, str):
-        return "://" in value
-    if isinstance(value, Mapping):
-        return any(_holds_address(v) for v in cast("Mapping[str, object]", value).values())
-    if isinstance(value, (list, tuple)):
-        return any(_holds_address(v) for v in cast("Sequence[object]", value))
-    return False
 
 
 # The others say it anyway.
@@ -208,10 +189,11 @@ def _finite(digits: str) -> float:
     return number if math.isfinite(number) else cast("float", _no_number(digits))
 
 
+@dataclass(eq=False, repr=False)
 class Guarding:
     """Guards one request.
 
-    Args:
+    Attributes:
         wanted: What is wanted.
         body: The request's body.
         client: How the upstream is asked.
@@ -221,28 +203,20 @@ class Guarding:
         stored: What is known of the answers that the upstream keeps.
     """
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        body: Body,
-        client: Routing,
-        outgoing: Outgoing,
-        heartbeat_s: float,
-        failed: Conversations,
-        stored: Stored,
-    ) -> None:
-        self._wanted = wanted
-        self._body = body
-        self._client = client
-        self._outgoing = outgoing
-        self._heartbeat_s = heartbeat_s
-        self._stored = stored
+    wanted: Wanted
+    body: Body
+    client: Routing
+    outgoing: Outgoing
+    heartbeat_s: float
+    failed: Conversations
+    stored: Stored
+
+    def __post_init__(self) -> None:
         self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(wanted.guard, wanted.api, told=self._tell)
+        self._relay = Relay(self.wanted.guard, self.wanted.api, told=self._tell)
         self._question: str | None = None
         self._main: Asked | None = None
-        self._failed = failed
         self._drawn: list[tuple[Body, Body]] = []
         self._drawn_before: list[tuple[Body, Body]] = []
         self._adds_usage = False
@@ -259,7 +233,9 @@ class Guarding:
         try:
             await (self._stream if request.streams else self._whole)(request, upstream)
         except UpstreamError as error:
-            await self._pass_on(error.response)
+            given = error.response
+            headers = given_headers(given, of_body=False)
+            await self.outgoing.whole(given.status_code, headers, given.content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
 
@@ -283,13 +259,13 @@ class Guarding:
     @property
     def _in_background(self) -> bool:
         """Whether the answer comes later, and may have to be withheld then."""
-        wanted = self._wanted
-        later = wanted.api is RESPONSES and bool(self._body.get("background"))
+        wanted = self.wanted
+        later = wanted.api is RESPONSES and bool(self.body.get("background"))
         return later and wanted.guard.policy.can_withhold
 
     def _prepared(self) -> tuple[Request, Upstream]:
         """Return the request, and how the upstream is asked beside it."""
-        wanted, body = self._wanted, self._body
+        wanted, body = self.wanted, self.body
         if self._in_background:
             body = {name: value for name, value in body.items() if name != "background"}
         try:
@@ -297,15 +273,15 @@ class Guarding:
         except ConfigurationError as error:
             raise RefusedError(400, "invalid_request", str(error)) from None
         query = replace(request.query, tenant=wanted.tenant)
-        request = replace(request, body=without_own_field(self._body), query=query)
+        request = replace(request, body=without_own_field(self.body), query=query)
         self._question = query.question
         self._expected = 1 if wanted.guard.skips(query) else request.n
         upstream = Upstream(
             self._ask,
-            self._client.source(wanted.call, wanted.client),
+            self.client.source(wanted.call, wanted.client),
             lambda: Elsewhere(litellm_provider(), query, wanted.guard.policy),
             takes_n=self._takes_n,
-            cost_usd=self._client.cost_usd,
+            cost_usd=self.client.cost_usd,
         )
         return request, upstream
 
@@ -316,31 +292,31 @@ class Guarding:
 
     def _keep(self) -> None:
         """Remember what became of the answer, where the upstream may have stored it."""
-        api, stores = self._wanted.api, self._body.get("store")
+        api, stores = self.wanted.api, self.body.get("store")
         if (api is RESPONSES and stores is not False) or (api is CHAT_COMPLETIONS and stores):
-            stops = withheld_stops(self._wanted.guard.policy)
+            stops = withheld_stops(self.wanted.guard.policy)
             outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
-            self._stored.keep(self._ids, outcomes)
+            self.stored.keep(self._ids, outcomes)
 
     async def _ask(self, body: Body) -> Body:
-        wanted = self._wanted
+        wanted = self.wanted
         before = next((pair for pair in self._drawn_before if pair[0] == body), None)
         if before is not None:
             self._drawn_before.remove(before)
             return before[1]
-        response = await cancelled_once(self._client.ask(wanted.call, wanted.api.path, body))
+        response = await cancelled_once(self.client.ask(wanted.call, wanted.api.path, body))
         if self._main is None:
             self._drawn.append((body, response))
         return response
 
     async def _takes_n(self) -> bool:
-        return self._client.takes_n(self._body)
+        return self.client.takes_n(self.body)
 
     def observation(self) -> Observation:
         """Return what observers get, once it is over."""
-        wanted = self._wanted
+        wanted = self.wanted
         return replace(
-            observed(wanted, self._outgoing, self._body),
+            observed(wanted, self.outgoing, self.body),
             answers=tuple(self._answers),
             question=self._question,
             elapsed_s=time.monotonic() - self._began_s,
@@ -350,10 +326,10 @@ class Guarding:
         if self._in_background:
             return await self._begin(request, upstream)
         key = self._key(upstream)
-        before = self._failed.take(key)
+        before = self.failed.take(key)
         self._drawn_before = [] if before is None else before["drawn"]
         # The first try has had its samples. This one has them once it has an answer.
-        retries = before is not None or self._wanted.call.retries
+        retries = before is not None or self.wanted.call.retries
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
         except StreamedError as error:
@@ -361,7 +337,7 @@ class Guarding:
         finally:
             if self._main is None or not self._main.is_success:
                 drawn = [*self._drawn_before, *self._drawn]
-                self._failed.remember(key, {"drawn": drawn})
+                self.failed.remember(key, {"drawn": drawn})
         return await self._give(response)
 
     async def _begin(self, request: Request, upstream: Upstream) -> None:
@@ -373,17 +349,17 @@ class Guarding:
         # Some upstreams do not know it, and answer at once.
         if not is_unfinished(response):
             return await self._give(await self._relay.acheck(request, response, upstream))
-        self._stored.wait(next(iter(self._ids), ""), self._wanted.policy, self._body)
+        self.stored.wait(next(iter(self._ids), ""), self.wanted.policy, self.body)
         return await self._give(unanswered(response))
 
     def _key(self, upstream: Upstream) -> str:
         """Return by what a request is known when a client tries again."""
-        wanted = self._wanted
+        wanted = self.wanted
         whose = (upstream.source, wanted.client, wanted.tenant, wanted.policy, wanted.api.path)
-        return hashlib.sha256(json_bytes([whose, self._body])).hexdigest()
+        return hashlib.sha256(json_bytes([whose, self.body])).hexdigest()
 
     async def _send(self, body: Body) -> Body:
-        response = await self._client.open(self._wanted.call, self._wanted.api.path, body)
+        response = await self.client.open(self.wanted.call, self.wanted.api.path, body)
         if response.is_success and is_event_stream(response):
             raise StreamedError(response)
         return await self._read(response)
@@ -414,11 +390,7 @@ class Guarding:
         if body:
             others = [(name, value) for name, value in headers if name != b"content-type"]
             headers = [*others, (b"content-type", b"application/json")]
-        await self._outgoing.whole(main.status_code, headers, content)
-
-    async def _pass_on(self, error: Asked) -> None:
-        headers = given_headers(error, of_body=False)
-        await self._outgoing.whole(error.status_code, headers, error.content)
+        await self.outgoing.whole(main.status_code, headers, content)
 
     async def _stream(self, request: Request, upstream: Upstream) -> None:
         response = await self._open(request)
@@ -434,86 +406,71 @@ class Guarding:
         headers = [*((k, v) for k, v in kept if k not in fresh), *_STREAM]
         events = self._relay.aevents(request, self._events(response), upstream)
         try:
-            async with self._outgoing.kept_alive(headers, self._heartbeat_s), aclosing(events):
-                await self._give_events(events, headers)
+            async with self.outgoing.kept_alive(headers, self.heartbeat_s), aclosing(events):
+                given = self._given(events)
+                await self.outgoing.events(200, headers, given, self.wanted.api)
         finally:
             # Events that nobody began to read close nothing.
             response.close()
 
     async def _open(self, request: Request) -> Asked:
-        call, path = self._wanted.call, self._wanted.api.path
+        call, path = self.wanted.call, self.wanted.api.path
         asked = self._relay.asked(request)
-        counted = asked if self._client.refuses_usage else asking_usage(self._wanted.api, asked)
-        response = await self._client.open(call, path, counted)
+        counted = asked if self.client.refuses_usage else asking_usage(self.wanted.api, asked)
+        response = await self.client.open(call, path, counted)
         self._adds_usage = counted is not asked
         # What the client did not ask for may be what is refused.
         if self._adds_usage and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self._client.open(call, path, asked)
-            self._adds_usage, self._client.refuses_usage = False, response.is_success
+            response = await self.client.open(call, path, asked)
+            self._adds_usage, self.client.refuses_usage = False, response.is_success
         if asked is not request.body and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self._client.open(call, path, request.body)
+            response = await self.client.open(call, path, request.body)
         return response
 
     async def _events(self, response: Asked) -> AsyncGenerator[Event]:
-        reader = EventReader()
-        async with aclosing(response.pieces(limited=True)) as pieces:
-            async for piece in pieces:
-                for event in reader.feed(piece):
-                    self._ids += ids_of(event.body)
-                    yield event
-            for event in reader.finish():
+        async with aclosing(response.events()) as events:
+            async for event in events:
                 self._ids += ids_of(event.body)
                 yield event
 
-    async def _give_events(self, events: AsyncGenerator[Event], headers: Headers) -> None:
+    async def _given(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+        """Yield what the client gets of the guard's events."""
         last: object = None
-        position = 0
         try:
             async for event in events:
                 last = event.data
-                position = 1 + number(event.body.get("sequence_number", position))
-                if self._adds_usage and is_usage_alone(event):
-                    continue
-                if self._outgoing.status is None:
-                    await self._outgoing.start(200, headers)
-                await self._outgoing.write(encoded(event))
-            if self._withheld and last != _DONE and self._wanted.api.path in _ENDING_SO:
-                await self._outgoing.write(encoded(Event(_DONE)))
-        except (RefusedError, HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
-            refusal = error if isinstance(error, RefusedError) else self._refusal(error)
-            if self._outgoing.status is None:
-                raise refusal from None
-            call = self._wanted.call
-            self._outgoing.refused = refusal.code
-            api = self._wanted.api
-            event = error_event(refusal, call.dialect, api, call.request_id, position)
-            await self._outgoing.write(encoded(event))
-        if self._outgoing.status is None:
-            await self._outgoing.start(200, headers)
-        await self._outgoing.write(b"", last=True)
-
-    @property
-    def _withheld(self) -> bool:
-        return any(answer.blocked for answer in self._answers)
+                if not (self._adds_usage and is_usage_alone(event)):
+                    yield event
+        except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
+            raise self._refusal(error) from None
+        withheld = any(answer.blocked for answer in self._answers)
+        if withheld and last != _DONE and self.wanted.api.path in _ENDING_SO:
+            yield Event(_DONE)
 
     def _refusal(self, error: Exception) -> RefusedError:
         """Return how a client is answered where the guard raised."""
         if isinstance(error, HallucinationBlocked):
-            self._answers.append(Answer("", "", "block", error.verdict, error.usage))
-            return RefusedError(
-                422,
-                "hallucination_blocked",
-                str(error),
-                headers={
-                    name.decode(): value.decode() for name, value in headers_of(self._answers)
-                },
-                details={"verdict": error.verdict.to_dict(content=False)},
-            )
+            gone, refusal = withheld(error)
+            self._answers.append(gone)
+            told = headers_of(self._answers)
+            refusal.headers = {name.decode(): value.decode() for name, value in told}
+            return refusal
         if isinstance(error, DeadlineExceededError):
             return RefusedError(504, "deadline_exceeded", str(error))
         return RefusedError(502, "upstream_failed", str(error))
+
+
+def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
+    """Return what is known, and what is said, of an answer that is withheld by an error."""
+    refusal = RefusedError(
+        422,
+        "hallucination_blocked",
+        str(error),
+        details={"verdict": error.verdict.to_dict(content=False)},
+    )
+    return Answer("", "", "block", error.verdict, error.usage), refusal
 
 
 def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observation:

@@ -42,7 +42,7 @@ from resay.gateway.logs import WithoutMessage, log_passed
 from resay.gateway.metrics import Metrics
 from resay.gateway.observing import Observation, Observer, notify
 from resay.gateway.policies import Policies
-from resay.gateway.refusing import RefusedError, error_event
+from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.stored import Stored, is_stored
 from resay.gateway.upstream import Asked, UpstreamError, given_headers
@@ -51,11 +51,8 @@ from resay.providers.apis import (
     RESPONSES,
     Body,
     Event,
-    EventReader,
-    encoded,
     json_bytes,
 )
-from resay.providers.apis.reading import number
 from resay.reporting.journal import Entry, Journal
 from resay.reporting.journal.entry import Api
 
@@ -189,64 +186,6 @@ def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
 
 
 _HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
-
-
-class Answering:
-    """Answers one request.
-
-    Args:
-        wanted: What is wanted.
-        body: The request's body.
-        client: How the upstream is asked.
-        outgoing: Where the answer goes.
-        shared: What all requests of the gateway share.
-    """
-
-    def __init__(
-        self,
-        wanted: Wanted,
-        body: Body,
-        client: Routing,
-        outgoing: Outgoing,
-        shared: Shared,
-    ) -> None:
-        self._wanted = wanted
-        self._body = body
-        self._client = client
-        self._outgoing = outgoing
-        self._shared = shared
-        self._reply = Reply({})
-        self._began_s = time.monotonic()
-
-    async def run(self) -> None:
-        """Answer it, or say why not."""
-        handler = _HANDLERS[self._wanted.call.own or ""]
-        try:
-            self._reply = await handler(self._wanted, self._body, self._client, self._shared)
-        except RefusedError as error:
-            self._reply = Reply({}, refused=error)
-        if self._reply.refused is not None:
-            await self._outgoing.refuse(self._reply.refused)
-            return
-        content = json_bytes(self._reply.body)
-        headers: Headers = [
-            (b"content-type", b"application/json"),
-            *headers_of(self._reply.answers),
-        ]
-        await self._outgoing.whole(200, headers, content)
-
-    def observation(self) -> Observation:
-        """Return what observers get, once it is over."""
-        reply = self._reply
-        wanted = replace(self._wanted, policy=reply.policy or self._wanted.policy)
-        return replace(
-            observed(wanted, self._outgoing, self._body),
-            answers=reply.answers,
-            question=reply.question,
-            elapsed_s=time.monotonic() - self._began_s,
-            api="check",
-            model=reply.model,
-        )
 
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
@@ -445,17 +384,35 @@ class Handling:
             await self._watch.tell(guarding.observation(), outgoing)
 
     async def _own(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> None:
-        answering = Answering(wanted, body, self._client, outgoing, self._shared)
+        """Answer what the gateway itself answers."""
+        began_s, reply = time.monotonic(), Reply({})
         try:
-            await answering.run()
+            try:
+                handler = _HANDLERS[wanted.call.own or ""]
+                reply = await handler(wanted, body, self._client, self._shared)
+            except RefusedError as error:
+                reply = Reply({}, refused=error)
+            if reply.refused is not None:
+                return await outgoing.refuse(reply.refused)
+            headers: Headers = [(b"content-type", b"application/json"), *headers_of(reply.answers)]
+            await outgoing.whole(200, headers, json_bytes(reply.body))
         finally:
-            await self._watch.tell(answering.observation(), outgoing)
+            wanted = replace(wanted, policy=reply.policy or wanted.policy)
+            seen = replace(
+                observed(wanted, outgoing, body),
+                answers=reply.answers,
+                question=reply.question,
+                elapsed_s=time.monotonic() - began_s,
+                api="check",
+                model=reply.model,
+            )
+            await self._watch.tell(seen, outgoing)
 
     async def _overloaded(
         self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
     ) -> None:
         if self._config.overload == "refuse" or wanted.call.own is not None:
-            raise _overloaded(error)
+            raise error
         try:
             await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
         finally:
@@ -491,11 +448,11 @@ class Handling:
         self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
     ) -> None:
         """Give what the upstream has stored, without what was not released."""
-        plain = [(k, v) for k, v in call.headers if k != b"accept-encoding"]
-        asked = replace(call, headers=[*plain, (b"accept-encoding", b"identity")])
-        response = await self._forward(asked, incoming)
+        response = await self._forward(call.unpacked, incoming)
         if response.is_success and is_event_stream(response):
-            return await self._read_events_again(call, response, outgoing)
+            headers = given_headers(response, of_body=False)
+            async with aclosing(self._released(response)) as events:
+                return await outgoing.events(response.status_code, headers, events, RESPONSES)
         await response.read()
         headers, content = given_headers(response, of_body=False), response.content
         if response.is_success and content:
@@ -510,36 +467,11 @@ class Handling:
             content = json_bytes(self._stored.given(body))
         return await outgoing.whole(response.status_code, headers, content)
 
-    async def _read_events_again(self, call: Call, response: Asked, outgoing: Outgoing) -> None:
-        headers, last = given_headers(response, of_body=False), b""
-        position = 0
-        try:
-            async with aclosing(self._released(response)) as events:
-                async for event in events:
-                    position = 1 + number(event.body.get("sequence_number", position))
-                    if outgoing.status is None:
-                        await outgoing.start(response.status_code, headers)
-                    await outgoing.write(encoded(event))
-        except RefusedError as error:
-            if outgoing.status is None:
-                raise
-            outgoing.refused = error.code
-            ending = error_event(error, call.dialect, RESPONSES, call.request_id, position)
-            last = encoded(ending)
-        if outgoing.status is None:
-            await outgoing.start(response.status_code, headers)
-        await outgoing.write(last, last=True)
-
     async def _released(self, response: Asked) -> AsyncGenerator[Event]:
-        reader = EventReader()
-        async with aclosing(response.pieces(limited=True)) as pieces:
-            async for piece in pieces:
-                for event in reader.feed(piece):
-                    self._stored.check_event(event)
-                    yield event
-        for event in reader.finish():
-            self._stored.check_event(event)
-            yield event
+        async with aclosing(response.events()) as events:
+            async for event in events:
+                self._stored.check_event(event)
+                yield event
 
     async def _check_later(
         self,
@@ -555,26 +487,14 @@ class Handling:
         # What the query asks for is about the stored answer, and not for its samples.
         wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
         guarding = self._guarding(wanted, asked, outgoing)
-        try:
-            async with self._admission.place():
-                await self._told(guarding, guarding.check(response), outgoing)
-        except OverloadedError as error:
-            raise _overloaded(error) from None
+        async with self._admission.place():
+            await self._told(guarding, guarding.check(response), outgoing)
 
     @property
     def _client(self) -> Routing:
         if self._routing is None:
             raise RefusedError(503, "not_ready", "the gateway is not ready")
         return self._routing
-
-
-def _overloaded(error: OverloadedError) -> RefusedError:
-    return RefusedError(
-        429,
-        "overloaded",
-        "too much is asked of the gateway at the same time; try again",
-        headers={"retry-after": str(error.retry_after_s)},
-    )
 
 
 def _check_path(call: Call) -> None:

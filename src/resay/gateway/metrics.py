@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
 
 from resay._internal._version import __version__
 from resay.core.verdict import Usage
 from resay.engine.actions import Answer
-from resay.errors import MissingDependencyError
 from resay.gateway.logs import one_line
 from resay.gateway.observing import Observation
-
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry, Counter, Histogram
-    from prometheus_client.metrics_core import Metric
 
 _Metric = TypeVar("_Metric", bound="Counter | Histogram")
 
@@ -64,16 +64,9 @@ class Metrics:
 
     Args:
         readings: What is read when somebody asks.
-
-    Raises:
-        MissingDependencyError: The extra `server` is not installed.
     """
 
     def __init__(self, readings: Readings | None = None) -> None:
-        try:
-            from prometheus_client import CollectorRegistry, ProcessCollector
-        except ImportError as error:
-            raise MissingDependencyError("prometheus-client", "server", "/metrics") from error
         self._registry = CollectorRegistry()
         self._counted = _Counted(self._registry)
         self._models = _Models()
@@ -157,8 +150,6 @@ class Metrics:
         Returns:
             The body, in OpenMetrics' format where that is asked for, and its media type.
         """
-        from prometheus_client.exposition import choose_encoder
-
         try:
             encode, media_type = choose_encoder(accept or "")
         # The library compares the version of a format with numbers, whatever it is.
@@ -183,8 +174,6 @@ class _Counted:
     """What is counted."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        from prometheus_client import Counter, Histogram, Info
-
         def counter(name: str, what: str, *labels: str) -> Counter:
             return Counter(_PREFIX + name, what, labels, registry=registry)
 
@@ -258,40 +247,33 @@ class _Read:
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        def read(
-            family: type[GaugeMetricFamily | CounterMetricFamily],
-            name: str,
-            what: str,
-            reading: Callable[[], float] | None,
-        ) -> Iterator[Metric]:
+        read, gauge, counter = self._readings, GaugeMetricFamily, CounterMetricFamily
+        reload = "policies_last_reload_success"
+        table: Sequence[tuple[type[Any], str, str, Callable[[], float] | None]] = (
+            (gauge, "guarded_requests", "Requests that are being guarded.", read.guarded),
+            (gauge, "waiting_requests", "Requests that wait for that.", read.waiting),
+            (
+                counter,
+                "journal_lost_entries",
+                "Entries that the journal has lost.",
+                read.journal_lost,
+            ),
+            (
+                gauge,
+                f"{reload}ful",
+                "Whether the policies could be used when they were last read.",
+                read.reload_succeeded,
+            ),
+            (
+                gauge,
+                f"{reload}_timestamp_seconds",
+                "When the policies were last read and could be used.",
+                read.reloaded_at,
+            ),
+        )
+        for family, name, what, reading in table:
             if reading is not None:
                 yield family(_PREFIX + name, what, value=reading())
-
-        gauge, counter, readings = GaugeMetricFamily, CounterMetricFamily, self._readings
-        yield from read(
-            gauge, "guarded_requests", "Requests that are being guarded.", readings.guarded
-        )
-        yield from read(gauge, "waiting_requests", "Requests that wait for that.", readings.waiting)
-        yield from read(
-            counter,
-            "journal_lost_entries",
-            "Entries that the journal has lost.",
-            readings.journal_lost,
-        )
-        yield from read(
-            gauge,
-            "policies_last_reload_successful",
-            "Whether the policies could be used when they were last read.",
-            readings.reload_succeeded,
-        )
-        yield from read(
-            gauge,
-            "policies_last_reload_success_timestamp_seconds",
-            "When the policies were last read and could be used.",
-            readings.reloaded_at,
-        )
 
 
 def _status_class(status: int) -> str:

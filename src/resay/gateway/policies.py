@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from resay.adapters import check_client_policy, guard_of
+from resay.adapters.policies import check_client_policy, guard_of
 from resay.errors import ResayError
 from resay.gateway.config import DEFAULT_POLICY, GatewayConfig
 from resay.gateway.refusing import RefusedError
@@ -123,14 +123,11 @@ class Policies:
     async def _made(self) -> Mapping[str, Guard]:
         guards = {
             name: await asyncio.to_thread(partial(_guard, name, file))
-            for name, file in self._known()
+            for name, file in list(self._files.items())
         }
         for guard in guards.values():
             await guard.aprepare()
         return guards
-
-    def _known(self) -> list[tuple[str, str | None]]:
-        return list(self._files.items())
 
     def _look(self) -> Mapping[str, _Signature]:
         return {name: _signature(file) for name, file in self._files.items() if file is not None}

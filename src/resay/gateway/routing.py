@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
@@ -85,10 +84,8 @@ def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:
 
 async def _others(call: Call, upstream: UpstreamClient) -> Body:
     """Return the upstream's list; an empty one where it gives none."""
-    plain = [(k, v) for k, v in call.headers if k != b"accept-encoding"]
-    asked = replace(call, headers=[*plain, (b"accept-encoding", b"identity")])
     try:
-        response = await upstream.forward(asked, None)
+        response = await upstream.forward(call.unpacked, None)
         await response.read()
         return response.json()
     except (RefusedError, UpstreamError):
@@ -189,13 +186,10 @@ class Routing:
         known = self._models is not None and self._models.knows(body)
         return self._models if known else None
 
-    def _names(self) -> list[str]:
-        return [] if self._models is None else list(self._models.models)
-
     def _way(self, body: Body) -> LiteLLMUpstream | UpstreamClient:
         way = self._own(body) or self._upstream
         if way is None:
-            raise unknown_model(named_model(body), self._names())
+            raise unknown_model(named_model(body), self._models.models if self._models else ())
         return way
 
 

@@ -11,18 +11,15 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from resay.errors import ConfigurationError, MissingDependencyError
+from resay.errors import ConfigurationError
 from resay.gateway.admission import is_loopback
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.gateway import Gateway
-
-if TYPE_CHECKING:
-    from uvicorn import Config
 
 
 class Lifetime(uvicorn.Server):
@@ -80,6 +77,7 @@ class Lifetime(uvicorn.Server):
 class _Protocol(H11Protocol):
     # Its lines have the query, where some clients put their key.
     access_log: Any = property(lambda _: False, lambda _, __: None)
+    # How long the headers of a request may take, and how long a client may take nothing.
     header_s: ClassVar[float]
     write_s: ClassVar[float]
     _late: asyncio.TimerHandle | None = None
@@ -149,16 +147,6 @@ class _Protocol(H11Protocol):
             self.transport.abort()
 
 
-def protocol_of(header_s: float, write_s: float) -> type[asyncio.Protocol]:
-    """Return the protocol.
-
-    Args:
-        header_s: How long the headers of a request may take, in seconds.
-        write_s: How long a client may take nothing of an answer, in seconds.
-    """
-    return type("Protocol", (_Protocol,), {"header_s": header_s, "write_s": write_s})
-
-
 _KEEP_ALIVE_S = 75
 _BACKLOG = 2048
 
@@ -213,9 +201,6 @@ def serve(
         limits: Its limits.
         listening: Where to serve.
         on_start: Called once it can be connected to.
-
-    Raises:
-        MissingDependencyError: The extra `server` is not installed.
     """
     server = _server(gateway, limits, on_start)
     asyncio.run(_serve(gateway, server, listening))
@@ -233,7 +218,6 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
         Its address, without a path.
 
     Raises:
-        MissingDependencyError: The extra `server` is not installed.
         ResayError: It could not be started.
     """
     listening = listener("127.0.0.1", 0)
@@ -278,27 +262,15 @@ async def _serve(gateway: Gateway, server: Lifetime, listening: socket.socket) -
 
 
 def _server(
-    gateway: Gateway, limits: GatewayLimits, on_start: Callable[[], None] | None = None
+    gateway: Gateway, limits: GatewayLimits, on_start: Callable[[], None] | None
 ) -> Lifetime:
-    try:
-        from resay.gateway.server import Lifetime
-    except ImportError as error:
-        raise MissingDependencyError("uvicorn", "server", "the gateway") from error
-
     def drain() -> None:
         gateway.draining = True
 
-    return Lifetime(_config(gateway, limits), on_start, drain)
-
-
-def _config(gateway: Gateway, limits: GatewayLimits) -> Config:
-    import uvicorn
-
-    from resay.gateway.server import protocol_of
-
-    return uvicorn.Config(
+    times = {"header_s": limits.header_s, "write_s": limits.write_s}
+    config = uvicorn.Config(
         gateway.app(),
-        http=protocol_of(limits.header_s, limits.write_s),
+        http=type("Protocol", (_Protocol,), times),
         ws="none",
         interface="asgi3",
         lifespan="on",
@@ -312,3 +284,4 @@ def _config(gateway: Gateway, limits: GatewayLimits) -> Config:
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(limits.drain_s) or 1,
     )
+    return Lifetime(config, on_start, drain)

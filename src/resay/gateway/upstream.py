@@ -8,55 +8,52 @@ import io
 import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, ClassVar, cast
 from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import httpx
+from aiohttp.http_exceptions import ContentEncodingError
+from yarl import URL
 
-from resay.errors import MissingDependencyError
 from resay.gateway.calls import PREFIX, Call, GoneError, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
 from resay.gateway.refusing import RefusedError
-from resay.providers.apis import Body, json_bytes
-
-if TYPE_CHECKING:
-    import aiohttp
+from resay.providers.apis import Body, Event, EventReader, json_bytes
 
 
-class Asked(Protocol):
+class Asked:
     """An answer, of which nothing need be there yet.
+
+    Args:
+        status_code: The status.
+        raw_headers: The headers, names in lower case.
+        limit: How long it may be where it is read whole, in bytes.
 
     Attributes:
         content: The body, once it was read whole.
     """
 
-    content: bytes
+    _whose: ClassVar[str]
 
-    @property
-    def status_code(self) -> int:
-        """The status."""
-        ...
+    def __init__(self, status_code: int, raw_headers: Headers, limit: int) -> None:
+        self.status_code = status_code
+        self.raw_headers = raw_headers
+        self.content = b""
+        self._limit = limit
 
     @property
     def is_success(self) -> bool:
         """Whether the status says yes."""
-        ...
+        return 200 <= self.status_code < 300
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers."""
-        ...
-
-    @property
-    def raw_headers(self) -> Headers:
-        """The headers, names in lower case."""
-        ...
-
-    def close(self) -> None:
-        """Take no more of it."""
-        ...
+        """The headers, names in lower case; of several of a name the first."""
+        known = reversed(self.raw_headers)
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in known}
 
     async def read(self) -> None:
         """Read it whole, so that it has its `content`.
@@ -64,9 +61,10 @@ class Asked(Protocol):
         Raises:
             RefusedError: It is too long, or it breaks off.
         """
-        ...
+        async with aclosing(self.pieces(limited=True)) as pieces:
+            self.content = b"".join([piece async for piece in pieces])
 
-    def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
+    async def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
         """Give the bytes of the body as they come, and close it in the end.
 
         Args:
@@ -75,7 +73,32 @@ class Asked(Protocol):
         Raises:
             RefusedError: There are too many, or it breaks off.
         """
-        ...
+        length = 0
+        async with aclosing(self._bytes()) as pieces:
+            async for piece in pieces:
+                length += len(piece)
+                if limited and length > self._limit:
+                    message = f"{self._whose} answer is longer than {self._limit} bytes"
+                    raise RefusedError(502, "answer_too_large", message)
+                yield piece
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """Give the events of the body as they come, and close it in the end.
+
+        Raises:
+            RefusedError: There are too many bytes, or it breaks off.
+        """
+        reader = EventReader()
+        async with aclosing(self.pieces(limited=True)) as pieces:
+            async for piece in pieces:
+                for event in reader.feed(piece):
+                    yield event
+        for event in reader.finish():
+            yield event
+
+    def close(self) -> None:
+        """Take no more of it."""
+        raise NotImplementedError
 
     def json(self) -> Body:
         """Return the object in an answer that was read.
@@ -83,7 +106,10 @@ class Asked(Protocol):
         Raises:
             UpstreamError: There is none, or it is no answer.
         """
-        ...
+        raise NotImplementedError
+
+    def _bytes(self) -> AsyncGenerator[bytes]:
+        raise NotImplementedError
 
 
 # What is said of one connection only (RFC 9110, section 7.6.1), or settled on it.
@@ -148,80 +174,30 @@ class ClosedError(RefusedError):
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
 
 
-class UpstreamResponse:
+class UpstreamResponse(Asked):
     """An answer of the upstream.
 
     Args:
         response: The answer as it came.
         limit: How long it may be where it is read whole, in bytes.
-
-    Attributes:
-        content: The body, once it was read whole.
     """
 
+    _whose = "the upstream's"
+
     def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
+        headers = [(name.lower(), value) for name, value in response.raw_headers]
+        super().__init__(response.status, headers, limit)
         self._response = response
-        self._limit = limit
-        self.content = b""
-
-    @property
-    def status_code(self) -> int:
-        """The status."""
-        return self._response.status
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the status says yes."""
-        return 200 <= self.status_code < 300
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers; their names in any case."""
-        return self._response.headers
-
-    @property
-    def raw_headers(self) -> Headers:
-        """The headers as they came, names in lower case."""
-        return [(name.lower(), value) for name, value in self._response.raw_headers]
 
     def close(self) -> None:
         """Take no more of it."""
         self._response.close()
 
-    async def read(self) -> None:
-        """Read it whole, so that it has its `content`.
-
-        Raises:
-            RefusedError: It is too long.
-            ClosedError: The upstream broke off.
-        """
-        self.content = b"".join([piece async for piece in self.pieces(limited=True)])
-
-    async def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
-        """Give the bytes of the body as they come, and close it in the end.
-
-        Args:
-            limited: Whether there may be too many.
-
-        Raises:
-            RefusedError: There are too many.
-            ClosedError: The upstream broke off.
-        """
-        from aiohttp import ClientError
-        from aiohttp.http_exceptions import ContentEncodingError
-
-        length = 0
+    async def _bytes(self) -> AsyncGenerator[bytes]:
         try:
             async for piece in self._response.content.iter_any():
-                length += len(piece)
-                if limited and length > self._limit:
-                    raise RefusedError(
-                        502,
-                        "answer_too_large",
-                        f"the upstream's answer is longer than {self._limit} bytes",
-                    )
                 yield piece
-        except (ClientError, asyncio.TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             if isinstance(error.__cause__, ContentEncodingError):
                 raise RefusedError(
                     502, "answer_unreadable", "the upstream's answer is not compressed as it says"
@@ -250,9 +226,6 @@ class UpstreamClient:
     Args:
         config: What the gateway was told.
         upstream: What it was told of this upstream.
-
-    Raises:
-        MissingDependencyError: The extra `server` is not installed.
     """
 
     def __init__(self, config: GatewayConfig, upstream: UpstreamConfig) -> None:
@@ -344,9 +317,6 @@ class UpstreamClient:
         headers: Headers,
         content: bytes | AsyncIterator[bytes] | None,
     ) -> UpstreamResponse:
-        from aiohttp import ClientError
-        from yarl import URL
-
         try:
             response = await session.request(
                 method,
@@ -357,7 +327,7 @@ class UpstreamClient:
                 allow_redirects=False,
                 proxy=self._proxy,
             )
-        except (ClientError, asyncio.TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             # What was wrong with a body comes back as trouble with the connection.
             cause = error.__cause__
             if isinstance(cause, (RefusedError, GoneError)):
@@ -428,10 +398,6 @@ def _proxy_of(url: httpx.URL) -> str | None:
 
 def _sessions(timeout_s: float) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
     """Return the sessions for answers that are read, and for those that are passed on packed."""
-    try:
-        import aiohttp
-    except ImportError as error:
-        raise MissingDependencyError("aiohttp", "server", "the gateway") from error
     connector = aiohttp.TCPConnector(
         limit=0, keepalive_timeout=_KEPT_ALIVE_S, ssl=httpx.create_ssl_context()
     )

@@ -49,7 +49,7 @@ class Similarity(SampleScorer):
         """Settings of `similarity`."""
 
         method: Literal["similarity"] = "similarity"
-        evidence: Literal["samples", "references"] = Field(
+        evidence: Literal["auto", "samples", "references"] = Field(
             default="references",
             description="What the passage is compared with: the references supplied with the"
             " check, as published, or the model's own samples.",

@@ -11,7 +11,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
 from resay import Guard, Policy
-from resay.adapters import marked
+from resay._internal.nesting import marked
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError, PolicyError
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("litellm")
 
 from resay import Guard, HallucinationBlocked, Policy
-from resay.adapters import marked
+from resay._internal.nesting import marked
 from resay.errors import ConfigurationError, PolicyError
 from resay_litellm import VERDICT_KEY, ResayGuardrail, verdict_of
 from simulation import IgnoreN, ServerError, SimulatedProvider

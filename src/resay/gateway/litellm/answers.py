@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing
 from typing import Any, cast
 
+from resay.adapters.shaping import Unended
 from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
-from resay.gateway.upstream import UpstreamError
+from resay.gateway.upstream import Asked, UpstreamError
 from resay.providers.apis import Body, Event, EventReader
 from resay.providers.apis.reading import as_json, mapping, mappings, number, text
 
 
-class LiteLLMResponse:
+class LiteLLMResponse(Asked):
     """An answer that litellm gives, or is giving.
 
     Args:
@@ -24,10 +24,9 @@ class LiteLLMResponse:
         limit: How many there may be, where that is asked for.
         body: The object it is, where it is there already.
         on_close: Takes no more of it.
-
-    Attributes:
-        content: The body, once it was read whole.
     """
+
+    _whose = "the model's"
 
     def __init__(
         self,
@@ -39,65 +38,18 @@ class LiteLLMResponse:
         body: Body | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
-        self.content = b""
-        self._status_code = status_code
-        self._raw_headers = headers
+        super().__init__(status_code, headers, limit)
         self._pieces = pieces
-        self._limit = limit
         self._body = body
         self._on_close = on_close
-
-    @property
-    def status_code(self) -> int:
-        """The status."""
-        return self._status_code
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the status says yes."""
-        return 200 <= self._status_code < 300
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers, names in lower case."""
-        return {name.decode(): value.decode() for name, value in self._raw_headers}
-
-    @property
-    def raw_headers(self) -> Headers:
-        """The headers, names in lower case."""
-        return self._raw_headers
 
     def close(self) -> None:
         """Take no more of it."""
         if self._on_close is not None:
             self._on_close()
 
-    async def read(self) -> None:
-        """Read it whole, so that it has its `content`.
-
-        Raises:
-            RefusedError: It is too long, or it breaks off.
-        """
-        async with aclosing(self.pieces(limited=True)) as pieces:
-            self.content = b"".join([piece async for piece in pieces])
-
-    async def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
-        """Give the bytes of the body as they come, and close it in the end.
-
-        Args:
-            limited: Whether there may be too many.
-
-        Raises:
-            RefusedError: There are too many, or it breaks off.
-        """
-        length = 0
-        async with aclosing(self._pieces) as pieces:
-            async for piece in pieces:
-                length += len(piece)
-                if limited and length > self._limit:
-                    message = f"the model's answer is longer than {self._limit} bytes"
-                    raise RefusedError(502, "answer_too_large", message)
-                yield piece
+    def _bytes(self) -> AsyncGenerator[bytes]:
+        return self._pieces
 
     def json(self) -> Body:
         """Return the object in an answer that was read.
@@ -379,7 +331,7 @@ async def events_of(
 
 async def _completions(pieces: AsyncIterator[Any], asked: Body, name: str) -> AsyncGenerator[Event]:
     counts = mapping(asked.get("stream_options")).get("include_usage") is True
-    ends, usage, frame = _Ends(), dict[str, Any](), dict[str, Any]()
+    unended, usage, frame = Unended(), dict[str, Any](), dict[str, Any]()
     async for piece in pieces:
         data = plain(piece)
         frame = frame or _frame(data, name)
@@ -387,10 +339,12 @@ async def _completions(pieces: AsyncIterator[Any], asked: Body, name: str) -> As
         if number(mapping(data.get("usage")).get("total_tokens")):
             usage = chat_usage(mapping(data["usage"]))
         choices = [choice for choice in map(_choice, mappings(data.get("choices"))) if choice]
-        ends.note(choices)
+        unended.note(choices)
         if choices:
             yield Event({**frame, "choices": choices, **({"usage": None} if counts else {})})
-    for choice in ends.missing():
+    for place, begun in unended.rest():
+        said: dict[str, Any] = {"delta": {}} if "delta" in begun else {"text": ""}
+        choice = {"index": place, **said, "logprobs": None, "finish_reason": "stop"}
         yield Event({**frame, "choices": [choice], **({"usage": None} if counts else {})})
     if counts and frame:
         yield Event({**frame, "choices": [], "usage": usage or chat_usage({})})
@@ -415,29 +369,6 @@ def _choice(choice: Body) -> dict[str, Any]:
     if calls := mappings(delta.get("tool_calls")):
         kept["tool_calls"] = [pick(call, *_CALL) for call in calls]
     return {"index": index, "delta": kept, **ends} if kept or ends["finish_reason"] else {}
-
-
-class _Ends:
-    """Which answers have not ended: of several, litellm says it of one at most."""
-
-    def __init__(self) -> None:
-        self._begun: dict[int, Body] = {}
-        self._ended: set[int] = set()
-
-    def note(self, choices: list[dict[str, Any]]) -> None:
-        for choice in choices:
-            self._begun.setdefault(choice["index"], choice)
-            if choice["finish_reason"]:
-                self._ended.add(choice["index"])
-
-    def missing(self) -> list[dict[str, Any]]:
-        open_ = [place for place in sorted(self._begun) if place not in self._ended]
-        ended = {"logprobs": None, "finish_reason": "stop"}
-        return [
-            {"index": place, **({"delta": {}} if "delta" in self._begun[place] else {"text": ""})}
-            | ended
-            for place in open_
-        ]
 
 
 async def _responses(pieces: AsyncIterator[Any], asked: Body, name: str) -> AsyncGenerator[Event]:
@@ -510,15 +441,12 @@ def events_of_message(message: Body) -> list[Event]:
     opened = {**message, **empty, "usage": {**usage, "output_tokens": 0}}
     events = [Event({"type": "message_start", "message": opened}, "message_start")]
     for place, block in enumerate(mappings(message.get("content"))):
-        events += [_placed(data, place) for data in _block_events(block)]
+        parts = _block_events(block)
+        events += [Event({"type": p["type"], "index": place, **p}, p["type"]) for p in parts]
     ended = pick(message, "stop_reason", "stop_sequence", "stop_details", "container")
     delta = {"stop_reason": None, "stop_sequence": None, **ended}
     told: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(usage)}
     return [*events, Event(told, "message_delta"), Event({"type": "message_stop"}, "message_stop")]
-
-
-def _placed(data: dict[str, Any], place: int) -> Event:
-    return Event({"type": data["type"], "index": place, **data}, data["type"])
 
 
 def _block_events(block: Body) -> list[dict[str, Any]]:

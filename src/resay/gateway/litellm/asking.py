@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 
 from resay._internal.importing import load_optional
-from resay.adapters import litellm_provider, marked
+from resay._internal.nesting import marked
+from resay.adapters.upstream import litellm_provider
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.gateway.config import ModelConfig
@@ -80,8 +81,13 @@ def _reason(error: Exception, behind: list[BaseException], asked: Body) -> tuple
         return 502, "upstream_key_refused", "its provider does not take the gateway's key"
     if not isinstance(said, int) or any(_is_about_connections(e) for e in behind):
         return 502, "upstream_unreachable", f"it cannot be reached, or broke off ({kind})"
-    status = _status(said)
-    code, why = _BY_NAME.get(kind) or _BY_STATUS.get(status) or _otherwise(status)
+    status, other = (
+        said,
+        ("invalid_request", f"the provider refuses the request with status {said}"),
+    )
+    if not (_CLIENT <= said < _SERVER or said in _PASSED_ON):
+        status, other = 502, ("upstream_failed", "its provider failed")
+    code, why = _BY_NAME.get(kind) or _BY_STATUS.get(status) or other
     return status, code, why
 
 
@@ -89,18 +95,6 @@ def _is_about_connections(error: BaseException) -> bool:
     # The SDKs that litellm uses each have their own.
     named = type(error).__name__ in ("APIConnectionError", "ClientPayloadError")
     return named or isinstance(error, httpx.TransportError)
-
-
-def _status(said: int) -> int:
-    if _CLIENT <= said < _SERVER or said in _PASSED_ON:
-        return said
-    return 502
-
-
-def _otherwise(status: int) -> tuple[str, str]:
-    if _CLIENT <= status < _SERVER:
-        return "invalid_request", f"the provider refuses the request with status {status}"
-    return "upstream_failed", "its provider failed"
 
 
 def _unsupported(error: Exception, asked: Body) -> str:

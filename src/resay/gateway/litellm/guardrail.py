@@ -15,8 +15,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
-from resay.adapters import Relay, verdict_data
-from resay.adapters.policies import failed_check
+from resay.adapters.policies import failed_check, verdict_data
+from resay.adapters.relaying import Relay
 from resay.adapters.upstream import KnownProvider
 from resay.core.verdict import HallucinationBlocked, Usage, Verdict
 from resay.engine.actions import Answer

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from resay.adapters import OPENAI_PARAMS
+from resay.adapters.upstream import OPENAI_PARAMS
 from resay.gateway.calls import Call
 from resay.gateway.config import ModelConfig, named_model, unknown_model
 from resay.gateway.litellm.answers import (
@@ -223,7 +223,7 @@ def asked_of_litellm(path: str, body: Body) -> dict[str, Any]:
         if body.get(name):
             raise _refused(f"{name!r} is not there for this model; leave it out", name)
     _check_tools(path, body)
-    if any(_refers(body.get(name), "text") for name in form.asks):
+    if any(refers(body.get(name), "text") for name in form.asks):
         raise _refused(
             "the request refers to other addresses, which the gateway has nobody fetch; send what"
             " is there, as a `data:` URL"
@@ -237,12 +237,11 @@ def _check_needs(form: _Form, body: Body) -> None:
     for name, kinds in form.needs.items():
         value: object = body.get(name)
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise _refused(f"{name!r} is required, as {_named(kinds)}", name)
+            named = " or ".join(_NAMES[kind] for kind in kinds)
+            raise _refused(f"{name!r} is required, as {named}", name)
 
 
-def _named(kinds: Sequence[type]) -> str:
-    names = {int: "a number", list: "a list", str: "a text"}
-    return " or ".join(names[kind] for kind in kinds)
+_NAMES = {int: "a number", list: "a list", str: "a text"}
 
 
 def _check_tools(path: str, body: Body) -> None:
@@ -259,20 +258,16 @@ def _check_tools(path: str, body: Body) -> None:
 def _limited(path: str, body: Body) -> dict[str, Any]:
     """Return the parameters of which not everything is kept."""
     limited: dict[str, Any] = {}
+    options = mapping(body.get("stream_options"))
     if body.get("stream") is True:
         limited["stream"] = True
-    if path in ("/chat/completions", "/completions") and _wants_usage(body):
-        limited["stream_options"] = {"include_usage": True}
+        if path in ("/chat/completions", "/completions") and options.get("include_usage") is True:
+            limited["stream_options"] = {"include_usage": True}
     if path == "/completions":
         limited["prompt"] = _prompt(body)
     if path == "/responses" and "include" in body:
         limited["include"] = [name for name in listed(body["include"]) if name in _INCLUDED]
     return limited
-
-
-def _wants_usage(body: Body) -> bool:
-    options = mapping(body.get("stream_options"))
-    return body.get("stream") is True and options.get("include_usage") is True
 
 
 def _prompt(body: Body) -> str:
@@ -287,8 +282,13 @@ def _refused(message: str, name: str | None = None) -> RefusedError:
     return RefusedError(400, "unsupported_request", message, details=details)
 
 
-def _refers(value: object, name: str) -> bool:
-    """Return whether there is an address in what is no text."""
+def refers(value: object, name: str) -> bool:
+    """Return whether there is an address in what is no text.
+
+    Args:
+        value: What a client sends.
+        name: The name of the field that it is in.
+    """
     if isinstance(value, str):
         return name not in _SAID and _is_address(value, name)
     if isinstance(value, Mapping):
@@ -296,9 +296,9 @@ def _refers(value: object, name: str) -> bool:
         looked_at = known.keys() - _CALLS
         if known.get("type") in _SAYING and not _holds_more(known):
             looked_at &= _INNER
-        return any(_refers(known[key], key) for key in looked_at)
+        return any(refers(known[key], key) for key in looked_at)
     if isinstance(value, (list, tuple)):
-        return any(_refers(item, name) for item in cast("Sequence[object]", value))
+        return any(refers(item, name) for item in cast("Sequence[object]", value))
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 from typing import Any, cast, get_args
@@ -11,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from resay._internal._version import __version__
-from resay.adapters import VERDICT_KEY
+from resay.adapters.policies import VERDICT_KEY
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.gateway.checking import CheckRequest, CheckResponse
@@ -108,7 +109,7 @@ def document(config: GatewayConfig | None = None) -> dict[str, Any]:
     """
     text = files("resay.gateway.openapi").joinpath("openapi.yaml").read_text(encoding="utf-8")
     # YAML's aliases are copied, since they would be one object otherwise.
-    made = cast("dict[str, Any]", _copied(yaml.safe_load(text)))
+    made: dict[str, Any] = json.loads(json.dumps(yaml.safe_load(text)))
     made["info"]["version"] = __version__
     made["components"]["schemas"] |= _schemas()
     _secure(made["paths"], config)
@@ -156,11 +157,3 @@ def _secure(paths: dict[str, Any], config: GatewayConfig | None) -> None:
         for operation in item.values():
             wanted = for_operators if path == "/metrics" else for_clients
             operation.setdefault("security", [dict(one) for one in wanted])
-
-
-def _copied(value: object) -> object:
-    if isinstance(value, dict):
-        return {k: _copied(v) for k, v in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [_copied(item) for item in cast("list[object]", value)]
-    return value

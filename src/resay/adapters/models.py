@@ -1,0 +1,74 @@
+"""Copies of frameworks' models, which are all pydantic's, and what their fields and tools say."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from resay.adapters.upstream import UnmappedError
+from resay.core.logprobs import field_of
+from resay.providers.apis.reading import mapping
+
+M = TypeVar("M", bound=BaseModel)
+
+# The same parameters that `Query.for_sampling` leaves out, as fields of a model. `metadata` is not
+# among them: as a field it goes to a framework's traces, not to the provider.
+ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
+"""What a judge's answer is asked without."""
+FRESH_ANSWER = (*ONE_PLAIN_ANSWER, "seed", "store")
+"""What a sample is asked without."""
+
+
+def with_fields(model: M, changes: Mapping[str, Any]) -> M:
+    """Return a copy of a model with other values in those of the fields that it has."""
+    known = type(model).model_fields
+    return model.model_copy(update={k: v for k, v in changes.items() if k in known})
+
+
+def with_defaults(model: M, names: Iterable[str]) -> M:
+    """Return a copy of a model with the default values of some fields."""
+    return with_fields(model, {name: default_of(model, name) for name in names})
+
+
+def default_of(model: BaseModel, name: str) -> Any:
+    """Return the default value of a field; None where there is none."""
+    field = type(model).model_fields.get(name)
+    if field is None or field.is_required():
+        return None
+    return field.get_default(call_default_factory=True, validated_data={})
+
+
+def check_defaults(model: BaseModel, known: Container[str]) -> None:
+    """See that nothing that shapes the request is left behind.
+
+    Args:
+        model: The model.
+        known: The fields that are translated, and those that do not matter. Any other may shape the
+            answer, and the translation would lose it.
+
+    Raises:
+        UnmappedError: Another one has another value than its default.
+    """
+    for name, field in type(model).model_fields.items():
+        if name not in known and not _is_default(getattr(model, name), field):
+            raise UnmappedError(f"{type(model).__name__} sets {name!r}")
+
+
+def _is_default(value: Any, field: FieldInfo) -> bool:
+    if value is None:
+        return field.default in (None, PydanticUndefined)
+    if field.default_factory is None:
+        return bool(value == field.default)
+    # A default may come from the environment, and shapes the request all the same.
+    return value in ("", {}, [], ())
+
+
+def tool_name(tool: object) -> str | None:
+    """Return the name of a tool in the shape of any provider's API; None where there is none."""
+    shapes = (field_of(tool, "function"), field_of(tool, "toolSpec"), tool)
+    names = (shape.get("name") for shape in map(mapping, shapes))
+    return next((name for name in names if isinstance(name, str)), None)
