@@ -22,7 +22,7 @@ from anthropic import (
 from resay._internal.nesting import inside_guard, marked
 from resay.adapters.http import check, is_event_stream, stream
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
-from resay.adapters.relaying import Relay
+from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import BLOCKING, LOOPING, Side, cancelled_once, finished
 from resay.adapters.upstream import StreamedError, Upstream
 from resay.core.verdict import OnVerdict
@@ -371,6 +371,9 @@ class HallucinationMiddleware(Middleware):
         if body is None:
             return await side.call(call_next, request)
         asked = self._relay.read(body)
+        if OWN_FIELD in body:
+            request = request.copy(body=dict(asked.body))
+            request.options.extra_json = None
         send = partial(_sent, side, call_next)
         sends: _Send = side.sends(send) if side.blocking else send
         upstream = _upstream(request, sends)

@@ -29,7 +29,7 @@ from resay.adapters.http import (
 )
 from resay.adapters.http import stream as streamed
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, check_client_policy, guard_of
-from resay.adapters.relaying import Relay
+from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
 from resay.adapters.upstream import StreamedError, Upstream
 from resay.core.verdict import OnVerdict
@@ -378,6 +378,8 @@ async def _requested(
         once = {"max_retries": 0} if _beside.get() else {}
         return await side.call(send, options.model_copy(update=once))
     relay, request = reading
+    if OWN_FIELD in {**mapping(options.json_data), **(options.extra_json or {})}:
+        options = options.model_copy(update={"json_data": request.body, "extra_json": None})
 
     async def receive(body: Body) -> Received:
         changed = {} if body is request.body else {"json_data": body, "extra_json": None}

@@ -18,7 +18,7 @@ from resay.adapters.http import (
 )
 from resay.adapters.http import stream as streamed
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
-from resay.adapters.relaying import Relay
+from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
 from resay.adapters.upstream import Upstream, is_about_parameters
 from resay.core.verdict import HallucinationBlocked, OnVerdict
@@ -153,6 +153,8 @@ async def _guarded(
 
 async def _answered(side: Side, send: Callable[..., Any], request: Any, reading: Reading) -> Any:
     relay, asked = reading
+    if OWN_FIELD in (body_in(request) or {}):
+        request = _like(request, asked.body)
     wanted = relay.asked(asked)
     sent = request if wanted is asked.body else _like(request, wanted)
     response = await side.call(send, sent, stream=True)

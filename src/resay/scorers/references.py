@@ -80,6 +80,10 @@ _CITED = re.compile(r"\[(\w{1,12}(?:\s?[,;]\s?\w{1,12}){0,9})\]")
 _LINK = re.compile(r"https?://[^\s<>()\[\]\"'“”«»]{3,400}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
 _CHUNK = 1_200
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+# A reference that is no longer is compared as a whole.
+_SHORT = 1_500
+_STEM = 4
 _K1, _B = 1.2, 0.75
 _SUPPORTED = 0.5
 
@@ -212,22 +216,26 @@ class References:
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        pool = evidence.references
-        if len(pool) != len(references):
-            pool = Samples([reference.text for reference in references])
         query = evidence.asked or evidence.query
+        chars = sum(len(reference.text) for reference in references)
+        read = partial(_Subjects, references, query.question if query else "")
+        subjects = await compute(read, chars=chars)
+        about = [subjects.of(_bare(claim)) for claim in passage.sentences]
+        # Only these are taken apart, and what of them bears on a claim: that is what takes time.
+        wanted = sorted({place for places in about for place in places})
+        said = " ".join([*map(_bare, passage.sentences), query.question if query else ""])
+        shorten = partial(_bearing_on, said, [references[place].text for place in wanted])
+        pool = Samples(await compute(shorten, chars=chars))
         looked = await self._facts.look(passage, replace(evidence, samples=pool))
+        columns: list[list[float | None]] = [[None] * len(about) for _ in references]
         scores: list[float | None] = []
         why: list[str | None] = []
         grounds: list[tuple[Grounds, ...]] = []
-        columns: list[list[float | None]] = [[None] * len(passage.sentences) for _ in references]
-        about = _Subjects(references, query.question if query else "")
-        for i, claim in enumerate(passage.sentences):
-            places = about.of(_bare(claim))
-            for k in places:
-                columns[k][i] = looked.columns[k][i]
-            best = min(places, key=lambda k: looked.columns[k][i] or 0.0)
-            score = looked.columns[best][i]
+        for i, places in enumerate(about):
+            for place in places:
+                columns[place][i] = looked.columns[wanted.index(place)][i]
+            best = min(places, key=lambda place: columns[place][i] or 0.0)
+            score = columns[best][i]
             is_said = score is not None and score <= _SUPPORTED
             if not is_said and self.config.unmentioned is None:
                 score = None
@@ -414,6 +422,25 @@ def _columns(
 ) -> tuple[tuple[float | None, ...], ...]:
     rows = [{g.reference: 0.0 if g.supports else 1.0 for g in places} for places in grounds]
     return tuple(tuple(row.get(k) for row in rows) for k in range(count))
+
+
+def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
+    """Return of each text the sentences that share the beginning of a word, or have a number."""
+    # Where words are not set apart by spaces, all of it.
+    words = {word[:_STEM] for word in said.casefold().split() if len(word) >= _STEM}
+    has_number = any(map(str.isdigit, said))
+
+    def bears(sentence: str) -> bool:
+        if has_number and any(map(str.isdigit, sentence)):
+            return True
+        return not words.isdisjoint(word[:_STEM] for word in sentence.casefold().split())
+
+    return [
+        text
+        if len(text) <= _SHORT or not words or text.count(" ") * 20 < len(text)
+        else " ".join(filter(bears, _SENTENCE_END.split(text)))
+        for text in texts
+    ]
 
 
 def _bare(claim: Sentence) -> str:
