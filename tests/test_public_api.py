@@ -13,7 +13,7 @@ HEAVY = (
 )
 NEURAL = """
 from resay import Guard, Policy
-methods = "nli", "bertscore", "mqag", "similarity"
+methods = "nli", "bertscore", "mqag", "similarity", "grounding"
 Policy.of({"chain": [{"method": m} for m in methods]})
 """
 

@@ -46,6 +46,8 @@ POLICY: dict[str, Any] = {
     "cache": {"store": "none"},
     "chain": [{"method": "ngram"}],
     "sampling": {"max": 2},
+    # What an engine retrieves would decide without samples.
+    "references": {"from": []},
 }
 RAISING = POLICY | {"action": {"do": "block", "exit": "raise"}}
 BODY: Any = {"model": "simulated", "messages": ASKED}

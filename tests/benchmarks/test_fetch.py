@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import types
 import zipfile
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -12,7 +13,16 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.benchmarks.commands import app
-from resay.benchmarks.fetching import DATA_SETS, HOMES, LIMIT_BYTES, PHD, SHROOM, WIKIBIO
+from resay.benchmarks.fetching import HOMES
+from resay.benchmarks.published import (
+    AGGREFACT,
+    DATA_SETS,
+    LIMIT_BYTES,
+    PHD,
+    RAGTRUTH,
+    SHROOM,
+    WIKIBIO,
+)
 from simulation.server import LoopbackServer
 
 WIKIBIO_PATH = WIKIBIO.paths[0]
@@ -23,8 +33,11 @@ PATHS = {
     "benchmark": PHD_PATH,
     "samples": SAMPLES_PATH,
     "archive": SHROOM_PATH,
+    "responses": RAGTRUTH.paths[0],
+    "sources": RAGTRUTH.paths[1],
 }
-FILES = {name: rows for dataset in DATA_SETS for name, rows in dataset.files.items()}
+FREE = [dataset for dataset in DATA_SETS if not dataset.gated]
+FILES = {name: rows for dataset in FREE for name, rows in dataset.files.items()}
 SECRET = "hf_notAToken"
 
 # What ends a line for str.splitlines, but not in JSON Lines.
@@ -81,6 +94,54 @@ def shroom_rows(count, model):
         }
         for i in range(count)
     ]
+
+
+PASSAGES = "passage 1:It opened in 1932.\n\npassage 2:It is long.\n\n"
+SOURCES = [
+    {
+        "source_id": "1",
+        "task_type": "QA",
+        "source": "MARCO",
+        "source_info": {"question": "When did it open?", "passages": PASSAGES},
+        "prompt": "Briefly answer the following question: …",
+    },
+    {
+        "source_id": "2",
+        "task_type": "Summary",
+        "source": "CNN/DM",
+        "source_info": f"It opened. {ODD}",
+        "prompt": "Summarize the following news: …",
+    },
+    {
+        "source_id": "3",
+        "task_type": "Data2txt",
+        "source": "Yelp",
+        "source_info": {"name": "Café", "attributes": {"WiFi": None}},
+        "prompt": "Write an objective overview: …",
+    },
+]
+
+
+def responses(count=2700):
+    """A training response, and as many to be tested on."""
+    span = {"start": 3, "end": 9, "text": "opened", "meta": "…", "label_type": "Evident Conflict"}
+    return [
+        {
+            "id": str(i),
+            "source_id": str(i % 3 + 1),
+            "model": "some-model",
+            "temperature": 0.7,
+            "labels": [span] if i % 2 else [],
+            "split": "test" if i else "train",
+            "quality": "good",
+            "response": f"It opened in {i}. {ODD}",
+        }
+        for i in range(count + 1)
+    ]
+
+
+def json_lines(rows):
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def shroom_zip(**members):
@@ -156,6 +217,8 @@ def homes():
         server.serve(PHD_PATH, Reply(lists))
         server.serve(SAMPLES_PATH, Reply(phd_samples(lists)))
         server.serve(SHROOM_PATH, Reply(shroom_zip()))
+        server.serve(PATHS["responses"], Reply(json_lines(responses())))
+        server.serve(PATHS["sources"], Reply(json_lines(SOURCES)))
         yield server
 
 
@@ -200,6 +263,8 @@ def test_all_data_sets_arrive_as_the_benches_read_them(homes, tmp_path):
             for name, rows in FILES.items()
             if name.startswith("shroom")
         ),
+        f"ragtruth.jsonl: 2700 rows from {homes.url}{PATHS['responses']} and"
+        f" {homes.url}{PATHS['sources']}; licence: MIT",
     ]
     bench = invoke("wikibio", "--data", folder, "--methods", "ngram:maximum-1", "--json")
     assert json.loads(bench.stdout)["passages"] == 238
@@ -238,6 +303,83 @@ def test_rows_of_shroom(homes, tmp_path):
     fetch(homes, "shroom", "--data", tmp_path)
     assert rows_in(tmp_path / "shroom_dev_agnostic.jsonl") == shroom_rows(499, "")
     assert rows_in(tmp_path / "shroom_dev_aware.jsonl") == shroom_rows(501, "some/model")
+
+
+def test_rows_of_ragtruth(homes, tmp_path):
+    fetch(homes, "ragtruth", "--data", tmp_path)
+    rows = rows_in(tmp_path / "ragtruth.jsonl")
+    assert rows[2] == {
+        "id": "3",
+        "task": "QA",
+        "model": "some-model",
+        "quality": "good",
+        "question": "When did it open?",
+        "references": ["It opened in 1932.", "It is long."],
+        "response": f"It opened in 3. {ODD}",
+        "labels": [{"start": 3, "end": 9, "label_type": "Evident Conflict"}],
+    }
+    assert [row["references"] for row in rows[:2]] == [
+        [f"It opened. {ODD}"],
+        ['{"name": "Café", "attributes": {"WiFi": null}}'],
+    ]
+    assert {row["question"] for row in rows[:2]} == {None}
+    bench = invoke("ragtruth", "--data", tmp_path, "--methods", "facts", "--rows", ":4", "--json")
+    assert json.loads(bench.stdout)["responses"] == 4
+
+
+class Table:
+    """What pyarrow reads of a file: here its JSON."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_pylist(self):
+        return self.rows
+
+
+AGGREFACT_ROWS = [
+    {
+        "dataset": ("Wice", "Lfqa")[i % 2],
+        "doc": f"It opened in {i}.",
+        "claim": "It opened.",
+        "label": i % 2,
+        "contamination_identifier": "…",
+    }
+    for i in range(29320)
+]
+
+
+@pytest.fixture
+def parquet(monkeypatch):
+    """Stands for pyarrow, which is big and no part of the checkout."""
+    package, module = types.ModuleType("pyarrow"), types.ModuleType("pyarrow.parquet")
+    module.read_table = lambda file: Table(json.loads(file.read()))
+    monkeypatch.setitem(sys.modules, "pyarrow", package)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", module)
+
+
+@pytest.mark.usefixtures("parquet")
+def test_rows_of_aggrefact_come_only_where_it_is_named(homes, tmp_path):
+    homes.serve(AGGREFACT.paths[0], Reply(AGGREFACT_ROWS))
+    result = fetch(homes, "aggrefact", "--data", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "licence: CC-BY-ND-4.0; for evaluation only, never for training" in result.stdout
+    assert rows_in(tmp_path / "aggrefact.jsonl")[:2] == AGGREFACT_ROWS[:2]
+    bench = invoke("aggrefact", "--data", tmp_path, "--methods", "facts", "--rows", ":4", "--json")
+    assert json.loads(bench.stdout)["claims"] == 4
+
+
+def test_a_gated_data_set_says_what_its_home_asks_for(homes, tmp_path):
+    homes.serve(AGGREFACT.paths[0], Reply(status=401))
+    error = failure(fetch(homes, "aggrefact", "--data", tmp_path))
+    assert "answered 401" in error
+    assert "agree to its conditions there, and set HF_TOKEN" in error
+
+
+def test_a_parquet_file_needs_pyarrow(homes, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    homes.serve(AGGREFACT.paths[0], Reply([]))
+    assert "`pip install pyarrow`" in failure(fetch(homes, "aggrefact", "--data", tmp_path))
 
 
 def test_only_what_is_named_is_fetched_once(homes, tmp_path):
@@ -331,6 +473,23 @@ LABEL = "should be 'accurate', 'minor_inaccurate' or 'major_inaccurate'"
             "archive",
             Reply(shroom_zip(val_model__aware_v2_json=edited(shroom_rows(501, ""), 2, task="TS"))),
             "val.model-aware.v2.json.2.task: Input should be 'DM', 'MT' or 'PG'",
+        ),
+        (
+            "responses",
+            Reply(json_lines(responses(2699))),
+            "ragtruth.jsonl would have 2699 rows; published are 2700",
+        ),
+        (
+            "responses",
+            Reply(json_lines(edited(responses(), 1, split="sour secret"))),
+            "line 2.split: Input should be 'train' or 'test'",
+        ),
+        ("responses", Reply(b'{"id": '), "line 1: Invalid JSON"),
+        ("sources", Reply(json_lines(SOURCES[:2])), "has no source for line 3 of the responses"),
+        (
+            "sources",
+            Reply(json_lines(edited(SOURCES, 0, source_info="sour secret"))),
+            "source 1 has no passages",
         ),
     ],
 )
@@ -427,7 +586,7 @@ def test_the_token_goes_to_the_endpoint_only(homes, tmp_path):
         told = [h.get("authorization") for seen in hugging_face.seen.values() for h in seen]
         others = [h for s in (elsewhere, homes) for seen in s.seen.values() for h in seen]
     assert told == [f"Bearer {SECRET}"] * 2
-    assert len(others) == 1 + 3
+    assert len(others) == 1 + 5
     assert not any("authorization" in headers for headers in others)
     assert SECRET not in result.output
 
@@ -497,7 +656,7 @@ def as_the_home_has_it(row):
 
 
 def test_the_real_rows_survive_the_way_there_and_back(homes, tmp_path, data_dir):
-    real = {name: rows_in(data_dir / name) for name in FILES}
+    real = {name: rows_in(data_dir / name) for name in FILES if name != "ragtruth.jsonl"}
     names = {"medium": "wiki_1000w", "low": "wiki_10w", "high": "wiki_1y"}
     lists = {
         home: [
@@ -523,4 +682,4 @@ def test_the_real_rows_survive_the_way_there_and_back(homes, tmp_path, data_dir)
     assert result.exit_code == 0, result.stderr
     for row in real["wikibio_gpt3.jsonl"]:
         del row["concept"], row["prompt"]
-    assert {name: rows_in(tmp_path / name) for name in FILES} == real
+    assert {name: rows_in(tmp_path / name) for name in real} == real

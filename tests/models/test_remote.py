@@ -14,9 +14,11 @@ from resay.errors import ConfigurationError, ScorerError
 from resay.models.remote import (
     TeiClassifier,
     TeiSentenceEmbedder,
+    TeiTextClassifier,
     TeiTokenEmbedder,
     VllmClassifier,
     VllmSentenceEmbedder,
+    VllmTextClassifier,
 )
 from resay.models.remote import tei as remote_tei
 from resay.models.remote.batches import cut
@@ -77,6 +79,35 @@ async def test_a_pair_that_fills_the_room_is_read_and_one_that_does_not_fit_is_r
     assert (await model.classify([(half, "w")])).shape == (1, 3)
     with pytest.raises(ScorerError, match="longer than the 512 tokens"):
         await model.classify([(half, "w w")])
+
+
+def of_texts(server: SimulatedInference, **settings: Any) -> TeiTextClassifier | VllmTextClassifier:
+    if server.api == "vllm":
+        return VllmTextClassifier(vllm(server, **settings))
+    return TeiTextClassifier(tei(server, **settings))
+
+
+async def test_single_texts_are_classified_and_never_cut(server: SimulatedInference) -> None:
+    model = of_texts(server)
+    await model.prepare()
+    room = await model.room()
+
+    assert room == 512 - 2
+    assert await model.labels() == LABELS
+    # To the simulated model a text entails itself.
+    found = await model.classify([PREMISE, "w " * (room or 0), PREMISE, ""])
+    assert found.shape == (4, 3)
+    assert np.allclose(found[[0, 2]], expected(SAME, SAME))
+    assert (await model.classify([])).shape == (0, 3)
+    with pytest.raises(ScorerError, match="longer than the 512 tokens"):
+        await model.classify(["w " * ((room or 0) + 1)])
+
+
+async def test_a_single_text_is_no_pair() -> None:
+    with SimulatedInference() as server:
+        await TeiTextClassifier(tei(server)).classify([PREMISE])
+        (request,) = server.requests_to("/predict")
+    assert request.body["inputs"] == [[PREMISE]]
 
 
 async def test_max_tokens_makes_the_room_smaller(server: SimulatedInference) -> None:

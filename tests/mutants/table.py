@@ -61,6 +61,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
         "scorers/test_task_prompt.py",
     ),
+    "resay.scorers.grounding": ("scorers/test_grounding.py",),
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.stopping": ("scorers/test_stopping.py",),

@@ -162,7 +162,7 @@ def preferred() -> list[str]:
     return [*CONTENT, *DISTRACTORS]
 
 
-def make_denier(folder: Path) -> Path:
+def make_denier(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS) -> Path:
     """A DeBERTa to which two texts contradict one another where one of them says "never"."""
     import torch
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
@@ -180,8 +180,8 @@ def make_denier(folder: Path) -> Path:
         type_vocab_size=0,
         layer_norm_eps=EPSILON,
         pad_token_id=0,
-        id2label=dict(NLI_LABELS),
-        label2id={name: number for number, name in NLI_LABELS.items()},
+        id2label=dict(labels),
+        label2id={name: number for number, name in labels.items()},
     )
     model = emptied(DebertaV2ForSequenceClassification(config))
     layer = model.deberta.encoder.layer[0]
@@ -192,5 +192,34 @@ def make_denier(folder: Path) -> Path:
         model.pooler.dense.weight[0, ids["never"]] = 1000.0
         model.classifier.weight[0, 0] = 1.0  # contradiction
         model.classifier.bias[1] = 5.0  # entailment
+    model.save_pretrained(folder)
+    return folder
+
+
+def make_marker(folder: Path) -> Path:
+    """A BERT that labels the tokens "1871" and "vienna" of any text, and no others."""
+    import torch
+    from transformers import BertConfig, BertForTokenClassification
+
+    ids = save_words(folder, "words", model_max_length=512)
+    size = len(ids)
+    config = BertConfig(
+        vocab_size=size,
+        hidden_size=size,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=1,
+        max_position_embeddings=512,
+        type_vocab_size=2,
+        layer_norm_eps=EPSILON,
+        pad_token_id=0,
+        num_labels=2,
+    )
+    model = emptied(BertForTokenClassification(config))
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight.fill_diagonal_(1.0)
+        for word in ("1871", "vienna"):
+            model.classifier.weight[1, ids[word]] = 10.0
+        model.classifier.bias[0] = 5.0
     model.save_pretrained(folder)
     return folder

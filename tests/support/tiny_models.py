@@ -156,24 +156,31 @@ def make_deberta(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS, seed: 
     return folder
 
 
-def make_roberta(folder: Path, *, head: bool = False, seed: int = 0) -> Path:
-    """A RoBERTa encoder, or with a head a classifier of pairs."""
+def make_roberta(
+    folder: Path,
+    *,
+    head: bool = False,
+    labels: Mapping[int, str] = NLI_LABELS,
+    room: int = 64,
+    seed: int = 0,
+) -> Path:
+    """A RoBERTa encoder, or with a head a classifier."""
     from transformers import RobertaConfig, RobertaForSequenceClassification, RobertaModel
 
-    size = save_tokenizer(folder, "bytes", model_max_length=64)
+    size = save_tokenizer(folder, "bytes", model_max_length=room)
     config = RobertaConfig(
         vocab_size=size,
         hidden_size=32,
         num_hidden_layers=3,
         num_attention_heads=2,
         intermediate_size=48,
-        max_position_embeddings=66,
+        max_position_embeddings=room + 2,
         type_vocab_size=1,
         pad_token_id=1,
         bos_token_id=0,
         eos_token_id=2,
-        id2label=dict(NLI_LABELS),
-        label2id={name: number for number, name in NLI_LABELS.items()},
+        id2label=dict(labels),
+        label2id={name: number for number, name in labels.items()},
     )
     model_class = RobertaForSequenceClassification if head else RobertaModel
     fixed(model_class(config), seed, 0.5).save_pretrained(folder)
@@ -242,6 +249,65 @@ def make_t5(folder: Path, *, seed: int = 0) -> Path:
         decoder_start_token_id=1,
     )
     fixed(T5ForConditionalGeneration(config), seed, 0.5).save_pretrained(folder)
+    return folder
+
+
+JUDGED_LABELS = {0: "LABEL_0", 1: "LABEL_1"}
+
+
+def make_modernbert(folder: Path, *, room: int = 512, seed: int = 0) -> Path:
+    """A ModernBERT that labels tokens, as LettuceDetect's are built."""
+    from transformers import ModernBertConfig, ModernBertForTokenClassification
+
+    size = save_tokenizer(folder, "words", model_max_length=room)
+    config = ModernBertConfig(
+        vocab_size=size,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=room,
+        local_attention=16,
+        global_attn_every_n_layers=2,
+        pad_token_id=0,
+        bos_token_id=None,
+        eos_token_id=None,
+        cls_token_id=2,
+        sep_token_id=3,
+        num_labels=2,
+    )
+    fixed(ModernBertForTokenClassification(config), seed, 0.5).save_pretrained(folder)
+    return folder
+
+
+def make_hhem(folder: Path, *, seed: int = 0) -> Path:
+    """A T5 that labels tokens, saved as HHEM-2.1-Open is: a T5's weights by names of its own.
+
+    Its configuration names the T5 whose configuration and tokenizer it goes by.
+    """
+    from safetensors.torch import load_file, save_file
+    from transformers import T5Config, T5ForTokenClassification
+
+    base = folder / "base"
+    make_t5(base)
+    model = fixed(T5ForTokenClassification(T5Config.from_pretrained(base, num_labels=2)), seed, 0.5)
+    model.save_pretrained(folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {f"t5.{name}": weight for name, weight in weights.items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    (folder / "config.json").write_text(
+        json.dumps(
+            {
+                "architectures": ["HHEMv2ForSequenceClassification"],
+                "auto_map": {"AutoConfig": "configuration_hhem_v2.HHEMv2Config"},
+                "foundation": str(base),
+                "model_type": "HHEMv2",
+            }
+        )
+    )
     return folder
 
 

@@ -133,7 +133,8 @@ def fetch(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="What to fetch: wikibio, phd, shroom; all of them if none is named.",
+            help="What to fetch: wikibio, phd, shroom, ragtruth; all of them if none is named."
+            " aggrefact only by its name: its home asks for HF_TOKEN.",
             show_default=False,
         ),
     ] = None,
@@ -466,6 +467,69 @@ def shroom(
     asked = _live_judge(judge, api_base) if judge and _ask(entries) else None
     run = partial(bench.run, outputs, entries, asked, concurrency=concurrency)
     return _Job(len(entries) * len(outputs), run)
+
+
+_ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="[METHOD=]MODEL",
+        help="The neural model of a method in place of its own: a folder, a model on the hub, or"
+        " settings such as '{name: FOLDER, backend: onnx}'. May be repeated.",
+    ),
+]
+
+
+@bench_command
+def ragtruth(
+    folder: Path,
+    rows: slice,
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Separated by commas: grounding, grounding:response, facts, ngram, nli:references."
+        ),
+    ] = "grounding",
+    model: _ModelOption = None,
+) -> _Job:
+    """Detect what answers add to their documents (RAGTruth; LettuceDetect, section 4)."""
+    from resay.benchmarks import grounded as bench
+
+    entries = _grounded_entries(bench.RAGTRUTH_ENTRIES, methods, model)
+    with as_bad("--data"):
+        responses = bench.load_ragtruth(folder, rows)
+    run = partial(bench.run_ragtruth, responses, entries)
+    return _Job(len(entries) * len(responses), run)
+
+
+@bench_command
+def aggrefact(
+    folder: Path,
+    rows: slice,
+    methods: Annotated[
+        str,
+        typer.Option(help="Separated by commas: grounding, facts, ngram, nli:references."),
+    ] = "grounding",
+    model: _ModelOption = None,
+) -> _Job:
+    """Detect claims that their document does not support (LLM-AggreFact, MiniCheck, section 4)."""
+    from resay.benchmarks import grounded as bench
+
+    entries = _grounded_entries(bench.AGGREFACT_ENTRIES, methods, model)
+    with as_bad("--data"):
+        claims = bench.load_aggrefact(folder, rows)
+    run = partial(bench.run_aggrefact, claims, entries)
+    return _Job(len(entries) * len(claims), run)
+
+
+def _grounded_entries(
+    known: Sequence[Entry], methods: str, model: Sequence[str] | None
+) -> tuple[Entry, ...]:
+    from resay.benchmarks.entries import with_models
+
+    entries = _entries("--methods", known, methods, None)
+    with as_bad("--model"):
+        return with_models(entries, model or ())
 
 
 @contextmanager

@@ -1,45 +1,22 @@
-"""Bringing the published data sets from their homes.
-
-What each home offers, and how that is known:
-
-- `wikibio`: `dataset.json` of the authors' Hugging Face data set, at the revision that brought it
-  to 238 passages. The columns are those of the data card; that the file is one JSON list of rows
-  is what the authors' README and programs that read it say. It does not name the person each
-  passage is about (those names are in WikiBio's own titles), so the files made from it have no
-  `concept` and no `prompt`.
-- `phd`: two files of the authors' GitHub repository, each at a commit that holds it. The
-  benchmark itself holds three lists, one for each domain; the samples are with the authors'
-  BERTScore experiment, as one list in the same order. Both were looked into: their beginnings,
-  where one domain meets the next, and the end of the second.
-- `shroom`: the validation archive that the shared task's page links to. Its members' names are
-  those that participants' programs open, its columns those its own README describes.
-
-Not tried on the homes themselves: that `wikibio` answers with a list, and that Google Drive hands
-out the archive without a question in between. Whatever comes back is validated row by row and
-counted, so another shape ends in an error and never in a file.
-"""
+"""Bringing the published data sets from their homes, which `published` names."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
 import re
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
-from zipfile import BadZipFile, ZipFile
+from typing import Any
 
 import httpx
 import typer
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from tenacity import (
@@ -51,20 +28,15 @@ from tenacity import (
 )
 
 from resay._internal._version import __version__
-from resay.errors import ConfigurationError, ResayError
-
-
-class FetchError(ResayError):
-    """A home could not be reached, or what it gave is not the data set.
-
-    Attributes:
-        address: Which of its files.
-    """
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address!r}: {reason}")
-        self.address = address
-
+from resay.benchmarks.published import (
+    DATA_SETS,
+    LIMIT_BYTES,
+    DataSet,
+    Download,
+    FetchError,
+    Source,
+)
+from resay.errors import ConfigurationError
 
 HOMES: Mapping[str, str] = MappingProxyType(
     {
@@ -74,45 +46,6 @@ HOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The files a data set is made from.
-
-    Attributes:
-        home: Which of the homes they are in.
-        paths: Where in that home, each beginning with a slash.
-        page: What to read about them.
-    """
-
-    home: str
-    paths: tuple[str, ...]
-    page: str
-
-
-# Revisions are pinned wherever the home has them, so that figures stay comparable.
-WIKIBIO = Source(
-    "huggingface",
-    (
-        "/datasets/potsawee/wiki_bio_gpt3_hallucination"
-        "/resolve/c620633e6968e964594946a96b6cbc06e9defe55/dataset.json",
-    ),
-    "https://huggingface.co/datasets/potsawee/wiki_bio_gpt3_hallucination",
-)
-PHD = Source(
-    "github",
-    (
-        "/maybenotime/PHD/7d271110648300c800a106226ba548a9dfc76879/PHD_benchmark.json",
-        "/maybenotime/PHD/6bde37100dea1e93b45decb79c375338df27dc7b"
-        "/SelfCheckBERTScore/sampled_phd_benchmark.json",
-    ),
-    "https://github.com/maybenotime/PHD",
-)
-SHROOM = Source(
-    "google-drive",
-    ("/uc?export=download&id=1gwanWbGl5s6VEDw2ZoRqx5M6WBmvWcGy",),
-    "https://helsinki-nlp.github.io/shroom/2024",
-)
 
 # What h11 refuses in a header it quotes in its error, and a token is nobody's business.
 _TOKEN = re.compile(r"[!-~]+")
@@ -199,9 +132,6 @@ def _origin(address: str) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-LIMIT_BYTES = 16 * 2**20
-"""More than three times the largest of the files."""
-
 OnBytes = Callable[[int, int | None], object]
 """Called with how many bytes have come, and how many will where the home says so."""
 
@@ -237,12 +167,15 @@ class Downloader:
         self._homes = homes
         self._sleep = sleep
 
-    def get(self, address: str, on_bytes: OnBytes = lambda _, __: None) -> bytes:
+    def get(
+        self, address: str, on_bytes: OnBytes = lambda _, __: None, *, most: int = LIMIT_BYTES
+    ) -> bytes:
         """Download a file.
 
         Args:
             address: Where it is.
             on_bytes: Told how far it is.
+            most: How many bytes it may have.
 
         Returns:
             What is in it.
@@ -258,16 +191,16 @@ class Downloader:
             reraise=True,
         )
         try:
-            return attempts(self._once, address, on_bytes)
+            return attempts(self._once, address, on_bytes, most)
         except httpx.HTTPError as error:
             raise FetchError(address, _reason(error)) from error
 
-    def _once(self, address: str, on_bytes: OnBytes) -> bytes:
+    def _once(self, address: str, on_bytes: OnBytes, most: int) -> bytes:
         response = self._open(address)
         try:
             if response.status_code != HTTPStatus.OK:
                 raise httpx.HTTPStatusError("no file", request=response.request, response=response)
-            return _body(response, address, on_bytes)
+            return _body(response, address, on_bytes, most)
         finally:
             response.close()
 
@@ -287,23 +220,23 @@ class Downloader:
         raise FetchError(address, f"sends us on more than {_REDIRECTS} times")
 
 
-def _body(response: httpx.Response, address: str, on_bytes: OnBytes) -> bytes:
+def _body(response: httpx.Response, address: str, on_bytes: OnBytes, most: int) -> bytes:
     length = response.headers.get("content-length", "")
     expected = int(length) if length.isdecimal() else None
-    if expected is not None and expected > LIMIT_BYTES:
-        raise _too_large(address)
+    if expected is not None and expected > most:
+        raise _too_large(address, most)
     on_bytes(0, expected)
     body = bytearray()
     for chunk in response.iter_bytes():
         body += chunk
-        if len(body) > LIMIT_BYTES:
-            raise _too_large(address)
+        if len(body) > most:
+            raise _too_large(address, most)
         on_bytes(response.num_bytes_downloaded, expected)
     return bytes(body)
 
 
-def _too_large(address: str) -> FetchError:
-    return FetchError(address, f"larger than {LIMIT_BYTES // 2**20} MiB, so not the data set")
+def _too_large(address: str, most: int) -> FetchError:
+    return FetchError(address, f"larger than {most // 2**20} MiB, so not the data set")
 
 
 def _may_help(error: BaseException) -> bool:
@@ -343,35 +276,6 @@ def _reason(error: httpx.HTTPError) -> str:
     return f"could not be read: {error}"
 
 
-def read_member(archive: bytes, name: str, address: str) -> bytes:
-    """Return what is in a member, whatever folder of the archive it is in.
-
-    Args:
-        archive: The zip archive.
-        name: The member's name, without folders.
-        address: Where the archive is from.
-
-    Returns:
-        What is in it.
-
-    Raises:
-        FetchError: This is no archive, it is damaged, or it does not have one such member.
-    """
-    try:
-        with ZipFile(io.BytesIO(archive)) as file:
-            found = [i for i in file.infolist() if PurePosixPath(i.filename).name == name]
-            if len(found) != 1:
-                raise FetchError(address, f"the archive has {len(found)} files named {name!r}")
-            with file.open(found[0]) as member:
-                content = member.read(LIMIT_BYTES + 1)
-    except (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        # RuntimeError and its NotImplementedError: encrypted, or packed in a way unknown here.
-        raise FetchError(address, f"not a zip archive that can be read: {error}") from error
-    if len(content) > LIMIT_BYTES:
-        raise FetchError(address, f"{name!r} in it is larger than {LIMIT_BYTES // 2**20} MiB")
-    return content
-
-
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON Lines beside the file, then put them in its place in one step.
 
@@ -393,242 +297,14 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         part.unlink(missing_ok=True)
 
 
-Row = Mapping[str, Any]
-"""A line of a data file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file of a home.
-
-    Attributes:
-        address: Where it is from.
-        content: What is in it.
-    """
-
-    address: str
-    content: bytes
-
-
-class _HomeRow(BaseModel):
-    # A home may add columns; those that are needed must be as they are described.
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
-
-
-Text = Annotated[str, Field(min_length=1)]
-
-
-class _Wikibio(_HomeRow):
-    wiki_bio_test_idx: int
-    gpt3_text: Text
-    gpt3_sentences: Annotated[list[Text], Field(min_length=1)]
-    annotation: list[Literal["accurate", "minor_inaccurate", "major_inaccurate"]]
-    gpt3_text_samples: Annotated[list[str], Field(min_length=1)]
-    wiki_bio_text: Text
-
-    @model_validator(mode="after")
-    def _one_label_each(self) -> _Wikibio:
-        if len(self.annotation) != len(self.gpt3_sentences):
-            raise ValueError(
-                f"{len(self.gpt3_sentences)} sentences have {len(self.annotation)} labels"
-            )
-        return self
-
-
-class _Phd(_HomeRow):
-    entity: Text
-    passage: Text = Field(alias="AI")
-    label: Literal["factual", "non-factual"]
-    # A few annotators gave only the wrong number.
-    wrong_part: str | int | None
-
-
-class _PhdSamples(_HomeRow):
-    entity: Text
-    passage: Text = Field(alias="AI")
-    samples: Annotated[list[str], Field(alias="samples_text", min_length=1)]
-
-
-class _Shroom(_HomeRow):
-    hyp: str
-    ref: Literal["src", "tgt", "either"]
-    src: str
-    tgt: str
-    # Only the model-aware track names models.
-    model: str = ""
-    task: Literal["DM", "MT", "PG"]
-    labels: Annotated[list[Literal["Hallucination", "Not Hallucination"]], Field(min_length=1)]
-    label: Literal["Hallucination", "Not Hallucination"]
-    probability: Annotated[float, Field(alias="p(Hallucination)", ge=0, le=1)]
-
-
-# The home names its lists by how many pages a search finds: over 10 million, under 100 thousand,
-# over 100 million. The paper calls these domains medium, low and high.
-_PHD_DOMAINS: Mapping[str, str] = {"wiki_1000w": "medium", "wiki_10w": "low", "wiki_1y": "high"}
-_PhdList = Literal["wiki_1000w", "wiki_10w", "wiki_1y"]
-
-_WIKIBIO_FILE = TypeAdapter(list[_Wikibio])
-_PHD_FILE = TypeAdapter(dict[_PhdList, list[_Phd]])
-_PHD_SAMPLES_FILE = TypeAdapter(list[_PhdSamples])
-_SHROOM_FILE = TypeAdapter(list[_Shroom])
-
-_SHROOM_MEMBERS = {
-    "shroom_dev_agnostic.jsonl": "val.model-agnostic.json",
-    "shroom_dev_aware.jsonl": "val.model-aware.v2.json",
-}
-
-
-def read_wikibio(downloads: Sequence[Download]) -> dict[str, list[Row]]:
-    """Read the WikiBio GPT-3 hallucination data set (see `resay.benchmarks.wikibio`).
-
-    Args:
-        downloads: The one file of its home.
-
-    Returns:
-        The rows of `wikibio_gpt3.jsonl`.
-
-    Raises:
-        FetchError: A row is not of this shape.
-    """
-    (file,) = downloads
-    rows = _parse(_WIKIBIO_FILE, file.content, file.address)
-    return {"wikibio_gpt3.jsonl": [_wikibio(i, row) for i, row in enumerate(rows)]}
-
-
-def _wikibio(index: int, row: _Wikibio) -> Row:
-    return {
-        "id": index,
-        "wiki_bio_test_idx": row.wiki_bio_test_idx,
-        "passage": row.gpt3_text,
-        "sentences": row.gpt3_sentences,
-        "labels": row.annotation,
-        "samples": row.gpt3_text_samples,
-        "reference": row.wiki_bio_text,
-    }
-
-
-def read_phd(downloads: Sequence[Download]) -> dict[str, list[Row]]:
-    """Read PHD.
-
-    Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for Passage-level
-    Hallucination Detection", Findings of EMNLP 2023, section 4: passages ChatGPT wrote about
-    entities, labelled as a whole. The samples are those of the paper's SelfCheck-BERTScore.
-
-    Args:
-        downloads: The benchmark, then the samples.
-
-    Returns:
-        The rows of `phd.jsonl`.
-
-    Raises:
-        FetchError: A row is not of this shape, or has no samples.
-    """
-    benchmark, sampled = downloads
-    lists = _parse(_PHD_FILE, benchmark.content, benchmark.address)
-    drawn = _parse(_PHD_SAMPLES_FILE, sampled.content, sampled.address)
-    samples = {(row.entity, row.passage): row.samples for row in drawn}
-    rows = [(_PHD_DOMAINS[name], row) for name, found in lists.items() for row in found]
-    for index, (_, row) in enumerate(rows):
-        if (row.entity, row.passage) not in samples:
-            raise FetchError(sampled.address, f"has no samples for row {index} of the benchmark")
-    return {
-        "phd.jsonl": [
-            {
-                "id": index,
-                "entity": row.entity,
-                "domain": domain,
-                "passage": row.passage,
-                "label": row.label,
-                "wrong_part": row.wrong_part,
-                "samples": samples[row.entity, row.passage],
-            }
-            for index, (domain, row) in enumerate(rows)
-        ]
-    }
-
-
-def read_shroom(downloads: Sequence[Download]) -> dict[str, list[Row]]:
-    """Read the validation sets of SHROOM.
-
-    Mickus et al., "SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations and Related
-    Observable Overgeneration Mistakes", SemEval 2024: outputs of definition modelling (DM),
-    machine translation (MT) and paraphrase generation (PG), labelled by five annotators.
-
-    Args:
-        downloads: The archive of its home.
-
-    Returns:
-        The rows of `shroom_dev_agnostic.jsonl` and `shroom_dev_aware.jsonl`.
-
-    Raises:
-        FetchError: This is not the archive, or a row is not of this shape.
-    """
-    (archive,) = downloads
-    address = archive.address
-    files: dict[str, list[Row]] = {}
-    for name, member in _SHROOM_MEMBERS.items():
-        content = read_member(archive.content, member, address)
-        files[name] = [
-            row.model_dump(by_alias=True) for row in _parse(_SHROOM_FILE, content, address, member)
-        ]
-    return files
-
-
-FileT = TypeVar("FileT")
-
-
-def _parse(adapter: TypeAdapter[FileT], content: bytes, address: str, part: str = "") -> FileT:
-    try:
-        return adapter.validate_json(content)
-    except ValidationError as error:
-        # Only where and what: the error's own text quotes the row.
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in (part, *first["loc"]) if step != "")
-        raise FetchError(address, ": ".join(filter(None, (where, first["msg"])))) from error
-
-
-@dataclass(frozen=True, slots=True)
-class DataSet:
-    """A published data set.
-
-    Attributes:
-        name: What the command line calls it.
-        source: Where it is from.
-        files: The files it becomes, each with the number of rows published.
-        licence: What its authors allow.
-        read: Turns what the home has into the files' rows.
-    """
-
-    name: str
-    source: Source
-    files: Mapping[str, int]
-    licence: str
-    read: Callable[[Sequence[Download]], Mapping[str, Sequence[Row]]]
-
-
-DATA_SETS: tuple[DataSet, ...] = (
-    DataSet("wikibio", WIKIBIO, {"wikibio_gpt3.jsonl": 238}, "CC-BY-SA-3.0", read_wikibio),
-    DataSet("phd", PHD, {"phd.jsonl": 300}, "none stated", read_phd),
-    # This is what the organisers say of their own copy on Hugging Face.
-    DataSet(
-        "shroom",
-        SHROOM,
-        {"shroom_dev_agnostic.jsonl": 499, "shroom_dev_aware.jsonl": 501},
-        "CC-BY-SA-4.0",
-        read_shroom,
-    ),
-)
-"""All of them."""
-
-
 def choose(names: Iterable[str]) -> tuple[DataSet, ...]:
-    """Find the data sets the user names, each once; all of them if none is named.
+    """Find the data sets the user names, each once; all that are free to all if none is named.
 
     Raises:
         ConfigurationError: A name is unknown.
     """
     known = {dataset.name: dataset for dataset in DATA_SETS}
-    wanted = dict.fromkeys(names) or known
+    wanted = dict.fromkeys(names) or [name for name, found in known.items() if not found.gated]
     for name in wanted:
         if name not in known:
             raise ConfigurationError(f"unknown data set {name!r}; choose from {', '.join(known)}")
@@ -667,7 +343,8 @@ def bring(
     if not wanted:
         return lines
     addresses = homes.files(dataset.source)
-    files = dataset.read([Download(a, downloader.get(a, on_bytes)) for a in addresses])
+    most = dataset.source.limit_bytes
+    files = dataset.read([Download(a, downloader.get(a, on_bytes, most=most)) for a in addresses])
     origin = " and ".join(addresses)
     for name, published in dataset.files.items():
         if len(files[name]) != published:
@@ -715,8 +392,9 @@ def _fetch(
                 on_bytes=lambda done, total: bar.update(task, completed=done, total=total),
             )
     except FetchError as error:
+        asked = "; agree to its conditions there, and set HF_TOKEN" if dataset.gated else ""
         _fail(
-            f"{dataset.name}: {error}; check the network and {source.page},"
+            f"{dataset.name}: {error}; check the network and {source.page}{asked},"
             f" or name a mirror with --home {source.home}=URL"
         )
         return False

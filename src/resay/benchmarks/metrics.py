@@ -127,6 +127,23 @@ def accuracy(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
     return 100.0 * right / len(positive) if positive else None
 
 
+def balanced_accuracy(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
+    """Return the mean of how many items to be found are flagged, and how many others are not.
+
+    Args:
+        positive: Which items are to be found.
+        flagged: Which items a method says to be some of them.
+
+    Returns:
+        Percent, or None unless both classes are there.
+    """
+    if not _has_both(positive):
+        return None
+    found = recall(positive, flagged)
+    spared = recall([not p for p in positive], [not f for f in flagged])
+    return ((found or 0.0) + (spared or 0.0)) / 2
+
+
 def pearson(scores: Sequence[float], truth: Sequence[float]) -> float | None:
     """Return the linear correlation of scores with the truth.
 

@@ -27,6 +27,8 @@ app = typer.Typer(
 class _Kind(str, Enum):
     classification = "classification"
     embedding = "embedding"
+    token_classification = "token_classification"  # noqa: S105 - no secret, a kind of model
+    first_token = "first_token"  # noqa: S105 - the same
 
 
 class _Backend(str, Enum):

@@ -236,6 +236,21 @@ EvidenceKind = Literal["sample", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
+class UnsupportedSpan:
+    """A stretch of the response that a method found no support for.
+
+    Attributes:
+        start: Code-point offset of its first character in the response.
+        end: Code-point offset after its last character.
+        score: In [0, 1], 1 = surely unsupported.
+    """
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """What one scorer says about a passage.
 
@@ -254,6 +269,7 @@ class Scores:
             where the method does not tell, and where all samples speak of all sentences.
         parts: Further scores that went into those of the sentences, by name, for the verdict's
             `scores`; each as long as `sentences`.
+        spans: For methods that look at words, per sentence the stretches without support.
         why: Per sentence, one line for a reader, or None. Holds words of the passage.
         why_passage: The same for the passage.
         failures: Kinds of calls that failed, such as `ProviderTimeoutError`, one per failed call.
@@ -274,6 +290,7 @@ class Scores:
     parts: Mapping[str, tuple[float | None, ...]] = field(
         default_factory=dict[str, tuple[float | None, ...]]
     )
+    spans: tuple[tuple[UnsupportedSpan, ...], ...] = ()
     why: tuple[str | None, ...] = ()
     why_passage: str | None = None
     failures: tuple[str, ...] = ()
@@ -436,6 +453,7 @@ class ClaimVerdict:
         sentence: Its sentence's place among the verdict's sentences.
         band: As for a sentence.
         grounds: The references that speak of it.
+        unsupported: The stretches of it that have no support, in order, where its method says.
     """
 
     text: str
@@ -453,6 +471,7 @@ class ClaimVerdict:
     sentence: int = 0
     band: Band | None = None
     grounds: tuple[Grounds, ...] = ()
+    unsupported: tuple[UnsupportedSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

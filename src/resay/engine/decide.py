@@ -351,6 +351,7 @@ class Deciding:
                 claim.sentence,
                 bands[i],
                 entry.grounds,
+                entry.unsupported,
             )
             for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
         )

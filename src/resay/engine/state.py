@@ -17,6 +17,7 @@ from resay.core.verdict import (
     Scores,
     SentenceVerdict,
     StepRecord,
+    UnsupportedSpan,
     mean_score,
 )
 from resay.scorers import Step
@@ -35,6 +36,7 @@ class Entry:
         contradiction: What a method found that contradicts it.
         scores: What each method said, in the order in which they looked.
         grounds: The references that speak of it.
+        unsupported: The stretches of it that have no support, where the method says.
     """
 
     score: float | None = None
@@ -45,6 +47,7 @@ class Entry:
     contradiction: Contradiction | None = None
     scores: dict[str, float] = field(default_factory=dict[str, float])
     grounds: tuple[Grounds, ...] = ()
+    unsupported: tuple[UnsupportedSpan, ...] = ()
 
     @property
     def is_grounded(self) -> bool:
@@ -227,6 +230,16 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     why = scores.why[place] if scores.why else None
     if not step.corrects:
         columns = tuple(column[place] for column in scores.columns)
-        return Entry(score, step.name, why, step, columns, scores=said, grounds=grounds)
+        spans = scores.spans[place] if scores.spans else ()
+        return Entry(
+            score,
+            step.name,
+            why,
+            step,
+            columns,
+            scores=said,
+            grounds=grounds,
+            unsupported=spans,
+        )
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
     return replace(before, score=score, by=step.name, why=reasons or None, scores=said)

@@ -13,8 +13,11 @@ from resay.models.base import (
     PairClassifier,
     PairScorer,
     SentenceEmbedder,
+    TextClassifier,
     TextScorer,
+    TokenClassifier,
     TokenEmbedder,
+    TokenLabels,
 )
 from resay.models.config import ModelConfig, ModelField, config_of
 from resay.models.loading import (
@@ -23,9 +26,11 @@ from resay.models.loading import (
     pair_classifier,
     pair_scorer,
     sentence_embedder,
+    text_classifier,
     text_generator,
     text_model,
     text_scorer,
+    token_classifier,
     token_embedder,
 )
 
@@ -38,16 +43,21 @@ __all__ = [
     "PairClassifier",
     "PairScorer",
     "SentenceEmbedder",
+    "TextClassifier",
     "TextScorer",
+    "TokenClassifier",
     "TokenEmbedder",
+    "TokenLabels",
     "backend_of",
     "choice_scorer",
     "config_of",
     "pair_classifier",
     "pair_scorer",
     "sentence_embedder",
+    "text_classifier",
     "text_generator",
     "text_model",
     "text_scorer",
+    "token_classifier",
     "token_embedder",
 ]

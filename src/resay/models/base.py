@@ -7,6 +7,7 @@ of all who use them at the same time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -101,6 +102,60 @@ class TextScorer(Model, Measure, Protocol):
 
         Raises:
             ScorerError: A text is longer than the model's room, or the model failed.
+        """
+        ...
+
+
+class TextClassifier(Model, Measure, Protocol):
+    """Gives the probability of each label for a single text. Its room is that of one text."""
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names, in lower case, in the order of the probabilities."""
+        ...
+
+    async def classify(self, texts: Sequence[str]) -> Doubles:
+        """Classify texts.
+
+        Args:
+            texts: Any number of texts; equal ones are computed once.
+
+        Returns:
+            Probabilities of shape (texts, labels).
+
+        Raises:
+            ScorerError: A text is longer than the model's room, or the model failed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLabels:
+    """What a classifier of tokens says of a text.
+
+    Attributes:
+        spans: Where each token stands in the text, in code points; none for a token of no width.
+        probabilities: The probability of each label, of shape (tokens, labels).
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    probabilities: Doubles
+
+
+class TokenClassifier(Model, Measure, Protocol):
+    """Gives the probability of each label for each token of the second of two texts."""
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names, in lower case, in the order of the probabilities."""
+        ...
+
+    async def classify_tokens(self, pairs: Sequence[Pair]) -> list[TokenLabels]:
+        """Classify the tokens of the second text of each pair.
+
+        Args:
+            pairs: Any number of pairs; equal ones are computed once.
+
+        Raises:
+            ScorerError: A pair is longer than the model's room, or the model failed.
         """
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
@@ -48,7 +49,15 @@ _ENDLESS = 1_000_000
 _HEADS: tuple[tuple[str, Kind], ...] = (
     ("ForSequenceClassification", "classification"),
     ("ForMultipleChoice", "multiple_choice"),
+    ("ForTokenClassification", "token_classification"),
+    ("T5ForConditionalGeneration", "first_token"),
 )
+FIRST_TOKENS: Mapping[str, int] = {"unsupported": 3, "supported": 209}
+"""With which token a T5 trained to judge begins its answer, as MiniCheck-Flan-T5-Large does."""
+_T5_TOKENS = 2048
+HHEM = "HHEMv2"
+"""The type of model that HHEM-2.1-Open says it is."""
+_HHEM_BASE = "google/flan-t5-base"
 
 
 def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
@@ -71,22 +80,65 @@ def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
 
 def kind_of(config: ModelConfig) -> Kind:
     """Return what a model was made to give, by the name of its architecture."""
-    names = json_of(config, "config.json").get("architectures") or [""]
+    described = json_of(config, "config.json")
+    if described.get("model_type") == HHEM:
+        return "token_classification"
+    names = described.get("architectures") or [""]
     for ending, kind in _HEADS:
         if str(names[0]).endswith(ending):
             return kind
     return "embedding"
 
 
-def most_tokens(config: ModelConfig, *limits: float | None) -> int | None:
+def base_of(described: Mapping[str, Any]) -> str | None:
+    """Return whose configuration and tokenizer a model goes by; None for its own.
+
+    HHEM-2.1-Open comes as weights of another model, with code of its own to load them. That code is
+    not run: what it does is known.
+
+    Args:
+        described: The model's config.json.
+    """
+    if described.get("model_type") != HHEM:
+        return None
+    return str(described.get("foundation") or _HHEM_BASE)
+
+
+def separator_of(config: ModelConfig) -> str:
+    """Return the token that ends a text, which is put between two texts of one.
+
+    Raises:
+        ConfigurationError: There is no such model, or its tokenizer does not say.
+    """
+    tokenizer = config
+    base = base_of(json_of(config, "config.json"))
+    if base is not None:
+        tokenizer = config.model_copy(update={"name": base, "revision": None})
+    files = ("tokenizer_config.json", "special_tokens_map.json")
+    # What ends a text separates two, where the tokenizer's files leave the first to its class.
+    for token, name in product(("eos_token", "sep_token"), files):
+        named: Any = json_of(tokenizer, name).get(token)
+        if named:
+            return named if isinstance(named, str) else str(named["content"])
+    raise ConfigurationError(
+        f"the tokenizer of {config.called!r} names neither `eos_token` nor `sep_token`, one of"
+        " which stands between a document and a claim; name a model that has one"
+    )
+
+
+def most_tokens(config: ModelConfig, model_type: str, *limits: float | None) -> int | None:
     """Return how many tokens a model reads at once; None = any number.
 
     Args:
         config: Its settings, which go before what it says itself.
+        model_type: What it is. T5 knows no positions, and its tokenizers' limit is none of its own:
+            as many are taken as MiniCheck takes.
         limits: What it says itself, in several places; None or 0 where it says nothing.
     """
     if config.max_tokens is not None:
         return config.max_tokens
+    if model_type == "t5":
+        return _T5_TOKENS
     least = min((limit for limit in limits if limit), default=_ENDLESS)
     return int(least) if least < _ENDLESS else None
 

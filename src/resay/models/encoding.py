@@ -116,6 +116,25 @@ class TextEncoder:
         whole = [(_readable(a), _readable(b)) for a, b in pairs]
         return [_encoded(e) for e in self._tokenizer.encode_batch(whole)]
 
+    def pairs_with_spans(
+        self, pairs: Sequence[Pair]
+    ) -> list[tuple[Encoded, dict[int, tuple[int, int]]]]:
+        """Encode pairs of texts, and say which tokens are the second's and where they stand."""
+        whole = [(_readable(a), _readable(b)) for a, b in pairs]
+        return [
+            (
+                _encoded(e),
+                {
+                    i: (start, end)
+                    for i, (of, (start, end)) in enumerate(
+                        zip(e.sequence_ids, e.offsets, strict=True)
+                    )
+                    if of == 1 and start < end
+                },
+            )
+            for e in self._tokenizer.encode_batch(whole)
+        ]
+
     def texts(self, texts: Sequence[str]) -> list[list[Encoded]]:
         """Encode single texts; one longer than the model reads becomes several."""
         readable = [_readable(text) for text in texts]

@@ -34,7 +34,13 @@ from resay.models.files import (
     size_of,
 )
 from resay.models.network import Kind, Network
-from resay.models.torch_network import TorchNetwork, cut_off, load_model, tokenizer_of
+from resay.models.torch_network import (
+    TorchNetwork,
+    cut_off,
+    first_tokens,
+    load_model,
+    tokenizer_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +99,8 @@ def _export(model: Any, kind: Kind, path: Path) -> None:
     output, output_axes = "logits", {0: "batch"}
     if kind == "embedding":
         output, output_axes = "last_hidden_state", text_axes
+    if kind == "token_classification":
+        output_axes = text_axes
     with warnings.catch_warnings(), torch.no_grad():
         # It warns of each number it takes for a constant; whether these are ones is measured after.
         warnings.simplefilter("ignore")
@@ -121,6 +129,8 @@ def _positional(torch: Any, model: Any, kind: Kind, inputs: Sequence[str]) -> An
             given = dict(zip(inputs, tensors, strict=True))
             if kind == "multiple_choice":
                 given = {name: tensor.unsqueeze(1) for name, tensor in given.items()}
+            if kind == "first_token":
+                return first_tokens(torch, self.model, given)
             return self.model(**given, return_dict=False)[0]
 
     return Positional().eval()
@@ -312,7 +322,7 @@ def _write(config: ModelConfig, kind: Kind, layer: int | None, folder: Path) -> 
 def _described(config: ModelConfig, model: Any, kind: Kind) -> dict[str, Any]:
     """Return the model's configuration, with the names of outputs that only we know."""
     described: dict[str, Any] = json.loads(model.config.to_json_string(use_diff=False))
-    if kind == "classification":
+    if kind in ("classification", "token_classification"):
         names = labels_of(config, model.config.id2label)
         described["id2label"] = {str(i): name for i, name in enumerate(names)}
         described["label2id"] = {name: i for i, name in enumerate(names)}
@@ -358,9 +368,11 @@ def _difference(expected: Network, found: Network, items: list[Encoded], kind: K
         other = found.run(batch)
     except Exception:  # onnxruntime's exceptions have no root of their own.
         return float("inf")
+    there = batch.mask == 1
+    if kind == "token_classification":
+        one, other = one[there], other[there]
     if kind != "embedding":
         return float(np.max(np.abs(one - other) / np.maximum(np.abs(one), 1)))
-    there = batch.mask == 1
     return float(np.max(np.linalg.norm(_unit(one[there]) - _unit(other[there]), axis=-1)))
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from resay._internal.importing import require_optional
 from resay.errors import ConfigurationError
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
         PairClassifier,
         PairScorer,
         SentenceEmbedder,
+        TextClassifier,
         TextScorer,
+        TokenClassifier,
         TokenEmbedder,
     )
     from resay.models.generation import TextGenerator
@@ -59,6 +61,31 @@ def choice_scorer(model: str | ModelConfig) -> PairScorer:
 def text_scorer(model: str | ModelConfig) -> TextScorer:
     """Return the model that gives the logits of single texts; see `pair_classifier`."""
     return cast("TextScorer", _shared("texts", model))
+
+
+def text_classifier(
+    model: str | ModelConfig, kind: Literal["classification", "first_token", "token_classification"]
+) -> TextClassifier:
+    """Return the model that classifies single texts; see `pair_classifier`.
+
+    Args:
+        model: A folder, a model on the hub, or its settings.
+        kind: What its network gives: the logits of labels, those of the tokens that its answer may
+            begin with, or those of each token's labels, of which the first's are the text's.
+    """
+    return cast("TextClassifier", _shared(_TEXTS[kind], model))
+
+
+_TEXTS = {
+    "classification": "texts",
+    "first_token": "first_token",
+    "token_classification": "first_label",
+}
+
+
+def token_classifier(model: str | ModelConfig) -> TokenClassifier:
+    """Return the model that labels the tokens of a text; see `pair_classifier`."""
+    return cast("TokenClassifier", _shared("token_labels", model))
 
 
 def token_embedder(model: str | ModelConfig, layer: int | None = None) -> TokenEmbedder:
@@ -122,9 +149,11 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
 
     kinds: dict[tuple[str, str], Callable[[ModelConfig], Any]] = {
         ("tei", "classification"): remote.TeiClassifier,
+        ("tei", "texts"): remote.TeiTextClassifier,
         ("tei", "tokens"): remote.TeiTokenEmbedder,
         ("tei", "sentences"): remote.TeiSentenceEmbedder,
         ("vllm", "classification"): remote.VllmClassifier,
+        ("vllm", "texts"): remote.VllmTextClassifier,
         ("vllm", "sentences"): remote.VllmSentenceEmbedder,
     }
     backend = backend_of(config)
@@ -156,6 +185,9 @@ def _local(role: str, config: ModelConfig, layer: int | None) -> Any:
         "tokens": ("embedding", local.LocalTokenEmbedder),
         "sentences": ("embedding", local.LocalSentenceEmbedder),
         "texts": ("classification", local.LocalTextScorer),
+        "first_token": ("first_token", local.LocalTextScorer),
+        "first_label": ("token_classification", local.LocalTextScorer),
+        "token_labels": ("token_classification", local.LocalTokenClassifier),
         "causal": ("causal", local.LocalTextModel),
     }
     kind, model = classes[role]

@@ -15,7 +15,7 @@ import numpy as np
 
 from resay.errors import ScorerError
 from resay.models.arrays import softmax
-from resay.models.base import Pair
+from resay.models.base import Pair, TokenLabels
 from resay.models.batching import Batcher, Batching, LoadedOnce, outcome, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Batch, Encoded, TextEncoder, pad
@@ -94,6 +94,11 @@ class _Local:
         """Return how many tokens the two texts of a pair may have together."""
         return (await self._ready()).encoder.room
 
+    def _check(self, items: Sequence[Encoded], encoder: TextEncoder) -> None:
+        for item in items:
+            if not encoder.fits(item):
+                raise too_long(len(item), self._config)
+
     async def _read(self, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Row]]]:
         """Return the parts that each text is read in, with their results."""
         ready = await self._ready()
@@ -128,14 +133,11 @@ class LocalPairModel(_Local):
         self._check(items, ready.encoder)
         return _stacked(await ready.batcher.map(items), ready)
 
-    def _check(self, items: Sequence[Encoded], encoder: TextEncoder) -> None:
-        for item in items:
-            if not encoder.fits(item):
-                raise too_long(len(item), self._config)
-
 
 class LocalTextScorer(_Local):
-    """Reads single texts: a `TextScorer`.
+    """Reads single texts: a `TextScorer` and a `TextClassifier`.
+
+    Of a network that labels each token, the labels of the first are those of the text.
 
     Args:
         config: The model's settings.
@@ -143,7 +145,15 @@ class LocalTextScorer(_Local):
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
-        super().__init__(config, load, _as_it_is)
+        super().__init__(config, load, _of_the_text)
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names, in the order of the outputs."""
+        return (await self._ready()).labels
+
+    async def classify(self, texts: Sequence[str]) -> Doubles:
+        """Return probabilities of shape (texts, labels); see `TextClassifier`."""
+        return softmax(await self.logits(texts))
 
     async def room(self) -> int | None:
         """Return how many tokens a text may have."""
@@ -157,6 +167,34 @@ class LocalTextScorer(_Local):
             if len(items) > 1:
                 raise too_long(sum(item.special.count(0) for item in items), self._config)
         return _stacked(await ready.batcher.map([item for (item,) in parts]), ready)
+
+
+class LocalTokenClassifier(_Local):
+    """Labels the tokens of the second of two texts: a `TokenClassifier`.
+
+    Args:
+        config: The model's settings.
+        load: Loads its network.
+    """
+
+    def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
+        super().__init__(config, load, _as_it_is)
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names, in the order of the outputs."""
+        return (await self._ready()).labels
+
+    async def classify_tokens(self, pairs: Sequence[Pair]) -> list[TokenLabels]:
+        """Return the labels of each pair's second text; see `TokenClassifier`."""
+        ready = await self._ready()
+        encoded = await in_parts(ready.encoder.pairs_with_spans, pairs)
+        items = [item for item, _ in encoded]
+        self._check(items, ready.encoder)
+        rows = await ready.batcher.map(items)
+        return [
+            TokenLabels(tuple(spans.values()), softmax(row[list(spans)].astype(np.float64)))
+            for row, (_, spans) in zip(rows, encoded, strict=True)
+        ]
 
 
 class LocalTokenEmbedder(_Local):
@@ -246,6 +284,11 @@ def _stacked(rows: Sequence[Row], ready: _Ready) -> Doubles:
 def _as_it_is(row: Row, item: Encoded, pooling: Pooling) -> Row:
     del item, pooling
     return np.array(row)  # A view would keep the whole batch in memory.
+
+
+def _of_the_text(row: Row, item: Encoded, pooling: Pooling) -> Row:
+    del item, pooling
+    return np.array(row[0] if row.ndim == 2 else row)
 
 
 def _unit_tokens(row: Row, item: Encoded, pooling: Pooling) -> Row:

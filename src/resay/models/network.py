@@ -11,10 +11,17 @@ if TYPE_CHECKING:
 
     from resay.models.encoding import Batch, TextEncoder
 
-Kind = Literal["classification", "multiple_choice", "embedding", "causal"]
+Kind = Literal[
+    "classification",
+    "multiple_choice",
+    "embedding",
+    "causal",
+    "token_classification",
+    "first_token",
+]
 """What a network gives: a row of logits for each item; one logit for each item, of which those of
-several are compared; a vector for each token; or the probability of each token after those before
-it."""
+several are compared; a vector for each token; the probability of each token after those before it;
+a row of logits for each token; or the logits of two tokens, one of which is written first."""
 
 Pooling = Literal["mean", "cls"]
 """How the vectors of a text's tokens become one: their mean, or the first token's."""
@@ -57,8 +64,8 @@ class Network(Protocol):
         """Compute a batch.
 
         Returns:
-            An array whose first axis is that of the batch's items; for vectors and probabilities
-            of tokens the second is that of its tokens.
+            An array whose first axis is that of the batch's items; for vectors, labels and
+            probabilities of tokens the second is that of its tokens.
         """
         ...
 

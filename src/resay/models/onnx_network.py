@@ -14,7 +14,7 @@ import numpy as np
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import json_of, labels_of, most_tokens, pooling_of
+from resay.models.described import FIRST_TOKENS, json_of, labels_of, most_tokens, pooling_of
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.files import KIND, LAYER, find, is_quantised_by_batch, model_file, precision_of
 from resay.models.network import Kind, Loaded, Traits
@@ -41,7 +41,13 @@ _COUNT_FROM_PADDING = frozenset(
     }
 )
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_RANKS: Mapping[str, int] = {"classification": 2, "multiple_choice": 2, "embedding": 3}
+_RANKS: Mapping[str, int] = {
+    "classification": 2,
+    "multiple_choice": 2,
+    "embedding": 3,
+    "token_classification": 3,
+    "first_token": 2,
+}
 _OUTPUTS = ("logits", "last_hidden_state", "token_embeddings")
 _TYPES: Mapping[str, Any] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _CUDA = "CUDAExecutionProvider"
@@ -79,7 +85,12 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     network = OnnxNetwork(
         session, path, config, kind, described, _pad_id(described, tokens, tokenizer)
     )
-    limit = most_tokens(config, tokens.get("model_max_length"), _positions(described))
+    limit = most_tokens(
+        config,
+        str(described.get("model_type")),
+        tokens.get("model_max_length"),
+        _positions(described),
+    )
     return Loaded(network, TextEncoder(tokenizer, limit))
 
 
@@ -240,7 +251,7 @@ class OnnxNetwork:
         by_batch = is_quantised_by_batch(path)
         self.precision = precision_of(config, path, by_batch=by_batch)
         self.traits = Traits(
-            labels=_labels(config, described, output.width) if kind == "classification" else (),
+            labels=_labels(config, kind, described, output.width),
             pad_id=pad_id,
             device=f"cuda:{_number(config)}" if _CUDA in session.get_providers() else "cpu",
             alone=by_batch,
@@ -279,8 +290,12 @@ def _output(session: Any, config: ModelConfig, kind: Kind) -> _Output:
 
 
 def _labels(
-    config: ModelConfig, described: Mapping[str, Any], width: int | None
+    config: ModelConfig, kind: Kind, described: Mapping[str, Any], width: int | None
 ) -> tuple[str, ...]:
+    if kind == "first_token":
+        return tuple(FIRST_TOKENS)
+    if kind not in ("classification", "token_classification"):
+        return ()
     # transformers leaves out names it would make up itself.
     names: Mapping[Any, str] = described.get("id2label") or {
         number: f"LABEL_{number}" for number in range(width or 2)

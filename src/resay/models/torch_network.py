@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import labels_of, most_tokens, pooling_of
+from resay.models.described import (
+    FIRST_TOKENS,
+    base_of,
+    json_of,
+    labels_of,
+    most_tokens,
+    pooling_of,
+)
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.network import Kind, Loaded, Traits
 
@@ -22,7 +29,10 @@ _CLASSES: Mapping[str, str] = {
     "embedding": "AutoModel",
     "causal": "AutoModelForCausalLM",
     "seq2seq": "AutoModelForSeq2SeqLM",
+    "token_classification": "AutoModelForTokenClassification",
+    "first_token": "AutoModelForSeq2SeqLM",
 }
+_LABELLED = frozenset({"classification", "token_classification"})
 
 
 def require() -> None:
@@ -56,7 +66,9 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     tokenizer = tokenizer_of(config)
     network = TorchNetwork(model, kind, config, tokenizer.pad_token_id)
     start = tokenizer.bos_token_id if kind == "causal" else None
-    limit = most_tokens(config, tokenizer.model_max_length, _positions(model))
+    limit = most_tokens(
+        config, model.config.model_type, tokenizer.model_max_length, _positions(model)
+    )
     return Loaded(network, TextEncoder(tokenizer.backend_tokenizer, limit, start))
 
 
@@ -70,12 +82,19 @@ def load_model(config: ModelConfig, kind: str) -> Any:
     transformers, torch = _import("transformers"), _import("torch")
     device = _device(config, torch)
     model_class = getattr(transformers, _CLASSES[kind])
+    base, more = _base(config), dict[str, Any]()
     try:
+        if base is not None:
+            # Its weights are those of a T5 with labels for tokens, by the names `t5.…`.
+            model_class = transformers.T5ForTokenClassification
+            described = transformers.T5Config.from_pretrained(base, num_labels=2)
+            more = {"config": described, "key_mapping": {r"^t5\.": ""}}
         model, found = model_class.from_pretrained(
             config.name,
             revision=config.revision,
             dtype=_dtype(config, device, torch),
             output_loading_info=True,
+            **more,
         )
     # transformers raises OSError and ValueError for what cannot be found or read.
     except (OSError, ValueError) as error:
@@ -90,9 +109,10 @@ def tokenizer_of(config: ModelConfig) -> Any:
     Raises:
         ConfigurationError: There is none, or it is of a kind that works in Python only.
     """
+    base = _base(config)
     try:
         tokenizer = _import("transformers").AutoTokenizer.from_pretrained(
-            config.name, revision=config.revision
+            base or config.name, revision=None if base else config.revision
         )
     except (OSError, ValueError, ImportError) as error:
         raise _not_loaded(config, error) from error
@@ -102,6 +122,15 @@ def tokenizer_of(config: ModelConfig) -> Any:
             " tokenizer.json"
         )
     return tokenizer
+
+
+def _base(config: ModelConfig) -> str | None:
+    # Most models are not looked up twice: only one is known to be such a one.
+    try:
+        return base_of(json_of(config, "config.json"))
+    # What is wrong with a model's name is said where it is loaded.
+    except ConfigurationError:
+        return None
 
 
 def _not_loaded(config: ModelConfig, error: Exception) -> ConfigurationError:
@@ -202,7 +231,7 @@ class TorchNetwork:
         self._kind = kind
         self._types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.traits = Traits(
-            labels=labels_of(config, model.config.id2label) if kind == "classification" else (),
+            labels=_labels(config, kind, model),
             pad_id=pad_id or 0,
             device=str(model.device),
             pooling=pooling_of(config) if kind == "embedding" else "mean",
@@ -226,9 +255,26 @@ class TorchNetwork:
         if self._kind == "multiple_choice":
             # Each choice is scored by itself; as many questions as items, with one choice each.
             inputs = {name: value.unsqueeze(1) for name, value in inputs.items()}
+        if self._kind == "first_token":
+            return first_tokens(self._torch, self._model, inputs)
         if self._kind == "causal":
             return _next_tokens(self._torch, self._model(**inputs).logits, inputs["input_ids"])
         return self._model(**inputs).logits
+
+
+def _labels(config: ModelConfig, kind: Kind, model: Any) -> tuple[str, ...]:
+    if kind == "first_token":
+        return tuple(FIRST_TOKENS)
+    return labels_of(config, model.config.id2label) if kind in _LABELLED else ()
+
+
+def first_tokens(torch: Any, model: Any, inputs: Mapping[str, Any]) -> Any:
+    """Return the logits of the tokens that an answer may begin with."""
+    ids = inputs["input_ids"]
+    start = torch.full_like(ids[:, :1], model.config.decoder_start_token_id)
+    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    logits = model(**given, decoder_input_ids=start).logits
+    return logits[:, 0, list(FIRST_TOKENS.values())]
 
 
 def _next_tokens(torch: Any, logits: Any, ids: Any) -> Any:

@@ -48,6 +48,7 @@ _BUILT_IN: Mapping[str, str] = {
     "proxy_logprobs": "ProxyLogprobs",
     "bertscore": "Bertscore",
     "similarity": "Similarity",
+    "grounding": "Grounding",
     "prompt": "Prompt",
     "mqag": "Mqag",
     "direct_question": "DirectQuestion",

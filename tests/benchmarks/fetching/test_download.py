@@ -3,7 +3,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from resay.benchmarks.fetching import LIMIT_BYTES, Downloader, FetchError, Homes
+from resay.benchmarks.fetching import Downloader, Homes
+from resay.benchmarks.published import LIMIT_BYTES, FetchError
 
 
 def download_with(answer, waits):

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError
-from resay.benchmarks.fetching import DATA_SETS, HOMES, PHD, Homes
+from resay.benchmarks.fetching import HOMES, Homes
+from resay.benchmarks.published import DATA_SETS, PHD
 
 
 def test_addresses_are_those_of_the_homes():

@@ -6,14 +6,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.benchmarks.fetching import Download, FetchError, read_phd, read_shroom, read_wikibio
+from resay.benchmarks.published import (
+    Download,
+    FetchError,
+    read_aggrefact,
+    read_phd,
+    read_ragtruth,
+    read_shroom,
+    read_wikibio,
+)
 
 
 @given(st.binary(max_size=60))
-@pytest.mark.parametrize("read", [read_wikibio, read_shroom])
+@pytest.mark.parametrize("read", [read_wikibio, read_shroom, read_aggrefact])
 def test_no_bytes_are_an_unexpected_error(read, content):
     try:
         files = read([Download("https://example.org", content)])
+    except FetchError:
+        return
+    assert not any(files.values())
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_no_lines_are_an_unexpected_error(responses, sources):
+    try:
+        files = read_ragtruth([Download("https://example.org", c) for c in (responses, sources)])
     except FetchError:
         return
     assert not any(files.values())

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from resay.models.remote.tei import TeiClassifier, TeiSentenceEmbedder, TeiTokenEmbedder
-from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder
+from resay.models.remote.tei import (
+    TeiClassifier,
+    TeiSentenceEmbedder,
+    TeiTextClassifier,
+    TeiTokenEmbedder,
+)
+from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder, VllmTextClassifier
 
 __all__ = [
     "TeiClassifier",
     "TeiSentenceEmbedder",
+    "TeiTextClassifier",
     "TeiTokenEmbedder",
     "VllmClassifier",
     "VllmSentenceEmbedder",
+    "VllmTextClassifier",
 ]

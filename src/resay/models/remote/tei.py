@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from resay.errors import ConfigurationError, ResayError, ScorerError
 from resay.models.arrays import doubles, floats, join, means, softmax, stack, units
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
+
+_Texts: TypeAlias = tuple[str, ...]
+"""One text, or the two of a pair."""
 
 _PRODUCT = "the text-embeddings-inference server"
 PROBE = "a"
@@ -223,7 +226,7 @@ class TeiClassifier:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "classifier")
-        self._rows: Together[Pair, Doubles] = self._tei.together(self._predict, size=_pair_bytes)
+        self._rows: Together[_Texts, Doubles] = self._tei.together(self._predict, size=_bytes_of)
         self._edges = Once(self._ask_edges)
 
     async def prepare(self) -> None:
@@ -267,13 +270,25 @@ class TeiClassifier:
         rows = await self._rows.map([pair if any(pair) else (" ", " ") for pair in sound])
         return stack(rows, width)
 
+    async def text_logits(self, texts: Sequence[str]) -> Doubles:
+        """Score single texts; see `TextScorer`."""
+        await self.labels()
+        width = len((await self._tei.info.get()).labels)
+        return stack(
+            await self._rows.map([(without_halves(text) or " ",) for text in texts]), width
+        )
+
+    async def text_room(self) -> int:
+        """Return how many tokens a single text may have."""
+        return await self._tei.room((await self._tei.edges.get()).count)
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._tei.server.aclose()
 
-    async def _predict(self, pairs: Sequence[Pair]) -> list[Doubles]:
+    async def _predict(self, texts: Sequence[_Texts]) -> list[Doubles]:
         names = (await self._tei.info.get()).labels
-        return list(await self._send(pairs, lambda r: _read_scores(r, pairs, names)))
+        return list(await self._send(texts, lambda r: _read_scores(r, texts, names)))
 
     async def _ask_edges(self) -> int:
         tokens = await self._send(
@@ -284,22 +299,62 @@ class TeiClassifier:
             return tokens - inside
         return 2 * (await self._tei.edges.get()).count
 
-    async def _send(self, pairs: Sequence[Pair], read: Callable[[Reply], R]) -> R:
+    async def _send(self, texts: Sequence[_Texts], read: Callable[[Reply], R]) -> R:
         # Always a list of lists: to TEI a plain list of two texts is one pair. Never cut: what was
         # cut off would count as read.
-        body = {"inputs": [list(p) for p in pairs], "raw_scores": True, "truncate": False}
+        body = {"inputs": [list(each) for each in texts], "raw_scores": True, "truncate": False}
         return await self._tei.server.post("/predict", body, read)
 
 
-def _read_scores(reply: Reply, pairs: Sequence[Pair], names: Sequence[str]) -> Doubles:
-    by_name = [{p["label"]: p["score"] for p in row} for row in rows_of(reply.body, pairs)]
+class TeiTextClassifier:
+    """A classifier of single texts behind TEI's `/predict`; see `TeiClassifier`.
+
+    Args:
+        config: Where the server is.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._of_pairs = TeiClassifier(config)
+
+    async def prepare(self) -> None:
+        """See that the server answers, and serves a classifier.
+
+        Raises:
+            ConfigurationError: It does not, or there is no such server.
+            ScorerError: It does not answer.
+        """
+        await self._of_pairs.prepare()
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names; see `TextClassifier`."""
+        return await self._of_pairs.labels()
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, without special tokens."""
+        return await self._of_pairs.lengths(texts)
+
+    async def room(self) -> int:
+        """Return how many tokens a text may have."""
+        return await self._of_pairs.text_room()
+
+    async def classify(self, texts: Sequence[str]) -> Doubles:
+        """Classify texts; see `TextClassifier`."""
+        return softmax(await self._of_pairs.text_logits(texts))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._of_pairs.aclose()
+
+
+def _read_scores(reply: Reply, texts: Sequence[_Texts], names: Sequence[str]) -> Doubles:
+    by_name = [{p["label"]: p["score"] for p in row} for row in rows_of(reply.body, texts)]
     if any(len(row) != len(names) for row in by_name):
         raise ValueError("not one score for each label")
     return doubles([[row[name] for name in names] for row in by_name], 2)
 
 
-def _pair_bytes(pair: Pair, row: Doubles) -> int:
-    return len(pair[0]) + len(pair[1]) + row.nbytes
+def _bytes_of(texts: _Texts, row: Doubles) -> int:
+    return sum(map(len, texts)) + row.nbytes
 
 
 class TeiSentenceEmbedder:

@@ -168,6 +168,7 @@ class VllmClassifier:
         self._vllm = _Vllm(config)
         self._works = Once(self._try)
         self._edges = Once(self._ask_edges)
+        self._text_edges = Once(self._ask_text_edges)
         self._gives_logits = Once(self._try_logits)
         self._rows: Together[str, Doubles] = self._vllm.together(self._classify, size=_bytes)
         self._raw: Together[str, Doubles] = self._vllm.together(self._ask_logits, size=_bytes)
@@ -199,6 +200,17 @@ class VllmClassifier:
             await self._works.get()
         rows = await self._rows.map([self._joined(pair) for pair in pairs])
         return stack(rows, len(self._labels))
+
+    async def classify_texts(self, texts: Sequence[str]) -> Doubles:
+        """Classify single texts; see `TextClassifier`."""
+        if texts:
+            await self._works.get()
+        rows = await self._rows.map([without_halves(text) or " " for text in texts])
+        return stack(rows, len(self._labels))
+
+    async def text_room(self) -> int | None:
+        """Return how many tokens a single text may have."""
+        return await self._vllm.room(await self._text_edges.get())
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`.
@@ -287,6 +299,53 @@ class VllmClassifier:
     async def _ask_edges(self) -> int:
         whole = await self._vllm.tokens(self._joined((_PROBE, _PROBE)), special=True)
         return whole - 2 * await self._vllm.tokens(_PROBE, special=False)
+
+    async def _ask_text_edges(self) -> int:
+        whole = await self._vllm.tokens(_PROBE, special=True)
+        return whole - await self._vllm.tokens(_PROBE, special=False)
+
+
+class VllmTextClassifier:
+    """A classifier of single texts behind vLLM's `/classify`; see `VllmClassifier`.
+
+    Args:
+        config: Where the server is, and the labels' names in the order of the model's outputs.
+
+    Raises:
+        ConfigurationError: `labels` is missing.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._of_pairs = VllmClassifier(config)
+
+    async def prepare(self) -> None:
+        """See that the server answers, and classifies with the labels of the policy.
+
+        Raises:
+            ConfigurationError: It does not, or there is no such server.
+            ScorerError: It does not answer.
+        """
+        await self._of_pairs.prepare()
+
+    async def labels(self) -> tuple[str, ...]:
+        """Return the labels' names; see `TextClassifier`."""
+        return await self._of_pairs.labels()
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, without special tokens; one request for each."""
+        return await self._of_pairs.lengths(texts)
+
+    async def room(self) -> int | None:
+        """Return how many tokens a text may have."""
+        return await self._of_pairs.text_room()
+
+    async def classify(self, texts: Sequence[str]) -> Doubles:
+        """Classify texts; see `TextClassifier`."""
+        return await self._of_pairs.classify_texts(texts)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._of_pairs.aclose()
 
 
 class VllmSentenceEmbedder:

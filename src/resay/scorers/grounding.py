@@ -1,0 +1,548 @@
+"""Models trained to tell whether documents support what an answer says (`grounding`).
+
+Three families, each asked in the form in which it was published:
+
+- MiniCheck: Tang, Laban and Durrett, "MiniCheck: Efficient Fact-Checking of LLMs on Grounding
+  Documents", EMNLP 2024, and the code released with it. A classifier of single texts reads
+  `DOCUMENT</s>CLAIM`, with its own token for the end of a text; the T5 reads
+  `predict: DOCUMENT</s>CLAIM`, and what its answer begins with, token 209 or token 3, says whether
+  the claim is supported. A long document is read in chunks of whole sentences (400 tokens; 500
+  words for the T5), and supports what one of its chunks supports.
+- HHEM: Vectara's HHEM-2.1-Open, its model card and code. A T5 encoder reads a premise and a
+  hypothesis in a fixed prompt and labels its first token. Its own code is not run.
+- LettuceDetect: Kovács and Recski, "LettuceDetect: A Hallucination Detection Framework for RAG
+  Applications", 2025, and the code released with it. A classifier of tokens reads a prompt with the
+  question and the passages, then the whole answer, and gives the probability that a token has no
+  support; neighbouring tokens over 0.5 are a span.
+
+A claim's score is 1 - the greatest support that any chunk of any reference gives it; for a
+classifier of tokens the greatest probability among the claim's own words. Where the passages are
+too long to be read at once, a token counts as supported where one group of them supports it; the
+code released with LettuceDetect takes it for supported only where all groups do, and so flags
+whatever is not in each of them. Claims, and answers, that are longer than half of what the model
+reads are divided; a claim is as supported as its least supported part.
+
+Cost: no calls; for the first two one text for each claim and chunk, for the third one for each
+answer. Good at: what an answer adds to its documents. Bad at: what follows only from several
+chunks together, and languages other than English, in which most of these models were trained.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice, takewhile
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, cast
+
+import anyio.to_thread
+from pydantic import Field
+
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, UnsupportedSpan
+from resay.errors import ConfigurationError, ScorerError
+from resay.models import ModelConfig, ModelField, config_of, text_classifier, token_classifier
+from resay.models.described import HHEM, json_of, kind_of, separator_of
+from resay.models.files import folder_of
+from resay.models.windows import cut, windows
+from resay.scorers.base import Need, SampleConfig
+from resay.scorers.evidence import Evidence
+
+if TYPE_CHECKING:
+    from resay.models import TextClassifier, TokenClassifier
+    from resay.models.base import Measure
+
+Format: TypeAlias = Literal["minicheck", "hhem", "lettucedetect"]
+
+# The beginnings of their names on the hub, in lower case.
+_KNOWN: Mapping[str, Format] = {
+    "lytang/minicheck-": "minicheck",
+    "vectara/hallucination_evaluation_model": "hhem",
+    "krlabsorg/lettucedect-": "lettucedetect",
+    "krlabsorg/tinylettuce-": "lettucedetect",
+}
+_SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
+_UNSUPPORTED = frozenset({"unsupported", "hallucinated", "hallucination", "inconsistent"})
+# Of two labels without a telling name: to MiniCheck and HHEM 1 is supported, to LettuceDetect it is
+# hallucinated.
+_ONE = 1
+
+_CHUNK_TOKENS, _CHUNK_WORDS = 400, 500
+_LETTUCE_TOKENS = 4096
+# Which of a token's two labels is likelier.
+_OVER = 0.5
+
+_HHEM_PREMISE = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: "
+_HHEM_HYPOTHESIS = "\n\nHypothesis: "
+_QA = (
+    "Briefly answer the following question:\n{question}\nBear in mind that your response should be"
+    " strictly based on the following {count} passages:\n{passages}\nIn case the passages do not"
+    ' contain the necessary information to answer the question, please reply with: "Unable to'
+    ' answer based on given passages."\noutput:'
+)
+_SUMMARY = "Summarize the following text:\n{passages}\noutput:"
+
+
+class Grounding:
+    """Scores claims by what a model trained for it says of them and the references."""
+
+    name: ClassVar[str] = "grounding"
+    needs: frozenset[Need] = frozenset({"references"})
+
+    class Config(SampleConfig):
+        """Settings of `grounding`."""
+
+        method: Literal["grounding"] = "grounding"
+        # The settings are frozen, so that fewer values are no danger.
+        evidence: Literal["references"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+            default="references",
+            description="What the answer is compared with: always the references.",
+        )
+        model: ModelField = Field(
+            default="lytang/MiniCheck-Flan-T5-Large",
+            description="A model trained to tell whether a document supports a text: a folder or a"
+            " model on the Hugging Face hub, or a mapping with settings.",
+        )
+        format: Literal["auto", "minicheck", "hhem", "lettucedetect"] = Field(
+            default="auto",
+            description="How the model is asked; auto = by what the model is.",
+        )
+        chunk: int | None = Field(
+            default=None,
+            ge=16,
+            description="How many tokens of a document are read at once; null = as published: 400"
+            " for MiniCheck, or 500 words for its T5; for HHEM as many as it reads; for"
+            " LettuceDetect 4,096 with question and answer.",
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._model = config_of(self.config.model)
+        at_hand = self._model.remote or folder_of(self._model) is not None
+        self._format = _known_format(self.config.format, self._model)
+        if self._format is None and at_hand:
+            self._format = _format_of(self._model)
+        # A classifier of tokens reads the whole answer.
+        self.by_sentence = self._format in ("minicheck", "hhem")
+        self._reader: _Reader | None = None
+        if at_hand or self._format in ("hhem", "lettucedetect"):
+            self._reader = self._made()
+        else:
+            # What is not installed is said now; what the model is, only the hub knows.
+            text_classifier(self._model, "classification")
+
+    async def prepare(self) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigurationError: It cannot be had, or is none that is trained for this.
+            ScorerError: Its server does not answer.
+        """
+        await (await self._ready()).prepare()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Score every claim by the references.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: The references, and the query for its question.
+
+        Returns:
+            Scores, for a classifier of tokens with the spans that have no support.
+
+        Raises:
+            ConfigurationError: The model cannot be had, or is none that is trained for this.
+            ScorerError: The model failed.
+        """
+        if not await evidence.references.all():
+            return Scores((None,) * len(passage.sentences))
+        reader = await self._ready()
+        return await reader.score(passage, evidence)
+
+    async def _ready(self) -> _Reader:
+        if self._reader is None:
+            # A model on the hub is looked up over the network.
+            self._reader = await anyio.to_thread.run_sync(self._made)
+        return self._reader
+
+    def _made(self) -> _Reader:
+        chosen = self._format or _format_of(self._model)
+        if chosen == "lettucedetect":
+            return _ByToken(token_classifier(self._model), self.config.chunk or _LETTUCE_TOKENS)
+        if chosen == "hhem":
+            model = text_classifier(self._model, "token_classification")
+            return _ByClaim(model, _Form(_HHEM_PREMISE, _HHEM_HYPOTHESIS), self.config.chunk, model)
+        return self._minicheck()
+
+    def _minicheck(self) -> _Reader:
+        if self._model.remote:
+            own = "separator" in self._model.model_fields_set
+            between = self._model.separator if own else "</s>"
+            kind = "classification"
+        else:
+            between, kind = separator_of(self._model), kind_of(self._model)
+        if kind == "first_token":
+            model = text_classifier(self._model, kind)
+            form, words = _Form("predict: ", between), self.config.chunk is None
+            measure = _Words() if words else model
+            return _ByClaim(model, form, self.config.chunk or _CHUNK_WORDS, measure)
+        model = text_classifier(self._model, "classification")
+        return _ByClaim(model, _Form("", between), self.config.chunk or _CHUNK_TOKENS, model)
+
+
+class _Reader(Protocol):
+    async def prepare(self) -> None: ...
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores: ...
+
+
+class _Words:
+    """Counts words."""
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    async def room(self) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a document and a claim become one text.
+
+    Attributes:
+        before: What is before the document.
+        between: What is between the two.
+    """
+
+    before: str
+    between: str
+
+    def clean(self, text: str) -> str:
+        """Return a text that cannot be taken for more than one."""
+        return text.replace(self.between, " ").replace("</s>", " ").replace("<pad>", " ")
+
+    def joined(self, document: str, claim: str) -> str:
+        return f"{self.before}{document}{self.between}{claim}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """A stretch of a reference.
+
+    Attributes:
+        text: The stretch.
+        tokens: How long it is.
+        reference: Which reference it is of, from 1.
+    """
+
+    text: str
+    tokens: int
+    reference: int
+
+
+class _ByClaim:
+    """Asks of each claim and each chunk of the references whether the chunk supports the claim.
+
+    Args:
+        model: Who is asked.
+        form: How.
+        chunk: How long a chunk may be; None = as long as the model reads.
+        measure: How long a chunk is.
+    """
+
+    def __init__(
+        self, model: TextClassifier, form: _Form, chunk: int | None, measure: Measure
+    ) -> None:
+        self._model = model
+        self._form = form
+        self._chunk = chunk
+        self._measure = measure
+
+    async def prepare(self) -> None:
+        await self._model.prepare()
+        await self._place()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        claims = [self._form.clean(sentence.standalone) for sentence in passage.sentences]
+        room = await self._room()
+        chunks = await self._chunks(evidence, room)
+        parts = await self._parts(claims, room)
+        asked = [
+            (i, part, chunk)
+            for i, of_claim in enumerate(parts)
+            for part, tokens in of_claim
+            for chunk in await self._fitting(chunks, room, tokens)
+        ]
+        place = await self._place()
+        texts = [self._form.joined(chunk.text, part) for _, part, chunk in asked]
+        supports = (await self._model.classify(texts))[:, place]
+        # By claim, and by its parts, the chunk that supports it most.
+        best: list[dict[str, tuple[float, int]]] = [{} for _ in claims]
+        for (i, part, chunk), support in zip(asked, supports, strict=True):
+            found = (float(support), -chunk.reference)
+            best[i][part] = max(best[i].get(part, found), found)
+        least = [min(of_claim.values()) for of_claim in best]
+        return Scores(
+            tuple(min(max(1.0 - support, 0.0), 1.0) for support, _ in least),
+            why=tuple(
+                f"best supported by reference {-reference}: {support:.2f}"
+                for support, reference in least
+            ),
+        )
+
+    async def _room(self) -> int | None:
+        """Return how many tokens a chunk and a claim may have together."""
+        room = await self._model.room()
+        if room is None:
+            return None
+        frame = (await self._model.lengths([self._form.joined("", "")]))[0]
+        # Where texts meet there may be other tokens than in each of them.
+        left = room - frame - 2
+        if left < 16:
+            raise ScorerError(f"the model reads {room!r} tokens at once, too few for this method")
+        return left
+
+    async def _chunks(self, evidence: Evidence, room: int | None) -> list[_Chunk]:
+        texts: list[tuple[str, int]] = []
+        for reference in await evidence.references.all():
+            document = await reference.split()
+            if self._chunk is not None:
+                found = await windows(document, self._chunk, self._measure)
+            elif room is not None:
+                found = await windows(document, room - room // 4, self._model)
+            else:
+                found = [document.text.strip()]
+            texts += [(self._form.clean(text), reference.index + 1) for text in found]
+        lengths = await self._model.lengths([text for text, _ in texts])
+        return [_Chunk(t, n, i) for (t, i), n in zip(texts, lengths, strict=True)]
+
+    async def _parts(self, claims: Sequence[str], room: int | None) -> list[list[tuple[str, int]]]:
+        """Return for each claim what it is asked about as, with how many tokens that has."""
+        lengths = await self._model.lengths(claims)
+        parts: list[list[tuple[str, int]]] = []
+        for claim, tokens in zip(claims, lengths, strict=True):
+            if room is None or tokens <= room // 2:
+                parts.append([(claim, tokens)])
+                continue
+            pieces = await cut(claim, room // 2, self._model)
+            parts.append(list(zip(pieces, await self._model.lengths(pieces), strict=True)))
+        return parts
+
+    async def _fitting(
+        self, chunks: Sequence[_Chunk], room: int | None, claim: int
+    ) -> Sequence[_Chunk]:
+        """Return the chunks in parts that the model reads at once with a claim of that length."""
+        if room is None or all(chunk.tokens + claim <= room for chunk in chunks):
+            return chunks
+        fitting: list[_Chunk] = []
+        for chunk in chunks:
+            if chunk.tokens + claim <= room:
+                fitting.append(chunk)
+                continue
+            pieces = await windows(Passage.of(chunk.text), room - claim, self._model)
+            fitting += [_Chunk(piece, 0, chunk.reference) for piece in pieces]
+        return fitting
+
+    async def _place(self) -> int:
+        return _place(await self._model.labels(), _SUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    start: int
+    end: int
+    unsupported: float
+
+
+class _ByToken:
+    """Asks of each token of the answer whether the references support it.
+
+    Args:
+        model: Who is asked.
+        most: How many tokens are read at once, if the model reads as many.
+    """
+
+    def __init__(self, model: TokenClassifier, most: int) -> None:
+        self._model = model
+        self._most = most
+
+    async def prepare(self) -> None:
+        await self._model.prepare()
+        await self._place()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        tokens = await self._tokens(passage, evidence)
+        found = [_of_claim(tokens, s.start, s.end, passage.text) for s in passage.sentences]
+        return Scores(
+            tuple(score for score, _ in found),
+            spans=tuple(spans for _, spans in found),
+            why=tuple(_why(spans, passage.text) for _, spans in found),
+        )
+
+    async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:
+        room = self._most - 3
+        reads = await self._model.room()
+        room = room if reads is None else min(room, reads)
+        stretches = await self._stretches(passage, room // 2)
+        sizes = await self._model.lengths([text for _, text in stretches])
+        pairs: list[tuple[str, str]] = []
+        counts: list[int] = []
+        for (_, text), size in zip(stretches, sizes, strict=True):
+            prompts = await self._prompts(evidence, room - size)
+            pairs += [(prompt, text) for prompt in prompts]
+            counts.append(len(prompts))
+        labelled = await self._model.classify_tokens(pairs)
+        place = _place(await self._model.labels(), _UNSUPPORTED)
+        tokens: list[_Token] = []
+        at = 0
+        for (start, _), count in zip(stretches, counts, strict=True):
+            groups = labelled[at : at + count]
+            columns = (group.probabilities[:, place].tolist() for group in groups)
+            tokens += [
+                _Token(start + a, start + b, min(unsupported))
+                for (a, b), *unsupported in zip(groups[0].spans, *columns, strict=True)
+            ]
+            at += count
+        return tokens
+
+    async def _stretches(self, passage: Passage, most: int) -> list[tuple[int, str]]:
+        """Divide the answer into what is read at once; with where each begins."""
+        whole = passage.text
+        if (await self._model.lengths([whole]))[0] <= most:
+            return [(0, whole)]
+        pieces = [piece.text for piece in passage.pieces]
+        lengths = await self._model.lengths(pieces)
+        # A character that alone is too long stays as it is: the model says that it cannot read it.
+        while any(n > most and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
+            pieces = [
+                half
+                for piece, length in zip(pieces, lengths, strict=True)
+                for half in (_halves(piece) if length > most and len(piece) > 1 else (piece,))
+            ]
+            lengths = await self._model.lengths(pieces)
+        stretches: list[tuple[int, str]] = [(0, "")]
+        used = 0
+        for piece, length in zip(pieces, lengths, strict=True):
+            start, text = stretches[-1]
+            if text and used + length > most:
+                stretches.append((start + len(text), piece))
+                used = length
+            else:
+                stretches[-1] = start, text + piece
+                used += length
+        return stretches
+
+    async def _prompts(self, evidence: Evidence, room: int) -> list[str]:
+        """Return the prompts, each with as many references as fit before the answer."""
+        query = evidence.asked or evidence.query
+        question = query.question.strip() if query else ""
+        frame = (await self._model.lengths([_prompt(question, [""])]))[0]
+        if frame > room // 2:
+            question = ""
+            frame = (await self._model.lengths([_prompt(question, [""])]))[0]
+        # Where texts meet there may be other tokens than in each of them.
+        left = room - frame - 2
+        if left < 16:
+            raise ScorerError(
+                f"the model reads {room!r} tokens beside the answer, too few for this"
+            )
+        passages: list[str] = []
+        for reference in await evidence.references.all():
+            passages += await windows(await reference.split(), left, self._model)
+        # A number and a line break before each.
+        lengths = [n + 5 for n in await self._model.lengths(passages)]
+        groups: list[list[str]] = [[]]
+        used = 0
+        for passage, length in zip(passages, lengths, strict=True):
+            if groups[-1] and used + length > left:
+                groups.append([])
+                used = 0
+            groups[-1].append(passage)
+            used += length
+        return [_prompt(question, group) for group in groups]
+
+    async def _place(self) -> int:
+        return _place(await self._model.labels(), _UNSUPPORTED)
+
+
+def _prompt(question: str, passages: Sequence[str]) -> str:
+    told = "\n".join(f"passage {i}: {passage}" for i, passage in enumerate(passages, 1))
+    if not question:
+        return _SUMMARY.format(passages=told)
+    return _QA.format(question=question, count=len(passages), passages=told)
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """Divide a text before a space near its middle, or in the middle of a word."""
+    space = text.rfind(" ", 1, len(text) // 2)
+    middle = space if space > 0 else max(len(text) // 2, 1)
+    return text[:middle], text[middle:]
+
+
+def _of_claim(
+    tokens: Sequence[_Token], start: int, end: int, text: str
+) -> tuple[float | None, tuple[UnsupportedSpan, ...]]:
+    """Return the score of a stretch of the answer, and what of it has no support."""
+    first = bisect_right(tokens, start, key=lambda token: token.end)
+    own = list(takewhile(lambda token: token.start < end, islice(tokens, first, None)))
+    if not own:
+        return None, ()
+    spans: list[UnsupportedSpan] = []
+    for unsupported, group in groupby(own, key=lambda token: token.unsupported > _OVER):
+        found = list(group)
+        a, b = max(found[0].start, start), min(found[-1].end, end)
+        inside = text[a:b]
+        if unsupported and inside.strip():
+            # Some tokenizers count the space before a word as its own.
+            a += len(inside) - len(inside.lstrip())
+            score = max(token.unsupported for token in found)
+            spans.append(UnsupportedSpan(a, a + len(inside.strip()), score))
+    return max(token.unsupported for token in own), tuple(spans)
+
+
+def _why(spans: Sequence[UnsupportedSpan], text: str) -> str:
+    if not spans:
+        return "the references support each of its words"
+    told = ", ".join(f'"{text[s.start : s.end]}" ({s.score:.2f})' for s in spans)
+    return f"no reference supports {told}"
+
+
+def _place(labels: Sequence[str], names: frozenset[str]) -> int:
+    """Return which of two labels is meant."""
+    if len(labels) != 2:
+        raise ConfigurationError(
+            f"the model has the labels {', '.join(labels)!r}; `grounding` needs one of two labels:"
+            " supported or not. A model for entailment is for `nli`"
+        )
+    return next((i for i, label in enumerate(labels) if label in names), _ONE)
+
+
+def _known_format(given: str, model: ModelConfig) -> Format | None:
+    """Return how a model is asked, where that can be said without looking at it."""
+    if given != "auto":
+        return cast("Format", given)
+    name = (model.name or "").lower()
+    for start, known in _KNOWN.items():
+        if name.startswith(start):
+            return known
+    return "minicheck" if model.remote else None
+
+
+def _format_of(model: ModelConfig) -> Format:
+    """Return how a model is asked, by what its configuration says that it is.
+
+    Raises:
+        ConfigurationError: There is no such model, or it is none that is trained for this.
+    """
+    kind = kind_of(model)
+    if kind == "token_classification":
+        described = json_of(model, "config.json")
+        is_t5 = described.get("model_type") in (HHEM, "t5")
+        return "hhem" if is_t5 else "lettucedetect"
+    if kind in ("classification", "first_token"):
+        return "minicheck"
+    raise ConfigurationError(
+        f"{model.called!r} is no model that `grounding` knows: it classifies neither texts nor"
+        " tokens; name one of those in docs/models.md"
+    )
