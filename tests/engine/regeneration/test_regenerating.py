@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -451,6 +452,38 @@ async def test_resampling_rejects_what_the_model_does_not_say_again() -> None:
 async def test_a_chain_that_compares_with_nothing_rechecks_with_a_judge() -> None:
     guard = guard_of(Model(), chain=[{"method": "zero_shot"}], threshold={"sentence": 0.5})
     assert guard.policy.action.do == "regenerate"
+
+
+async def test_the_judge_of_a_repair_knows_the_question_and_one_document_from_another() -> None:
+    class Judging(Model):
+        """Supports what a document has word for word; contradicts nothing."""
+
+        def _answer(self, question: str) -> str | None:
+            if "<context-" in question:
+                context, _, claims = question.partition("<claims-")
+                lines = re.findall(r"^(\d+)\. (.*)$", claims, re.MULTILINE)
+                said = ("supported" if claim in context else "not_mentioned" for _, claim in lines)
+                return "\n".join(f"{n}: {word}" for (n, _), word in zip(lines, said, strict=True))
+            if "<documents-" not in question:
+                return super()._answer(question)
+            shown, _, claims = question.partition("<claims-")
+            assert QUESTION in shown
+            documents = re.findall(r'number="(\d+)">\n(.*?)\n</document-', shown, re.DOTALL)
+            assert len(documents) == len(DOCUMENTS)
+            found = [
+                {
+                    "claim": int(n),
+                    "supported_by": [int(k) for k, text in documents if claim in text],
+                }
+                for n, claim in re.findall(r"^(\d+)\. (.*)$", claims, re.MULTILINE)
+            ]
+            return json.dumps(found)
+
+    weights = {"contradicted": 1.0, "not_mentioned": 0.6}
+    chain = [{"method": "prompt", "mode": "per_sample", "weights": weights}]
+    answer = await guard_of(Judging(), chain=chain).aask(QUESTION)
+    assert (answer.text, answer.verdict.decision) == (REPAIRED, "consistent")
+    assert "references" in {step.method for step in answer.verdict.steps}
 
 
 async def test_there_must_be_a_retriever() -> None:

@@ -113,7 +113,7 @@ def fenced(documents: Sequence[Document]) -> str:
     The code in the marks is drawn from all that stands between them, so that nobody can write a
     text that holds the code of the prompt it will stand in, and the same prompt is made twice.
     """
-    texts = [_titled(document) for document in documents]
+    texts = [titled(document) for document in documents]
     code = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
     return "\n\n".join(
         f'<document-{code} number="{number}">\n\n{text}\n\n</document-{code}>'
@@ -121,7 +121,7 @@ def fenced(documents: Sequence[Document]) -> str:
     )
 
 
-def _titled(document: Document) -> str:
+def titled(document: Document) -> str:
     title = " ".join(document.title.split())
     text = document.text.strip()
     return text if document.title == document.id else f"{_SPEAKERS.sub(' ', title)}\n{text}"

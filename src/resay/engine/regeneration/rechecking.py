@@ -21,16 +21,18 @@ from anyio.abc import TaskGroup
 from resay._internal.event_loops import in_task_group
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.references import Reference
 from resay.core.tokens import tokenize
 from resay.core.verdict import Document, SentenceVerdict, Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
-from resay.engine.regeneration.prompts import quoted
+from resay.engine.regeneration.prompts import quoted, titled
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Prompt, SampleConfig, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.references import References
 
 _MOST = 3
 _ENOUGH = 0.6
@@ -111,13 +113,16 @@ def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConf
         chain: The steps of a policy.
 
     Returns:
-        The steps; `prompt` alone where none compares with anything.
+        The steps; `references` alone where none compares with anything, and in the place of a
+        `prompt` that does not say what it compares with: it knows one document from another.
     """
     found = [step for config in chain if (step := _with_references(config)) is not None]
-    return tuple(found) or (Prompt.Config(evidence="references"),)
+    return tuple(found) or (References.Config(),)
 
 
 def _with_references(config: ScorerConfig) -> ScorerConfig | None:
+    if isinstance(config, Prompt.Config) and config.evidence == "auto" and config.form == "claims":
+        return References.Config(judge=config.judge, restate=config.restate)
     if isinstance(config, SampleConfig):
         return config.model_copy(update={"evidence": "references", "when": None})
     if not isinstance(config, CompositeConfig):
@@ -183,8 +188,13 @@ class Rechecking:
         """
         asks = self._by_documents.needing("judge") is not None
         text = quoted(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
-        references = Samples((text,), splitter=self._policy.splitter)
-        evidence = replace(check.evidence, references=references, samples=Samples(), logprobs=())
+        evidence = replace(
+            check.evidence,
+            references=Samples((text,), splitter=self._policy.splitter),
+            sources=tuple(Reference(titled(d), d.id, "retriever") for d in documents),
+            samples=Samples(),
+            logprobs=(),
+        )
         verdict = await self._by_documents.run(
             passage, evidence, check.deadline, check.budget, kept=kept
         )
