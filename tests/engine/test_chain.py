@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay import Passage, Policy, Query
+from resay import ConfigurationError, Passage, Policy, PolicyError, Query
 from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, Provider, ReplayProvider
@@ -307,6 +307,25 @@ async def test_what_claims_nothing_has_no_score_and_says_why() -> None:
     assert verdict.unscored == ()
     scored = await run({"method": "ngram"}, passage=Passage.of(text), non_claims="score")
     assert all(s.score is not None for s in scored.sentences)
+
+
+def greets(sentence: str, question: str) -> str | None:
+    """Knows greetings that no rule does, and makes mistakes."""
+    if "1932" in sentence:
+        raise RuntimeError(sentence)
+    return {"Ahoy": "filler", "Well": "an opinion"}.get(sentence.partition(" ")[0])
+
+
+async def test_a_function_of_the_policy_may_know_more_that_claims_nothing() -> None:
+    text = "Ahoy sailors of the north. The bridge opened in 1932. Well known is its lamp."
+    own = f"{__name__}:greets"
+    verdict = await run({"method": "ngram"}, passage=Passage.of(text), non_claims=own)
+    assert [c.kind for c in verdict.claims] == ["filler", "fact", "fact"]
+    assert [s.score is None for s in verdict.sentences] == [True, False, False]
+    with pytest.raises(ConfigurationError, match="cannot be imported"):
+        await run({"method": "ngram"}, passage=Passage.of(text), non_claims="nowhere:greets")
+    with pytest.raises(PolicyError, match="non_claims"):
+        Policy.of({"chain": [{"method": "ngram"}], "non_claims": "perhaps"})
 
 
 async def test_a_response_that_claims_nothing_is_skipped_whatever_there_is_to_go_by() -> None:

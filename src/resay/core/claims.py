@@ -15,9 +15,10 @@ where it knows the verb that follows: a claim that stays joined is still checked
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from resay.core.clauses import Grammars, clauses, words_of
 from resay.core.non_claims import NonClaim, asks_openly, claims_nothing, invention_in
@@ -68,13 +69,24 @@ class Rules:
         question: What the response answers; empty where that is not known.
         splits: Whether sentences are taken apart; else each is one claim.
         skips: Whether greetings, refusals, labels and the like are told from claims.
+        tell: Says of a sentence and the question what it is that claims nothing, as `NonClaim`
+            has them; None for a claim. It is asked about what the rules take for a claim; what it
+            raises, and any other answer, leaves that as it is.
 
     Attributes:
         question: What the response answers.
     """
 
-    def __init__(self, question: str = "", *, splits: bool = True, skips: bool = True) -> None:
+    def __init__(
+        self,
+        question: str = "",
+        *,
+        splits: bool = True,
+        skips: bool = True,
+        tell: Callable[[str, str], object] | None = None,
+    ) -> None:
         self.question = question
+        self._tell = tell
         self._asked = question.casefold()
         self._is_open = asks_openly(question)
         self._wants = invention_in(question)
@@ -126,8 +138,17 @@ class Rules:
             return "creative"
         if _is_label(sentence):
             return "label"
-        nothing = claims_nothing(text, is_open=self._is_open)
+        nothing = claims_nothing(text, is_open=self._is_open) or self._told(text)
         return nothing or ("fact" if _HEDGES.isdisjoint(text.lower().split()) else "hedged")
+
+    def _told(self, text: str) -> NonClaim | None:
+        if self._tell is None:
+            return None
+        # It is somebody else's, and whatever happens in it must not cost the answer.
+        with suppress(Exception):
+            told = self._tell(text, self.question)
+            return next((kind for kind in get_args(NonClaim) if kind == told), None)
+        return None
 
     def _above(self, sentence: Sentence) -> list[Sentence]:
         """What an item, or a row, needs from above it to be understood."""

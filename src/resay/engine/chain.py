@@ -16,6 +16,7 @@ import anyio.lowlevel
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
+from resay._internal.importing import import_named
 from resay._internal.telemetry import AttributeValue, span
 from resay.core.claims import Claim, Rules
 from resay.core.passage import Passage
@@ -71,7 +72,8 @@ class Chain:
         steps: What to run in place of the policy's chain: what looks at the fields of objects.
 
     Raises:
-        ConfigurationError: A step has no registered scorer, or a `when` names no function.
+        ConfigurationError: A step has no registered scorer, or a `when` or `non_claims` names no
+            function.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Chain:
             if when is not None:
                 when.load()
         self._grounding = _grounding(policy, () if steps else self._steps)
+        self._tell = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early = _early(self._steps)
         self._late = self._steps[len(self._early) :]
         self._structured = bool(steps)
@@ -259,7 +262,8 @@ class Chain:
         return Rules(
             query.question if query else "",
             splits=policy.claims != "none" and not self._structured,
-            skips=policy.non_claims == "skip" and not self._structured,
+            skips=policy.non_claims != "score" and not self._structured,
+            tell=self._tell,
         )
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -67,7 +68,8 @@ class Contradictions:
         frequency = Counter(word for words in self._words for word in words)
         self._weights = {word: log((1 + total) / count) for word, count in frequency.items()}
         self._rarest = log(1 + total)
-        self._totals = [self._weight(words) for words in self._words]
+        # Exact, so that the order in which a set gives its words decides no tie.
+        self._totals = [fsum(map(self._weights.__getitem__, words)) for words in self._words]
         self._shared = Shared(self._words, self._weights)
 
     def of(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
@@ -108,8 +110,7 @@ class Contradictions:
         return self._weight(a & b) / self._weight(a | b)
 
     def _weight(self, words: frozenset[str]) -> float:
-        # Exact, so that the order in which a set gives its words decides no tie.
-        return fsum(self._weights.get(word, self._rarest) for word in words)
+        return fsum(map(self._weights.get, words, repeat(self._rarest)))
 
 
 def with_contrary(found: Contradiction, claim: Claim) -> Contradiction:

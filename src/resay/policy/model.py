@@ -583,10 +583,13 @@ class Policy(Strict):
         description="What is scored: each claim of a sentence by itself, as rules find them, or as"
         " the model that wrote the answer finds them, which is one more call; or whole sentences.",
     )
-    non_claims: Literal["skip", "score"] = Field(
+    non_claims: Annotated[
+        str, Field(pattern=r"^(skip|score|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$")
+    ] = Field(
         default="skip",
         description="What is done with sentences that claim nothing: greetings, filler, refusals,"
-        " questions to the user, poems, labels and the like.",
+        " questions to the user, poems, labels and the like: they are left out (skip) or scored."
+        " `package.module:function` names a function of yours that finds more of them.",
     )
 
     code: Literal["none", "names"] = Field(

@@ -122,6 +122,7 @@ def fenced(documents: Sequence[Document]) -> str:
 
 
 def titled(document: Document) -> str:
+    """Return a document's text below its title, where it has one."""
     title = " ".join(document.title.split())
     text = document.text.strip()
     return text if document.title == document.id else f"{_SPEAKERS.sub(' ', title)}\n{text}"
