@@ -141,6 +141,15 @@ def test_answers_in_other_words_are_consistent(question: str, answers: list[str]
             "How many seconds are in 17 days?",
             ["1,468,800 seconds", "1,486,800 seconds", "1,464,800 seconds", "1,400,000 seconds"],
         ),
+        (
+            "Where is the router's page?",
+            ["Open 192.168.4.1.", "Open 10.0.7.1.", "Open 192.168.88.1.", "Open 172.16.3.1."],
+        ),
+        (
+            "Facts of the ferry?",
+            [f"- **Length:** 84 m\n- **Captain:** {n}" for n in ("Rory Flint", "Per Holm")]
+            + ["- **Length:** 84 m\n- **Captain:** Rory Flint", "- **Captain:** Luis Vega"],
+        ),
         ("谁设计了大桥？", ["王伟设计了大桥。", "李娜。", "设计者是张强。", "刘洋设计的。"]),
         (
             "Wo starb der Maler?",

@@ -10,7 +10,8 @@ score is the weighted quadratic mean
     score = sqrt(sum_i w_i v_i^2 / (2 + sum_i w_i))
 
 so that one wrong fact weighs more than a few words that are worded otherwise. The 2 stands for
-more that nobody doubts: a sentence of one common word says little. The other words together
+more that nobody doubts: a sentence of one common word says little (in an item of a list or a row
+of a table, 0.5). The other words together
 weigh 3 at most.
 
 Quantities are compared by what they mean: "5 km" is "5,000 m", "about 42,000" is 41,870, and
@@ -71,6 +72,8 @@ from resay.scorers.evidence import Evidence, Sample
 
 _QUANTITY_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _WORDS_AT_MOST = 6.0, 4.0, 1.0, 3.0
 _UNDOUBTED = 2.0
+# Of an item or a row there is little more than its value.
+_UNDOUBTED_OF_ITEM = 0.5
 # Yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
 _LONG_WORD = 6
@@ -98,6 +101,8 @@ _READING = 8
 
 # Names in code; the arguments of a call are anybody's.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
+# Addresses and versions are none of the numbers that quantities are, and are quoted as they are.
+_DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 # Begins with one set of characters, which is looked for quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟\n](?:(?<=[.!?])\s+|(?<![.!?]))")
 # Marks of sources, addresses, and the labels of a list before its items say nothing.
@@ -459,13 +464,21 @@ class Facts:
         claims = [_Claim(sentence.text, index) for sentence in passage.sentences]
         found = [claim.items() for claim in claims]
         known = 0.0 if any_of else self.config.disagreement
+        more = [
+            _UNDOUBTED_OF_ITEM if s.unit in {"item", "row"} else _UNDOUBTED
+            for s in passage.sentences
+        ]
         alone = [
-            (1 - known) * _pooled(items, _doubts(items, any_of=any_of)) + known * index.disagreement
-            for items in found
+            (1 - known) * _pooled(items, _doubts(items, any_of=any_of), rest)
+            + known * index.disagreement
+            for items, rest in zip(found, more, strict=True)
         ]
         mean, lean = fmean(alone) if alone else 0.0, self.config.lean
         columns = [
-            tuple(_pooled(items, [1 - item.support[k] for item in items]) for items in found)
+            tuple(
+                _pooled(items, [1 - item.support[k] for item in items], rest)
+                for items, rest in zip(found, more, strict=True)
+            )
             for k in range(index.count)
         ]
         return Scores(
@@ -497,10 +510,10 @@ def _doubts(items: Sequence[_Item], *, any_of: bool) -> list[float]:
     return [1 - best(item.support) for item in items]
 
 
-def _pooled(items: Sequence[_Item], doubts: Sequence[float]) -> float:
+def _pooled(items: Sequence[_Item], doubts: Sequence[float], undoubted: float) -> float:
     weights = [item.weight for item in items]
     total = sum(w * v * v for w, v in zip(weights, doubts, strict=True))
-    return min(sqrt(total / (_UNDOUBTED + sum(weights))), 1.0)
+    return min(sqrt(total / (undoubted + sum(weights))), 1.0)
 
 
 class _Claim:
@@ -520,6 +533,8 @@ class _Claim:
         self._all = frozenset(stems_of(self._text))
         # A name in code is compared as it is written.
         self._codes = [m.group(1) for m in _CODE.finditer(self._text) if m.group(1).strip()]
+        counted = {q.start for q in self._found}
+        self._codes += [m[0] for m in _DOTTED.finditer(self._text) if m.start() not in counted]
         self._names, self._words = self._sort_words()
         self._own = frozenset(self._names) | frozenset(self._words)
 
@@ -527,7 +542,8 @@ class _Claim:
         """Return the words of names, each with how many its name has, and the other words."""
         text, names, words = self._text, dict[str, tuple[str, int]](), dict[str, str]()
         spans = [(q.start, q.end) for q in self._found]
-        spans = sorted([*spans, *(match.span() for match in _CODE.finditer(text))])
+        spans += [match.span() for pattern in (_CODE, _DOTTED) for match in pattern.finditer(text)]
+        spans.sort()
         written = list(words_of(text).finditer(text))
         nouns = guess_language([match.group().lower() for match in written]) == "de"
         stems = Stems()
