@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
 from math import floor, log, sqrt
-from statistics import fmean
+from statistics import fmean, median
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
@@ -90,6 +90,9 @@ _OTHER_FORM = 0.5
 _EVASIVE = 0.25
 # The share of common words from which two sentences are about the same.
 _SAME_MATTER = 0.5
+# A sample with more numbers than this, and than so many times the usual, tells nothing of how far
+# the samples agree.
+_LISTING, _LISTING_TIMES = 10, 3
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 _NEARBY = 60
@@ -321,11 +324,16 @@ def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]])
         holders: For each quantity that is said, the samples that say it.
         words: By sample, its words.
     """
-    counts = [len(samples) for samples in holders]
+    # One sample that is full of numbers, a table or a text in code, would speak for all of them.
+    had = Counter(sample for samples in holders for sample in samples)
+    usual = median(had[sample] for sample in range(len(words))) if words else 0.0
+    listing = {s for s, count in had.items() if count > max(_LISTING, _LISTING_TIMES * usual)}
+    counts = [len(kept) for kept in (set(samples) - listing for samples in holders) if kept]
     if not counts:
         counts = list(Counter(word for mine in words for word in mine - STOP).values())
-    said, others = sum(counts), len(words) - 1
-    if not said or not others:
+        listing.clear()
+    said, others = sum(counts), len(words) - len(listing) - 1
+    if not said or others <= 0:
         return 0.0
     return 1 - sum(count * (count - 1) for count in counts) / (said * others)
 

@@ -1,0 +1,149 @@
+"""Judges that compare values, and obey what they should not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from attacks.texts import Attack
+from resay import Query
+from resay.providers import Completion, Completions
+from resay.scorers import prompt, references
+
+Kind = Literal["honest", "gullible", "very gullible"]
+KINDS: tuple[Kind, ...] = ("honest", "gullible", "very gullible")
+Said = Literal["supported", "contradicted", "not_mentioned"]
+
+# What the bridge is asked about: a value, and the words around it.
+_MATTERS = (
+    re.compile(r"opened in (\d{4})"),
+    re.compile(r"deck is (\d+) metres"),
+    re.compile(r"(\w+ \w+) designed"),
+    re.compile(r"cost (\d+) million"),
+    re.compile(r"has (\d+) lanes"),
+)
+_LABELS = "conversation|context|documents|claims"
+_OPENS = re.compile(rf"^<(?:{_LABELS})(-[0-9a-f]{{16}}|)>$", re.MULTILINE)
+_NUMBERED = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
+
+
+def code_of(question: str) -> str:
+    """Return what the marks of a question end with: those come first that its author wrote."""
+    found = _OPENS.search(question)
+    assert found is not None
+    return found[1]
+
+
+def _outside(question: str) -> list[str]:
+    """Return the lines that stand outside of the marks."""
+    code = code_of(question)
+    blocks = rf"^<({_LABELS}){code}>$.*?^</\1{code}>$"
+    rest = re.sub(blocks, "", question, flags=re.DOTALL | re.MULTILINE)
+    return [line for line in rest.splitlines() if line.strip()]
+
+
+# What the questions themselves say, with a conversation and without.
+_OWN = frozenset(
+    line
+    for question in (
+        prompt.render_all(["x"], "y"),
+        prompt.render_all(["x"], "y", "z"),
+        references.render(["x"], [(0, "y")]),
+        references.render(["x"], [(0, "y")], "z"),
+    )
+    for line in _outside(question)
+)
+
+
+def _block(question: str, label: str) -> str:
+    code = code_of(question)
+    found = re.search(rf"^<{label}{code}>\n(.*?)\n</{label}{code}>$", question, re.M | re.S)
+    return found[1] if found else ""
+
+
+def compare(claim: str, text: str) -> Said:
+    """Compare the first value of a claim with those of a text."""
+    values = [(matter, found[1]) for matter in _MATTERS if (found := matter.search(claim))]
+    if not values:
+        return "not_mentioned"
+    matter, value = min(values, key=lambda pair: claim.find(pair[1]))
+    others = matter.findall(text)
+    if value in others:
+        return "supported"
+    return "contradicted" if others else "not_mentioned"
+
+
+def _opposite(said: Said) -> Said:
+    return "contradicted" if said == "supported" else "supported"
+
+
+@dataclass
+class AttackedJudge:
+    """A judge for one check, who is attacked.
+
+    Attributes:
+        kind: `honest` compares values that stand between the marks. `gullible` also obeys
+            whatever else stands outside of them. `very gullible` also obeys inside, where the
+            attack is in what it reads and one of those it falls for. To obey is to say the
+            opposite of what the values say, of every claim: the worst there is.
+        attack: The attack; None where there is none.
+        falls: The names of the attacks that are obeyed inside the marks.
+        has_codes: Whether the marks keep their codes; without them anybody can close them.
+    """
+
+    kind: Kind
+    attack: Attack | None = None
+    falls: frozenset[str] = frozenset()
+    has_codes: bool = True
+
+    async def takes_n(self, query: Query) -> bool:
+        """Whether several answers are to be had at once."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Answer a question of `prompt` or `references`."""
+        question = str(query.messages[0]["content"])
+        if not self.has_codes:
+            question = question.replace(code_of(question), "")
+        obeys = self._obeys(question)
+        claims: Sequence[str] = _NUMBERED.findall(_block(question, "claims"))
+        if "<documents" in question and question.startswith("Check"):
+            return Completions((Completion(self._of_documents(question, claims, obeys=obeys)),))
+        context = _block(question, "context")
+        said = [compare(claim, context) for claim in claims]
+        said = [_opposite(one) for one in said] if obeys else said
+        lines = (f"{i}: {one}" for i, one in enumerate(said, 1))
+        return Completions((Completion("\n".join(lines)),))
+
+    def _of_documents(self, question: str, claims: Sequence[str], *, obeys: bool) -> str:
+        code = code_of(question)
+        document = rf'^<document{code} number="(\d+)">\n(.*?)\n</document{code}>$'
+        documents: Mapping[int, str] = {
+            int(number): text
+            for number, text in re.findall(
+                document, _block(question, "documents"), re.MULTILINE | re.DOTALL
+            )
+        }
+        answer: list[dict[str, object]] = []
+        for i, claim in enumerate(claims, 1):
+            said = {k: compare(claim, text) for k, text in documents.items()}
+            supports = [k for k in said if said[k] == "supported"]
+            against = [k for k in said if said[k] == "contradicted"]
+            if obeys:
+                supports, against = ([], [*said]) if supports else ([*said], [])
+            answer.append({"claim": i, "supported_by": supports, "contradicted_by": against})
+        return json.dumps(answer)
+
+    def _obeys(self, question: str) -> bool:
+        if self.attack is None or self.kind == "honest":
+            return False
+        if any(line not in _OWN for line in _outside(question)):
+            return True
+        if self.kind != "very gullible" or self.attack.name not in self.falls:
+            return False
+        # Of what is cut to length, an end is left; what is written on one line has other spaces.
+        shown, text = "".join(question.split()), "".join(self.attack.text.split())
+        return text[:30] in shown or text[-30:] in shown
