@@ -13,8 +13,8 @@ from resay import Query
 from resay.providers import Completion, Completions
 from resay.scorers import prompt, references
 
-Kind = Literal["honest", "gullible", "very gullible"]
-KINDS: tuple[Kind, ...] = ("honest", "gullible", "very gullible")
+Kind = Literal["honest", "quoting", "gullible", "very gullible"]
+KINDS: tuple[Kind, ...] = ("honest", "quoting", "gullible", "very gullible")
 Said = Literal["supported", "contradicted", "not_mentioned"]
 
 # What the bridge is asked about: a value, and the words around it.
@@ -37,11 +37,14 @@ def code_of(question: str) -> str:
     return found[1]
 
 
+def _blocks(question: str) -> re.Pattern[str]:
+    code = code_of(question)
+    return re.compile(rf"^<({_LABELS}){code}>$.*?^</\1{code}>$", re.DOTALL | re.MULTILINE)
+
+
 def _outside(question: str) -> list[str]:
     """Return the lines that stand outside of the marks."""
-    code = code_of(question)
-    blocks = rf"^<({_LABELS}){code}>$.*?^</\1{code}>$"
-    rest = re.sub(blocks, "", question, flags=re.DOTALL | re.MULTILINE)
+    rest = _blocks(question).sub("", question)
     return [line for line in rest.splitlines() if line.strip()]
 
 
@@ -85,7 +88,8 @@ class AttackedJudge:
     """A judge for one check, who is attacked.
 
     Attributes:
-        kind: `honest` compares values that stand between the marks. `gullible` also obeys
+        kind: `honest` compares values that stand between the marks. `quoting` also copies what it
+            compared, line by line, after each of its answers. `gullible` is honest and also obeys
             whatever else stands outside of them. `very gullible` also obeys inside, where the
             attack is in what it reads and one of those it falls for. To obey is to say the
             opposite of what the values say, of every claim: the worst there is.
@@ -106,6 +110,7 @@ class AttackedJudge:
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Answer a question of `prompt` or `references`."""
         question = str(query.messages[0]["content"])
+        question.encode()  # as the clients of all providers do
         if not self.has_codes:
             question = question.replace(code_of(question), "")
         obeys = self._obeys(question)
@@ -115,7 +120,9 @@ class AttackedJudge:
         context = _block(question, "context")
         said = [compare(claim, context) for claim in claims]
         said = [_opposite(one) for one in said] if obeys else said
-        lines = (f"{i}: {one}" for i, one in enumerate(said, 1))
+        quoted = ["", f"; the claim is: {claims[0]}\nThe context says:\n{context}"] if claims else [""]
+        copied = quoted[self.kind == "quoting"]
+        lines = (f"{i}: {one}{copied}" for i, one in enumerate(said, 1))
         return Completions((Completion("\n".join(lines)),))
 
     def _of_documents(self, question: str, claims: Sequence[str], *, obeys: bool) -> str:
@@ -134,16 +141,20 @@ class AttackedJudge:
             against = [k for k in said if said[k] == "contradicted"]
             if obeys:
                 supports, against = ([], [*said]) if supports else ([*said], [])
-            answer.append({"claim": i, "supported_by": supports, "contradicted_by": against})
+            entry = {"claim": i, "supported_by": supports, "contradicted_by": against}
+            if self.kind == "quoting":
+                entry["quote"] = "\n".join(documents[k] for k in (supports or against)[:1])
+            answer.append(entry)
         return json.dumps(answer)
 
     def _obeys(self, question: str) -> bool:
-        if self.attack is None or self.kind == "honest":
+        if self.attack is None or self.kind in ("honest", "quoting"):
             return False
         if any(line not in _OWN for line in _outside(question)):
             return True
         if self.kind != "very gullible" or self.attack.name not in self.falls:
             return False
         # Of what is cut to length, an end is left; what is written on one line has other spaces.
-        shown, text = "".join(question.split()), "".join(self.attack.text.split())
+        data = "".join(block[0] for block in _blocks(question).finditer(question))
+        shown, text = "".join(data.split()), "".join(self.attack.text.split())
         return text[:30] in shown or text[-30:] in shown

@@ -92,7 +92,7 @@ _EVASIVE = 0.25
 _SAME_MATTER = 0.5
 # A sample with more numbers than this, and than so many times the usual, tells nothing of how far
 # the samples agree.
-_LISTING, _LISTING_TIMES = 10, 3
+_LISTING, _LISTING_TIMES = 15, 4
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 _NEARBY = 60
@@ -324,7 +324,7 @@ def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]])
         holders: For each quantity that is said, the samples that say it.
         words: By sample, its words.
     """
-    # One sample that is full of numbers, a table or a text in code, would speak for all of them.
+    # One sample that is full of numbers, such as a table, would speak for all of them.
     had = Counter(sample for samples in holders for sample in samples)
     usual = median(had[sample] for sample in range(len(words))) if words else 0.0
     listing = {s for s, count in had.items() if count > max(_LISTING, _LISTING_TIMES * usual)}

@@ -257,7 +257,8 @@ def render_all(claims: Sequence[str], context: str, conversation: str = "") -> s
     """
     listed = "\n".join(f"{i}. {_flat(claim)}" for i, claim in enumerate(claims, 1))
     # Nobody can write a text that holds the code of all texts it will stand beside.
-    code = hashlib.sha256("\0".join((conversation, context, listed)).encode()).hexdigest()[:16]
+    mixed = "\0".join((conversation, context, listed)).encode("utf-8", "replace")
+    code = hashlib.sha256(mixed).hexdigest()[:16]
     talk = f"<conversation-{code}>\n{conversation}\n</conversation-{code}>\n\n"
     return _PER_SAMPLE.format(
         conversation=talk if conversation else "",

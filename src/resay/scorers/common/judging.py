@@ -384,7 +384,7 @@ async def ask(
     Returns:
         What could be read; the second answer fills only what the first left empty.
     """
-    messages = as_messages(prompt)
+    messages = _sendable(prompt)
     try:
         arrived = await judge.complete(messages)
     except ProviderError as error:
@@ -411,7 +411,7 @@ async def ask_together(
     Returns:
         One reading for each answer wanted.
     """
-    messages = as_messages(prompt)
+    messages = _sendable(prompt)
     try:
         arrived = await judge.complete(messages, n=count)
     except ProviderError as error:
@@ -434,6 +434,13 @@ async def ask_together(
 def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:
     failures = () if error is None else (type(error).__name__,)
     return Reading(tuple(read(Completion(""))), answered=False, failures=failures)
+
+
+def _sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
+    if isinstance(prompt, str):
+        # No client sends half of a surrogate pair, and one in a sample must not cost the check.
+        prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return as_messages(prompt)
 
 
 async def _settle(
