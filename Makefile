@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-performance clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-mutants  what the core's tests notice of small faults put into it"
 	@echo "make lint    ruff and the strict type checker"
 	@echo "make bench   published benchmarks, where the data is (RESAY_DATA=DIR)"
+	@echo "make bench-attacks  what texts that speak to a judge change"
 	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
 
 $(BIN)/python:
@@ -150,6 +151,9 @@ bench: $(VENV)/.dev
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 
 # From the tests, which are no part of the package.
+bench-attacks: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m attacks
+
 PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
 bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) speed --data "$(RESAY_DATA)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
+import typer
+
 from attacks.judges import KINDS
 from attacks.measuring import FORMS, PLACES, measure
 from attacks.texts import attacks
@@ -12,17 +14,19 @@ from attacks.texts import attacks
 
 async def _main() -> None:
     shown = "--flips" in sys.argv
-    print(f"{len(attacks())} attacks at each place; claims whose verdict changes, of all\n")
-    print("| question | attack in | " + " | ".join(KINDS) + " |")
-    print("|---|---|" + "---|" * len(KINDS))
+    typer.echo(f"{len(attacks())} attacks at each place; claims whose verdict changes, of all\n")
+    typer.echo("| question | attack in | " + " | ".join(KINDS) + " |")
+    typer.echo("|---|---|" + "---|" * len(KINDS))
     for form in FORMS:
         for place in PLACES[form]:
             counts = [await measure(form, place, kind) for kind in KINDS]
-            cells = [f"{len(c.flips)} of {c.claims} ({len(c.flips) / c.claims:.1%})" for c in counts]
-            print(f"| {form} | {place} | " + " | ".join(cells) + " |", flush=True)
+            cells = [
+                f"{len(c.flips)} of {c.claims} ({len(c.flips) / c.claims:.1%})" for c in counts
+            ]
+            typer.echo(f"| {form} | {place} | " + " | ".join(cells) + " |")
             for kind, count in zip(KINDS, counts, strict=True) if shown else ():
                 for flip in count.flips:
-                    print(f"  {kind}: {flip}")
+                    typer.echo(f"  {kind}: {flip}")
 
 
 if __name__ == "__main__":

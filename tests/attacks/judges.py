@@ -120,7 +120,9 @@ class AttackedJudge:
         context = _block(question, "context")
         said = [compare(claim, context) for claim in claims]
         said = [_opposite(one) for one in said] if obeys else said
-        quoted = ["", f"; the claim is: {claims[0]}\nThe context says:\n{context}"] if claims else [""]
+        quoted = (
+            ["", f"; the claim is: {claims[0]}\nThe context says:\n{context}"] if claims else [""]
+        )
         copied = quoted[self.kind == "quoting"]
         lines = (f"{i}: {one}{copied}" for i, one in enumerate(said, 1))
         return Completions((Completion("\n".join(lines)),))

@@ -111,6 +111,7 @@ async def measure(
     kind: Kind,
     *,
     every: int = 1,
+    first: int = 0,
     has_codes: bool = True,
 ) -> Count:
     """Count the claims whose verdict attacks at a place change.
@@ -120,13 +121,14 @@ async def measure(
         place: Where the attack stands.
         kind: What the judge obeys.
         every: Of how many attacks one is tried.
+        first: The place of the first of them.
         has_codes: Whether the marks around data have their codes.
     """
     known = attacks()
     falls = obeyed_tenth(known)
     before = await verdicts(Case(), AttackedJudge("honest"), form)
     count = Count()
-    for attack in known[::every]:
+    for attack in known[first::every]:
         if attack.forges and place not in ("answer", "claim"):
             continue
         for case in placed(attack, place):

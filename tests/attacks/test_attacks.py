@@ -32,15 +32,17 @@ def test_there_are_attacks_of_each_kind() -> None:
 async def test_who_obeys_what_stands_outside_of_the_marks_is_not_moved(
     form: Form, place: Place
 ) -> None:
-    # Of pairs each attack takes 25 questions; `python -m attacks` tries them all.
-    count = await measure(form, place, "gullible", every=4 if form == "per_pair" else 1)
-    assert count.claims >= 190
+    # Each attack somewhere; `python -m attacks` tries all of them everywhere.
+    every = 8 if form == "per_pair" else 3
+    first = PLACES[form].index(place) % every
+    count = await measure(form, place, "gullible", every=every, first=first)
+    assert count.claims >= 90
     assert count.flips == []
 
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_who_compares_values_is_not_moved(place: Place) -> None:
-    assert (await measure("per_sample", place, "honest")).flips == []
+    assert (await measure("per_sample", place, "honest", every=2)).flips == []
 
 
 @pytest.mark.parametrize("kind", ["very gullible", "quoting"])
@@ -54,16 +56,16 @@ async def test_one_sample_that_is_obeyed_or_copied_moves_few_claims(kind: Kind) 
 
 @pytest.mark.parametrize("place", ["answer", "claim"])
 async def test_asked_about_pairs_no_other_claim_is_moved(place: Place) -> None:
-    count = await measure("per_pair", place, "very gullible", every=4)
+    count = await measure("per_pair", place, "very gullible", every=8)
     assert {flip.partition(": ")[2] for flip in count.flips} <= {CLAIMS[-1]}
 
 
 @pytest.mark.parametrize("place", ["question", "claim"])
 async def test_who_copies_the_claims_gives_no_other_answer(place: Place) -> None:
-    assert (await measure("per_sample", place, "quoting", every=2)).flips == []
+    assert (await measure("per_sample", place, "quoting", every=4)).flips == []
 
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_without_codes_in_the_marks_attacks_move_claims(place: Place) -> None:
-    count = await measure("per_sample", place, "gullible", has_codes=False)
+    count = await measure("per_sample", place, "gullible", every=2, has_codes=False)
     assert count.flips

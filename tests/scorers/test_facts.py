@@ -83,6 +83,16 @@ def test_a_flagged_sentence_is_contradicted_by_a_sample_that_says_otherwise() ->
     assert "1932" in sentence.contradicted_by.text
 
 
+async def test_one_sample_full_of_numbers_does_not_count_as_disagreement() -> None:
+    sentence = ["The Tollen bridge opened in 1932."]
+    numbers = " ".join(str(n) for n in range(3_000, 3_300))
+    before = await score(sentence, SAMPLES, disagreement=1.0)
+    after = await score(sentence, [*SAMPLES, f"{SAMPLES[0]} {numbers}"], disagreement=1.0)
+    assert before.sentences[0] is not None
+    assert after.sentences[0] is not None
+    assert after.sentences[0] <= before.sentences[0] + 0.05
+
+
 @pytest.mark.parametrize(
     ("question", "answers"),
     [
