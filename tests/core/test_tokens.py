@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.tokens import count_tokens, tokenize
+from resay.core.tokens import Runs, count_tokens, tokenize
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,9 @@ def test_nothing_but_space_is_lost(text: str) -> None:
     | st.lists(st.sampled_from(["Band's", "U.S.", "他在1932年", "a", "A-1"])).map(" ".join)
 )
 def test_counting_is_splitting(text: str) -> None:
-    assert count_tokens(text) == Counter(tokenize(text))
+    assert count_tokens([text]) == Counter(tokenize(text))
+    assert Runs().words(text) == frozenset(tokenize(text))
+
+
+def test_texts_are_counted_together() -> None:
+    assert count_tokens(["It's a dam.", "A dam."]) == Counter(tokenize("It's a dam. A dam."))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -15,7 +14,7 @@ from resay.core.claims import Claim
 from resay.core.passage import Passage
 from resay.core.quantities import guess_language, negations, quantities
 from resay.core.segmentation import Span
-from resay.core.tokens import Shared, tokenize
+from resay.core.tokens import Runs, Shared, tokenize
 from resay.core.verdict import (
     Band,
     ClaimVerdict,
@@ -59,18 +58,16 @@ class Contradictions:
         self._source: EvidenceKind = source
         self._sentences: list[tuple[int, str]] = []
         self._words: list[frozenset[str]] = []
+        runs = Runs()
         for sample in samples:
             for sentence in sample.passage.sentences:
                 stop_if_abandoned()
                 self._sentences.append((sample.index, sentence.text))
-                self._words.append(frozenset(tokenize(sentence.text)))
-        total = len(self._words)
-        frequency = Counter(word for words in self._words for word in words)
-        self._weights = {word: log((1 + total) / count) for word, count in frequency.items()}
-        self._rarest = log(1 + total)
-        # Exact, so that the order in which a set gives its words decides no tie.
-        self._totals = [fsum(map(self._weights.__getitem__, words)) for words in self._words]
-        self._shared = Shared(self._words, self._weights)
+                self._words.append(runs.words(sentence.text))
+        total = 1 + len(self._words)
+        self._shared = Shared(self._words, lambda count: log(total / count))
+        # Few of the sentences come near to anything that is looked for.
+        self._totals: dict[int, float] = {}
 
     def of(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
         """Return the sample sentence on the same matter that says something else.
@@ -83,15 +80,18 @@ class Contradictions:
             The nearest sentence that is not the same, or None when no sample comes near.
         """
         words = frozenset(tokenize(sentence))
-        own = self._weight(words)
+        own = self._shared.weight(words)
         found, rest = self._shared.with_any(words, _RELATED * own)
+        least = (_RELATED - _ROUNDING) * own - rest
         bounds: list[tuple[float, int]] = []
         for place, weight in found.items():
-            most = min(weight + rest, own, self._totals[place])
-            bound = most / (own + self._totals[place] - most)
-            if bound >= _RELATED - _ROUNDING and (
-                against is None or self._sentences[place][0] in against
-            ):
+            # What two sentences share is no more than all that the other one says.
+            if weight < least or not (against is None or self._sentences[place][0] in against):
+                continue
+            total = self._total(place)
+            most = min(weight + rest, own, total)
+            bound = most / (own + total - most)
+            if bound >= _RELATED - _ROUNDING:
                 bounds.append((-bound, place))
         likeness, nearest = 0.0, -1
         for negative, place in self._shared.first(bounds):
@@ -106,11 +106,13 @@ class Contradictions:
             return None
         return Contradiction(self._source, *self._sentences[nearest])
 
-    def _likeness(self, a: frozenset[str], b: frozenset[str]) -> float:
-        return self._weight(a & b) / self._weight(a | b)
+    def _total(self, place: int) -> float:
+        if place not in self._totals:
+            self._totals[place] = self._shared.weight(self._words[place])
+        return self._totals[place]
 
-    def _weight(self, words: frozenset[str]) -> float:
-        return fsum(map(self._weights.get, words, repeat(self._rarest)))
+    def _likeness(self, a: frozenset[str], b: frozenset[str]) -> float:
+        return self._shared.weight(a & b) / self._shared.weight(a | b)
 
 
 def with_contrary(found: Contradiction, claim: Claim) -> Contradiction:

@@ -305,7 +305,7 @@ class _Indexing:
             tuple(words),
             tuple(written),
             tuple(said),
-            Shared(sets, defaultdict(lambda: 1.0)),
+            Shared(sets, lambda count: 1.0),
             found,
             keys,
             tuple(topical),

@@ -31,7 +31,7 @@ texts of rare words; of all methods it needs the most samples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log
@@ -59,10 +59,7 @@ class _Counting:
     def __call__(self, texts: Sequence[Passage | Sample]) -> _Model:
         if self.n == 1:
             # Only the padding of longer n-grams depends on where sentences begin.
-            counts = Counter[str]()
-            for text in texts:
-                stop_if_abandoned()
-                counts.update(count_tokens(text.text))
+            counts = count_tokens(_read(texts))
         else:
             passages = (text if isinstance(text, Passage) else text.passage for text in texts)
             counts = Counter(
@@ -109,6 +106,12 @@ class _Found:
         """-log p of each n-gram."""
         bound = log(self.total)
         return [bound - log(count) for count in self.counts]
+
+
+def _read(texts: Sequence[Passage | Sample]) -> Iterator[str]:
+    for text in texts:
+        stop_if_abandoned()
+        yield text.text
 
 
 def _tokens(text: str) -> list[str]:

@@ -26,18 +26,17 @@ texts in languages the model does not know, and speed on a CPU.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
-from math import fsum, log, sqrt
+from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import Shared, tokenize
+from resay.core.tokens import Runs, Shared, tokenize
 from resay.core.verdict import Contradiction
 from resay.errors import ConfigurationError
 from resay.models import ModelField, Pair, config_of, pair_classifier
@@ -62,13 +61,10 @@ class Nearest:
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._sentences = sentences
-        self._words = [frozenset(tokenize(sentence)) for sentence in sentences]
-        frequency = Counter(word for words in self._words for word in words)
-        self._squares = {
-            word: log((1 + len(sentences)) / count) ** 2 for word, count in frequency.items()
-        }
-        self._lengths = [sqrt(self._square(words)) for words in self._words]
-        self._shared = Shared(self._words, self._squares)
+        runs, total = Runs(), 1 + len(sentences)
+        self._words = [runs.words(sentence) for sentence in sentences]
+        self._shared = Shared(self._words, lambda count: log(total / count) ** 2)
+        self._lengths = [sqrt(self._shared.weight(words)) for words in self._words]
 
     def to(self, sentence: str, count: int) -> list[str]:
         """Return the sentences that are nearest to a sentence.
@@ -92,11 +88,7 @@ class Nearest:
 
     def _nearness(self, words: frozenset[str], other: int) -> float:
         """Return the cosine, but for the length of the one sentence that all are compared with."""
-        return self._square(words & self._words[other]) / self._lengths[other]
-
-    def _square(self, words: frozenset[str]) -> float:
-        # Exact, so that the order in which a set gives its words decides no tie.
-        return fsum(self._squares[word] for word in words)
+        return self._shared.weight(words & self._words[other]) / self._lengths[other]
 
 
 _PUBLISHED = "potsawee/deberta-v3-large-mnli"

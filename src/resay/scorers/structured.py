@@ -312,7 +312,7 @@ class _Values:
 
     @cached_property
     def _shared(self) -> Shared:
-        return Shared(self._tokens, dict.fromkeys(frozenset[str]().union(*self._tokens), 1.0))
+        return Shared(self._tokens, lambda count: 1.0)
 
 
 def _words(text: str) -> tuple[str, ...]:
