@@ -124,6 +124,8 @@ _OPENING = re.compile(r"""(?:[\"'“”‘«»„‚(\[{¿¡*_~`–—\-#「『�
 _LEADING = "\"'“”‘’«»„‚([{¿¡*_~`–—-#「『（【《"
 _WORD = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
 _ALNUM = re.compile(r"[^\W_]")
+_CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
+_SPECIAL = NEVER_FINAL | TITLES | RARELY_FINAL | BEFORE_LABEL | COMPANIES | CLOCK
 _GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
 _LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
@@ -162,6 +164,11 @@ def sentence_ends(text: str) -> Iterator[int]:
     stop_if_abandoned()
     for match in _TERMINATOR.finditer(text):
         stop_if_abandoned()
+        if _ends_plainly(text, match):
+            yield match.end()
+            sentence = checked = match.end()
+            has_letters = False
+            continue
         end = _end_of_sentence(text, match, sentence, lower_only=lower_only)
         if end is None:
             continue
@@ -174,6 +181,29 @@ def sentence_ends(text: str) -> Iterator[int]:
         yield end
         sentence = end
         has_letters = False
+
+
+def _ends_plainly(text: str, match: re.Match[str]) -> bool:
+    """Whether a stop is between a word like any other, or a year, and a capital: most are.
+
+    A quick look, which says nothing else than what the rules below say of such a stop.
+    """
+    start, end = match.span()
+    if end - start > 1 or text[start] != "." or not _CAPITAL_NEXT.match(text, end):
+        return False
+    words = text[max(0, start - _LOOK_BEHIND) : start].rsplit(None, 1)
+    if not words or text[start - 1].isspace():
+        return False
+    before = words[-1]
+    if not before.isascii() or not before.isalpha():
+        return len(before) > 3 and before.isascii() and before.isdigit()
+    key = before.lower()
+    return (
+        len(key) > 1
+        and key not in _SPECIAL
+        and not key.endswith("str")
+        and not _ENUMERATOR.fullmatch(before)
+    )
 
 
 @dataclass(slots=True)
