@@ -38,7 +38,7 @@ def test_nothing_but_space_is_lost(text: str) -> None:
 )
 def test_counting_is_splitting(text: str) -> None:
     assert count_tokens([text]) == Counter(tokenize(text))
-    assert Runs().words(text) == frozenset(tokenize(text))
+    assert Runs().tokens(text) == frozenset(tokenize(text))
 
 
 def test_texts_are_counted_together() -> None:

@@ -7,7 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from math import fsum
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -41,41 +40,73 @@ _SPACED_RULES = _rules("")
 _MIXED_RULES = _rules(_UNSPACED)
 
 
+# What may end a word, and is a token of its own behind more than one letter.
+_ENDS_WORD = frozenset(",.;:!?)")
+
+
+def _is_word(run: str) -> bool:
+    return run.isascii() and run.isalpha()
+
+
+def _tokens_of(run: str) -> Sequence[str]:
+    """Return the tokens of a run in small letters; most that are no word end with a mark."""
+    if run[-1] in _ENDS_WORD and len(run) > 2 and _is_word(run[:-1]):
+        return run[:-1], run[-1]
+    return (_MIXED_RULES if _HAS_UNSPACED.search(run) else _SPACED_RULES).findall(run)
+
+
 def tokenize(text: str) -> list[str]:
-    """Split into lower-cased words and marks; space is left out."""
-    rules = _MIXED_RULES if _HAS_UNSPACED.search(text) else _SPACED_RULES
-    return rules.findall(text.lower())
+    """Split into lower-cased words and marks; space is left out.
+
+    No token reaches over white space, and most of what is between is a plain word.
+    """
+    tokens: list[str] = []
+    for run in text.lower().split():
+        if run.isascii() and run.isalpha():
+            tokens.append(run)
+        else:
+            tokens += _tokens_of(run)
+    return tokens
 
 
-class Runs(dict[str, tuple[str, ...]]):
-    """The tokens of each run of characters without white space, split once.
+class Runs:
+    """Splits each distinct run of characters without white space once.
 
-    No token reaches over white space, and the samples of one question repeat most of their words:
-    looking a run up is many times as fast as splitting it again.
+    The samples of one question repeat most of their words.
     """
 
-    def __missing__(self, run: str) -> tuple[str, ...]:
-        is_word = run.isascii() and run.isalpha()
-        tokens = self[run] = (run,) if is_word else tuple(tokenize(run))
-        return tokens
+    def __init__(self) -> None:
+        self._words: set[str] = set()
+        self._others: dict[str, Sequence[str]] = {}
 
-    def words(self, text: str) -> frozenset[str]:
+    def tokens(self, text: str) -> frozenset[str]:
         """Return what `tokenize` gives, each once."""
-        return frozenset(chain.from_iterable(map(self.__getitem__, text.lower().split())))
+        found = set(text.lower().split())
+        others: list[str] = []
+        for run in found - self._words:
+            if run in self._others:
+                others.append(run)
+            elif _is_word(run):
+                self._words.add(run)
+            else:
+                self._others[run] = _tokens_of(run)
+                others.append(run)
+        found.difference_update(others)
+        for run in others:
+            found.update(self._others[run])
+        return frozenset(found)
 
 
 def count_tokens(texts: Iterable[str]) -> Counter[str]:
     """Count what `tokenize` gives for some texts, splitting each distinct run of them once."""
-    times: Counter[str] = Counter()
-    for text in texts:
-        times.update(text.lower().split())
     counts: Counter[str] = Counter()
-    for run, count in times.items():
-        if run.isascii() and run.isalpha():
-            counts[run] += count
-            continue
+    for text in texts:
+        counts.update(text.lower().split())
+    others = [run for run in counts if not _is_word(run)]
+    times = [counts.pop(run) for run in others]
+    for run, count in zip(others, times, strict=True):
         stop_if_abandoned()
-        for token in tokenize(run):
+        for token in _tokens_of(run):
             counts[token] += count
     return counts
 
@@ -129,12 +160,12 @@ class Shared:
             The weight of the words shared, by the place of the set; and the weight of the words
             that were not looked at, each set may share those too.
         """
-        known = [word for word in words if word in self._holders]
-        known.sort(key=lambda word: (len(self._holders[word]), word))
+        holders = self._holders
+        known = sorted((len(holders[word]), word) for word in words if word in holders)
         found: dict[int, float] = {}
         left = _MOST * len(words)
-        rest = sum(self._weights[word] for word in known)
-        for word in known:
+        rest = sum(self._weights[word] for _, word in known)
+        for _, word in known:
             if left <= 0 or rest < negligible:
                 break
             weight = self._weights[word]

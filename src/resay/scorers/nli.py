@@ -62,7 +62,7 @@ class Nearest:
     def __init__(self, sentences: Sequence[str]) -> None:
         self._sentences = sentences
         runs, total = Runs(), 1 + len(sentences)
-        self._words = [runs.words(sentence) for sentence in sentences]
+        self._words = [runs.tokens(sentence) for sentence in sentences]
         self._shared = Shared(self._words, lambda count: log(total / count) ** 2)
         self._lengths = [sqrt(self._shared.weight(words)) for words in self._words]
 
