@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from resay.core.passage import Sentence
@@ -187,16 +188,13 @@ class _Cut:
 
 
 def _words(text: str) -> list[_Word]:
-    found = list(_WORD.finditer(text))
-    words: list[_Word] = []
-    end = 0
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        word = match.group()
-        low = word if words and word[0].isupper() else word.lower()
-        after = following.group() if following else ""
-        words.append(_Word(*match.span(), word, low, text[end : match.start()], after))
-        end = match.end()
-    return words
+    # What is between words, and the words, in turns.
+    parts = _WORD_AND_GAP.split(text)
+    edges = list(accumulate(map(len, parts)))
+    texts = parts[1::2]
+    lows = [word if word[0].isupper() else word.lower() for word in texts]
+    lows[:1] = [word.lower() for word in texts[:1]]
+    return list(map(_Word, edges[::2], edges[1::2], texts, lows, parts[::2], [*texts[1:], ""]))
 
 
 def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
@@ -209,11 +207,11 @@ def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
         if word.gap != " ":
             opened = len(_OPENING.findall(word.gap))
             depth = max(0, depth + opened - len(_CLOSING.findall(word.gap)))
-        if i <= begun or depth or not _is_enough(words[begun:i]):
+        if i <= begun or depth or not _is_enough(words, begun, i):
             has_verb = has_verb or (i >= begun and grammar.is_verb(word))
             continue
         cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
-        if cut is not None and _is_enough(words[cut.first :]):
+        if cut is not None and _is_enough(words, cut.first, len(words)):
             yield cut
             begun, has_verb, in_relative = cut.first, False, cut.kind == "relative"
         has_verb = has_verb or (i >= begun and grammar.is_verb(word))
@@ -299,9 +297,9 @@ def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
     return 0
 
 
-def _is_enough(words: Sequence[_Word]) -> bool:
-    """Whether there is something to check: two words, or a number."""
-    return len(words) > 1 or any(word.text[0].isdigit() for word in words)
+def _is_enough(words: Sequence[_Word], first: int, end: int) -> bool:
+    """Whether there is something to check in a stretch: two words, or a number."""
+    return end - first > 1 or any(word.text[0].isdigit() for word in words[first:end])
 
 
 def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | None:
@@ -371,6 +369,7 @@ _SURE = 40
 _NEAR = 8
 _FAR = 24
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
+_WORD_AND_GAP = re.compile(rf"({_WORD.pattern})")
 _OPENING = re.compile(r"[(\[{]")
 _CLOSING = re.compile(r"[)\]}]")
 _STOPS = re.compile(r"[,;:()\[\]–—]")

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.passage import Passage
-from resay.core.quantities import guess_language, negations, quantities
+from resay.core.quantities import Quantity, guess_language, negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import Runs, Shared, tokenize
 from resay.core.verdict import (
@@ -34,7 +34,7 @@ from resay.core.verdict import (
 from resay.engine.state import Board, Entry
 from resay.policy import Policy
 from resay.scorers import Step
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence, Sample, Samples
 
 # Below this share of common weight two sentences are about different things.
 _RELATED = 0.2
@@ -63,7 +63,7 @@ class Contradictions:
             for sentence in sample.passage.sentences:
                 stop_if_abandoned()
                 self._sentences.append((sample.index, sentence.text))
-                self._words.append(runs.words(sentence.text))
+                self._words.append(runs.tokens(sentence.text))
         total = 1 + len(self._words)
         self._shared = Shared(self._words, lambda count: log(total / count))
         # Few of the sentences come near to anything that is looked for.
@@ -115,14 +115,18 @@ class Contradictions:
         return self._shared.weight(a & b) / self._shared.weight(a | b)
 
 
-def with_contrary(found: Contradiction, claim: Claim) -> Contradiction:
+_Read = Callable[[str], Sequence[Quantity]]
+
+
+def with_contrary(found: Contradiction, claim: Claim, read: _Read = quantities) -> Contradiction:
     """Return a contradiction with the words in which it differs from a claim.
 
     Args:
         found: What is said instead.
         claim: The flagged claim.
+        read: Finds the quantities of a text.
     """
-    for kind, mine, other in _contrary(claim.text, found.text):
+    for kind, mine, other in _contrary(claim.text, found.text, read):
         return replace(
             found,
             kind=kind,
@@ -132,9 +136,11 @@ def with_contrary(found: Contradiction, claim: Claim) -> Contradiction:
     return found
 
 
-def _contrary(claim: str, other: str) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
+def _contrary(
+    claim: str, other: str, read: _Read
+) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
     """Yield what two texts on the same matter say differently, numbers first."""
-    mine, theirs = quantities(claim), quantities(other)
+    mine, theirs = read(claim), read(other)
     lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
     more = [p for p in theirs if not any(p.agrees(q) for q in mine)]
     for q in lacking:
@@ -145,7 +151,8 @@ def _contrary(claim: str, other: str) -> Iterator[tuple[ContraryKind, Span | Non
     lacking_names = [n for n in _NAME.finditer(claim) if n.start() and n.group() not in other]
     more_names = [n for n in _NAME.finditer(other) if n.start() and n.group() not in claim]
     # All nouns have capitals in German.
-    has_nouns = guess_language(claim.lower().split()) == "de"
+    both = lacking_names and more_names
+    has_nouns = both and guess_language(claim.lower().split()) == "de"
     for name, said in zip(lacking_names, more_names, strict=False):
         is_noun = has_nouns and not (" " in name.group() and " " in said.group())
         yield "other" if is_noun else "name", name.span(), said.span()
@@ -311,15 +318,24 @@ class Deciding:
         Returns:
             By the places of the claims, where there is any.
         """
-        pools = {"sample": evidence.samples, "reference": evidence.references}
+        pools: Mapping[EvidenceKind, Samples] = {
+            "sample": evidence.samples,
+            "reference": evidence.references,
+        }
+        sources: set[EvidenceKind] = {
+            board.entries[i].source for i in self.flagged(board, evidence)
+        }
+        searches = {kind: pools[kind].derived(SEARCHES[kind]) for kind in sources}
+        # Several claims may be contradicted by one sentence.
+        read = cache(quantities)
         found: dict[int, Contradiction] = {}
         for i in self.flagged(board, evidence):
             stop_if_abandoned()
             entry, claim = board.entries[i], board.claims[i]
-            search = pools[entry.source].derived(SEARCHES[entry.source])
+            search = searches[entry.source]
             contradiction = entry.contradiction or search.of(claim.standalone, entry.against)
             if contradiction is not None:
-                found[i] = with_contrary(contradiction, claim)
+                found[i] = with_contrary(contradiction, claim, read)
         return found
 
     def claims(

@@ -46,6 +46,8 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
     Args:
         text: Any text.
     """
+    if _NEGATIONS.isdisjoint(_NEGATED.findall(text.lower())):
+        return ()
     words = [(m.group().lower(), m.start(), m.end()) for m in _NEGATED.finditer(text)]
     found: list[tuple[int, int]] = []
     portuguese: bool | None = None

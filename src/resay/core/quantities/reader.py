@@ -74,9 +74,23 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Args:
         text: Any text.
     """
+    if not _may_hold_any(text.lower()):
+        return ()
     return read_plainly(text, lambda plain: _Reader(plain).read())
 
 
+def _may_hold_any(low: str) -> bool:
+    """Whether a text in small letters has a digit, or a word with which a quantity may begin."""
+    if not low.isascii() or _DIGIT_OR_SIGN.search(low):
+        return True
+    words = _ASCII_WORD.findall(low)
+    if not STARTS_AND_ROMANS.isdisjoint(words):
+        return True
+    return any(part in low for part in COMPOUND_PARTS)
+
+
+_DIGIT_OR_SIGN = re.compile(r"[0-9$\\]")
+_ASCII_WORD = re.compile(r"[a-z]+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_WORDS = 12
 
@@ -100,8 +114,7 @@ class _Reader:
         for i, word in enumerate(texts):
             if i >= after and (
                 word in STARTS_AND_ROMANS
-                or word[0] in FIRST_CHARS
-                or word[0].isdecimal()
+                or (not "a" <= word[0] <= "z" and (word[0] in FIRST_CHARS or word[0].isdecimal()))
                 or (compounds and len(word) > 8 and compound_value(word) is not None)
             ):
                 after = self._read(i)

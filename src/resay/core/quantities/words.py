@@ -569,8 +569,8 @@ def _token(letters: str, more: str) -> re.Pattern[str]:
     return re.compile(
         rf"""
         [{letters}]+
-      | (?<![\d.])\d{{4}}(?P<after>[-./])\d{{1,2}}(?P=after)\d{{1,2}}(?!\d)
-      | (?<![\d.])\d{{1,2}}(?P<mark>[-./])\d{{1,2}}(?P=mark)(?:\d{{4}}|\d\d)(?!\d)
+      | (?<![\d.])\d{{4}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)\d{{1,2}}(?!\d)
+      | (?<![\d.])\d{{1,2}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)(?:\d{{4}}|\d\d)(?!\d)
       | (?<![\d:.,])\d{{1,2}}:[0-5]\d(?![\d:])
       | \d+(?:[.,]\d+)*
       | {more}
@@ -583,7 +583,7 @@ _TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-−%‰€$£¥₹°~≈′�
 _ASCII_TOKEN = _token("a-z", "[-%$~/']")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Token:
     """A word, a number or a mark, and where it is."""
 
@@ -596,9 +596,9 @@ class Tokens:
     """The tokens of a text; most are never looked at, so each is made when it is."""
 
     def __init__(self, text: str) -> None:
-        find = (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer
-        self._matches = list(find(text))
-        self.texts = [match[0] for match in self._matches]
+        self._text = text
+        self.texts: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+        self._starts: list[int] = []
         self._made: dict[int, Token] = {}
 
     def __len__(self) -> int:
@@ -607,9 +607,19 @@ class Tokens:
     def __getitem__(self, i: int) -> Token:
         token = self._made.get(i)
         if token is None:
-            match = self._matches[i]
-            token = self._made[i] = Token(self.texts[i], match.start(), match.end())
+            start = self._start(i)
+            token = self._made[i] = Token(self.texts[i], start, start + len(self.texts[i]))
         return token
+
+    def _start(self, i: int) -> int:
+        # Whatever may begin a token does, so that nothing like it is between two of them.
+        if not self._starts:
+            at = 0
+            for word in self.texts:
+                at = self._text.index(word, at)
+                self._starts.append(at)
+                at += len(word)
+        return self._starts[i]
 
 
 @dataclass(slots=True)
