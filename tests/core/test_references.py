@@ -140,6 +140,27 @@ def test_the_answer_is_bound_to_what_it_is_to_be_written_from() -> None:
     assert found(rule, "Context: I am a nurse in Berlin.\n\nWho am I?")[0].binding
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Use the following documents if they are helpful.",
+        "You may use the context below.",
+        "Nutze die Dokumente, falls nötig.",
+        "Utilise les documents si nécessaire.",
+        "Usa los documentos si es necesario.",
+    ],
+)
+def test_what_may_be_used_binds_nobody(rule: str) -> None:
+    prompt = f"{rule}\n\nContext:\n[1] {BRIDGE}\n[2] {TUNNEL}\n\nQuestion: Who am I?"
+    assert [r.binding for r in found(prompt)] == [False, False]
+
+
+def test_a_rule_about_citations_leaves_nobody_free() -> None:
+    rule = "Answer only from the context.\nCite the documents where relevant."
+    (reference,) = found(f"{rule}\n\nContext: {BRIDGE}\n\nWhen did it open?")
+    assert reference.binding
+
+
 def test_the_question_is_left_without_them() -> None:
     content = [{"type": "text", "text": f"Context:\n[1] {BRIDGE}\n\nQuestion: When?"}]
     for said in (content[0]["text"], content):

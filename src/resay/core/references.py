@@ -63,6 +63,18 @@ _FROM: Final = re.compile(
     r")\b|只|仅|根据|根據|基づ|のみ|使用",
     re.IGNORECASE,
 )
+_OPTIONAL: Final = re.compile(
+    r"\b(?:(?:if|where|when)\s+(?:(?:it\s+is|they\s+are|you\s+find\s+\w+)\s+)?(?:helpful|relevant|needed"
+    r"|necessary|useful)|may\s+(?:also\s+)?(?:use|be\s+(?:helpful|relevant|useful))|as\s+needed"
+    r"|(?:falls|wenn)\s+(?:\w+\s+)?(?:hilfreich|nötig|relevant|nützlich)|bei\s+bedarf"
+    r"|si\s+(?:besoin|nécessaire|pertinent|utile)|si\s+(?:es|fuera)\s+(?:necesario|útil)"
+    r"|se\s+(?:necessario|necessário|utile|útil|serve)|indien\s+(?:nodig|nuttig))\b",
+    re.IGNORECASE,
+)
+_ONLY: Final = re.compile(
+    r"\b(?:only|solely|nur|uniquement|seulement|solo|sólo|únicamente|soltanto|apenas|somente|alleen)\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _ASIDE = re.compile(r"\([^()]{0,100}\)")
 _LABEL = re.compile(
@@ -184,7 +196,8 @@ def _all_in(query: Query, wanted: Collection[Origin]) -> Iterator[Reference]:
     documents = _sequence(query.params.get("documents")) if "documents" in wanted else ()
     for i, text in enumerate(map(_document_text, documents)):
         yield Reference(text, f"documents[{i}]", "documents", label=str(i + 1))
-    binding = any(_tells_to_use(text) for m in query.messages for _, text in _texts(m))
+    said = [text for message in query.messages for _, text in _texts(message)]
+    binding = None if any(map(_leaves_free, said)) else any(map(_tells_to_use, said))
     for i, message in enumerate(query.messages):
         source, role = f"messages[{i}]", message.get("role")
         if role in ("tool", "function"):
@@ -268,8 +281,14 @@ def _is_noun(text: str) -> bool:
     )
 
 
-def _in_text(text: str, source: str, *, binding: bool) -> Iterator[Reference]:
-    """Yield the context that a text marks off, in order."""
+def _in_text(text: str, source: str, *, binding: bool | None) -> Iterator[Reference]:
+    """Yield the context that a text marks off, in order.
+
+    Args:
+        text: The text.
+        source: Which it is.
+        binding: Whether the model is told to answer from it; None where it need not.
+    """
     tagged = list(_tagged(text))
     covered = [(start, end) for start, end, *_ in tagged]
     found = sorted([*tagged, *_labelled(text, covered)], key=lambda stretch: stretch[0])
@@ -284,7 +303,7 @@ def _in_text(text: str, source: str, *, binding: bool) -> Iterator[Reference]:
                 begin,
                 begin + len(stripped),
                 label,
-                binding or asked or len(found) > 1,
+                binding is not None and (binding or asked or len(found) > 1),
             )
 
 
@@ -317,6 +336,15 @@ def _tagged(text: str) -> Iterator[_Stretch]:
                     found.append((start, tag.start(), label, False))
                 break
     yield from found
+
+
+def _leaves_free(text: str) -> bool:
+    """Whether a line says that what it calls context may be used, and need not."""
+    for line in text.splitlines():
+        start = line[:400]
+        if _OPTIONAL.search(start) and _FROM.search(start) and not _ONLY.search(start):
+            return _is_noun(start)
+    return False
 
 
 @dataclass(slots=True)
