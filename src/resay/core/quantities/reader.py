@@ -61,6 +61,7 @@ from resay.core.quantities.words import (
     cjk_value,
     compound_value,
     guess_language,
+    may_hold_any,
     read_digits,
 )
 
@@ -74,23 +75,10 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Args:
         text: Any text.
     """
-    if not _may_hold_any(text.lower()):
-        return ()
-    return read_plainly(text, lambda plain: _Reader(plain).read())
+    may = may_hold_any(text.lower())
+    return read_plainly(text, lambda plain: _Reader(plain).read()) if may else ()
 
 
-def _may_hold_any(low: str) -> bool:
-    """Whether a text in small letters has a digit, or a word with which a quantity may begin."""
-    if not low.isascii() or _DIGIT_OR_SIGN.search(low):
-        return True
-    words = _ASCII_WORD.findall(low)
-    if not STARTS_AND_ROMANS.isdisjoint(words):
-        return True
-    return any(part in low for part in COMPOUND_PARTS)
-
-
-_DIGIT_OR_SIGN = re.compile(r"[0-9$\\]")
-_ASCII_WORD = re.compile(r"[a-z]+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_WORDS = 12
 
@@ -789,8 +777,7 @@ class _Reader:
         """Read a Roman numeral where nothing else can be meant."""
         token = self._tokens[i]
         numeral, suffix = ROMANS[token.text]
-        size = len(numeral)
-        if self._text[token.start : token.start + size] != numeral.upper():
+        if self._text[token.start : token.start + len(numeral)] != numeral.upper():
             return None
         before, following = self._text_at(i - 1), self._text_at(i + 1)
         value = float(ROMAN_NUMBERS[numeral])
@@ -803,7 +790,7 @@ class _Reader:
             return None
         named = (
             i > 0
-            and size >= 2
+            and len(numeral) >= 2
             and self._gap(i) == " "
             and self._text[self._tokens[i - 1].start].isupper()
             and len(before) > 2

@@ -702,3 +702,21 @@ def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | 
     stripped = whole.lstrip("0") if fraction else whole.strip("0")
     step = 10.0 ** -len(fraction) if fraction else 10.0 ** (len(whole) - len(whole.rstrip("0")))
     return value, step if value else 1.0, max(len(stripped) + len(fraction), 1)
+
+
+_DIGIT_OR_SIGN = re.compile(r"[0-9$\\]")
+_ASCII_WORD = re.compile(r"[a-z]+")
+
+
+def may_hold_any(low: str) -> bool:
+    """Return whether a text has a digit, or a word with which a quantity may begin.
+
+    Args:
+        low: The text in small letters.
+    """
+    if not low.isascii() or _DIGIT_OR_SIGN.search(low):
+        return True
+    words = _ASCII_WORD.findall(low)
+    if not STARTS_AND_ROMANS.isdisjoint(words):
+        return True
+    return any(part in low for part in COMPOUND_PARTS)
