@@ -172,6 +172,12 @@ def test_answers_that_differ_are_flagged(question: str, answers: list[str]) -> N
     assert verdict.decision == "flagged"
 
 
+@pytest.mark.parametrize("question", ["Was weißt du von dem Turm?", "Was ist der Turm von Krell?"])
+def test_what_is_asked_in_german_is_no_yes_or_no(question: str) -> None:
+    answers = ["Er wurde 1612 erbaut.", "Der Turm wurde 1612 erbaut.", "Erbaut wurde er 1612."]
+    assert not check(answers[0], answers[1:], question).flagged
+
+
 async def test_words_of_the_question_are_no_facts_of_the_answer() -> None:
     answer, samples = ["The Orlo tunnel has 31 lamps."], ["31", "31 of them", "31 lamps"]
     alone = await score(answer, samples)

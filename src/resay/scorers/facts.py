@@ -136,6 +136,13 @@ _POLAR = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# "Was" asks what in German.
+_WHAT = re.compile(
+    r"was\s+(?:ist|sind|war|waren|wei(?:ß|ss)t|wissen|kann|kannst|können|macht|machen|bedeutet|hat"
+    r"|haben|für|sagt|passiert|kostet|kosten|gibt|versteht|heißt|soll|wird|wurde|wurden|du|man|sie"
+    r"|er|es|ich|die|der|das)\b",
+    re.IGNORECASE,
+)
 _POLAR_SIGN = re.compile(r"吗|嗎|ですか|ますか|是否|\bهل\b|\bली\b|^क्या\b|\bли\b")
 # By language, since "of", "o" and "ou" mean something else elsewhere.
 _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
@@ -208,9 +215,9 @@ class _Asked:
         topic = frozenset(stems_of(question))
         offered = frozenset(_offered(question))
         found = () if offered else quantities(question)
-        is_polar = not offered and (
-            _POLAR.match(question.lstrip()) is not None or _POLAR_SIGN.search(question) is not None
-        )
+        asked = question.lstrip()
+        begins = _POLAR.match(asked) is not None and _WHAT.match(asked) is None
+        is_polar = not offered and (begins or _POLAR_SIGN.search(question) is not None)
         return cls((topic | set(stems_of(conversation))) - offered, found, topic, is_polar)
 
 
