@@ -29,6 +29,13 @@ GREETINGS = [
     *("Hallo! Hoe kan ik je helpen?", "Dank je wel!", "Graag gedaan.", "Tot ziens!"),
 ]
 REFUSALS = [
+    *("That information isn't available.", "There's nothing about this in the handbook."),
+    *("The handbook gives no price.", "I have no way of knowing that."),
+    *("Dazu steht im Kontext nichts.", "Im Kontext wird kein Preis genannt."),
+    *("Das geht aus dem Kontext nicht hervor.", "Darüber habe ich keine Informationen."),
+    *("Je n'ai pas accès aux données en temps réel.", "Le texte ne le précise pas."),
+    *("No dispongo de información sobre eso.", "Non sono in grado di rispondere."),
+    *("Não sei quem vai ganhar.", "Não tenho como saber isso.", "De tekst vermeldt dit niet."),
     *(
         "I don't know.",
         "I’m sorry, but I don’t know the answer to that question.",
@@ -64,6 +71,10 @@ ONLY_CODE = [
     *(f"## Solution\n\n{CODE}", f"Hier ist der Code:\n{CODE}"),
 ]
 CLAIMS = [
+    "The manual says that the pump has no valve.",
+    "Ich habe keine Zweifel, dass Ada Moor die Brücke baute.",
+    "The text gives no date, but the bridge opened in spring.",
+    "Das weiß ich nicht, aber Ada Moor baute sie.",
     # What looks like nothing and claims something.
     "Hi! The capital of Australia is Sydney.",
     "Hello from Sydney!",
@@ -165,6 +176,7 @@ def test_no_real_passage_is_left_out(data_dir: Path) -> None:
 
 
 FILLER = [
+    *("Sag Bescheid, wenn du mehr wissen möchtest.", "Kann ich sonst noch helfen?"),
     *("I hope this helps!", "Great question!", "That's a great question.", "Happy to help!"),
     *("Let me know if you need more.", "Let me know if you have any other questions!"),
     *("Feel free to ask more.", "Is there anything else?", "Would you like me to explain it?"),

@@ -185,6 +185,16 @@ _EN: _Phrases = (
       (?:\ the\ answer|\ (?:that|this|your|the)\ question)?
       (?:\ to\ (?:that|this|your)(?:\ question)?)?
     | i\ am\ not\ sure|i\ am\ not\ (?:familiar\ with|aware\ of)\ {rest}
+    | i\ am\ (?:not\ able|unable)\ to\ (?:access|browse|check|confirm|see|look|find|verify|recall
+      |determine|predict|open|view|read)(?:\ {rest})?
+    | i\ have\ no\ way\ of\ (?:knowing|telling|checking)(?:\ {rest})?
+    | i\ would\ need\ (?:more|some|further)\ {rest}|(?:it|that)\ depends\ on\ what\ you\ mean
+    | (?:that|this)\ (?:information|data|detail)\ is\ not\ (?:available|given|provided|mentioned
+      |known|included)(?:\ {rest})?
+    | there\ is\ nothing\ (?:about|on)\ (?:\S+\ ){1,4}in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
+    | (?:the|your|these|those)\ (?:\S+\ )?(?:documents?|context|texts?|sources?|passages?|handbook
+      |manual|excerpts?)\ (?:gives?|contains?|has|have|provides?|mentions?)\ no\ {rest}
     | i\ (?:really\ |currently\ )?(?:can|could|do|did)\ not
       \ (?:actually\ )?(?:access|browse|check|confirm|see|look\ up|find|verify|recall|determine
       |predict|open|view|read|hear|have)\ {rest}
@@ -227,9 +237,12 @@ _DE: _Phrases = (
       |weiterhelfen)
     | kann\ ich\ (?:dir|ihnen)\ (?:sonst\ |noch\ )?(?:bei\ etwas|irgendwie|mit\ etwas)?\ ?helfen
     | was\ kann\ ich\ (?:heute\ )?für\ (?:sie|dich)\ tun
+    | kann\ ich\ (?:sonst\ |dir\ |ihnen\ |noch\ |weiter\ ){0,4}(?:helfen|etwas\ tun)
+    | (?:wenn|falls)\ (?:sie|du)\ (?:\S+\ ){0,4}(?:möchtest|möchten|brauchst|brauchen|willst
+      |wollen|hast|haben|benötigst|benötigen)
     | (?:das\ ist\ )?(?:eine\ )?(?:sehr\ )?(?:gute|tolle|interessante|spannende)\ frage
     | (?:ich\ hoffe\ )?(?:das|dies)\ hilft(?:\ (?:dir|ihnen))?(?:\ weiter)?|ich\ hoffe
-    | (?:sagen?|melde?n?)\ (?:sie\ |dich\ )?(?:mir\ |sich\ )?(?:gern(?:e)?\ )?(?:bescheid
+    | (?:sag(?:en?)?|meld(?:en?)?)\ (?:sie\ |dich\ )?(?:mir\ |sich\ )?(?:gern(?:e)?\ )?(?:bescheid
       |einfach)?
       |(?:wenn|falls)\ (?:sie|du)\ (?:noch\ |weitere\ )*(?:fragen\ )(?:haben|hast)
     | viel\ (?:erfolg|spaß)|(?:fragen\ sie|frag)\ (?:gern(?:e)?\ |einfach\ )*(?:nach|weiter)?
@@ -258,6 +271,9 @@ _DE: _Phrases = (
     | (?:ich\ kann|kann\ ich)\ (?:\S+\ ){0,5}nicht\ (?:entnehmen|finden|sagen|abrufen|einsehen
       |bestätigen|prüfen|sehen|wissen|beurteilen)
     | ich\ habe\ (?:leider\ )?(?:keine?n?|nicht)\ {rest}
+    | (?:dazu|darüber|hierzu|davon)\ (?:habe\ ich|liegen\ mir|gibt\ es|ist\ mir)\ (?:leider\ )?
+      (?:keine?n?|nichts)(?:\ {rest})?
+    | das\ weiß\ ich\ (?:leider\ )?nicht(?:\ genau)?|ich\ bin\ (?:mir\ )?(?:\S+\ )?nicht\ sicher
     | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)
       (?:\ {rest})?
     | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht
@@ -318,6 +334,9 @@ _FR: _Phrases = (
       (?:\ (?:mentionnée?|indiquée?|précisée?|dite?|donnée?|clair))?(?:\ (?:dans|par)\ {rest})?
     | (?:dans\ )?(?:le|les|ce|ces)\ (?:contexte|documents?|textes?|extraits?|manuel)
       \ (?:il\ )?n(?:e\ |')\S+\ (?:pas|rien|aucune?)(?:\ {rest})?
+    | (?:le|les|ce|ces|la|cette)\ (?:documents?|textes?|contexte|extraits?|manuel|sources?)
+      \ n(?:e\ le|e\ l'|'en|e)\ ?(?:dit|disent|précise(?:nt)?|parle(?:nt)?|indique(?:nt)?
+      |mentionne(?:nt)?)\ (?:pas|rien)(?:\ {rest})?
     | aucune\ information(?:\ {rest})?
     | il\ n'y\ a\ (?:pas|aucune?|rien)\ ?(?:d'|de\ )?(?:informations?|mention|sur|à)?(?:\ {rest})?
     | je\ ne\ (?:le\ )?(?:sais|comprends)\ pas(?:\ la\ réponse|\ la\ question|\ votre\ question)?
@@ -459,7 +478,9 @@ _PT: _Phrases = (
     | por\ favor\ (?:forneça|informe|especifique|esclareça)\ {rest}
     """,
     r"""
-    (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro)\ (?:nenhuma\ |mais\ )?
+    (?:eu\ )?não\ sei\ (?:quem|qual|quando|onde|como|quanto|se)\ (?:\S+\ ){0,7}\S+
+    | (?:eu\ )?não\ tenho\ como\ saber(?:\ \S+)?
+    | (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro)\ (?:nenhuma\ |mais\ )?
       (?:informações|informação|dados|detalhes|acesso|ideia)(?:\ (?:suficientes|específicas))?
       (?:\ (?:sobre|acerca\ de|a|de)\ {rest})?
     | (?:o|a|os|as|este|estes)\ (?:documentos?|contexto|textos?|fontes?|manual|guia)
@@ -467,7 +488,7 @@ _PT: _Phrases = (
       |indica(?:m)?
       |fala(?:m)?)(?:\ (?:nada|nenhuma))?(?:\ {rest})?
     | (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro|conheço|sei)\ {rest}
-    | (?:eu\ )?não\ (?:posso|consigo)\ {rest}|não\ sou\ capaz\ de\ {rest}
+    | (?:eu\ )?não\ (?:posso|consigo|consegui|pude)\ {rest}|não\ sou\ capaz\ de\ {rest}
     | (?:isso|isto|a\ resposta)?\ ?não\ (?:é\ mencionad[oa]|é\ indicad[oa]|consta|aparece
       |está)(?:\ {rest})?
     | (?:no|nos|na|nas)\ (?:contexto|documentos?|textos?|manual|fontes?)\ não\ {rest}
@@ -518,6 +539,10 @@ _NL: _Phrases = (
       |geen)(?:\ {rest})?
     | er\ (?:is|staat|wordt)\ (?:geen|niets)\ {rest}
     | (?:dat|dit)\ (?:staat|wordt|blijkt)\ niet\ {rest}|dat\ is\ niet\ bekend
+    | (?:dat|dit)\ (?:kan\ ik|weet\ ik)\ (?:helaas\ )?niet(?:\ \S+)?
+    | ik\ heb\ (?:daar|hier)(?:over)?\ (?:helaas\ )?geen\ {rest}
+    | (?:de|het)\ (?:tekst|context|document|documenten|handleiding)\ (?:vermeldt|vermelden|zegt
+      |noemt)\ (?:dit|dat|daar|het)\ niet
     | in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)
       \ (?:staat|wordt|is|staan)\ (?:daar\ )?(?:niets|niet|geen)(?:\ {rest})?
     | (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet)\ {rest}
