@@ -259,6 +259,17 @@ async def test_a_missing_litellm_says_what_to_install() -> None:
         await Guard(NGRAM, model=MODEL).aask(QUESTION)
 
 
+@pytest.mark.usefixtures("without_litellm")
+async def test_a_check_by_words_against_references_needs_no_litellm() -> None:
+    verdict = await Guard(NGRAM).acheck(
+        "It opened in 1950.",
+        question="When did the Garmo bridge open?",
+        references=["The Garmo bridge opened in 1932."],
+    )
+    assert verdict.decision == "flagged"
+    assert verdict.claims[0].contradicted_by
+
+
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [

@@ -118,12 +118,17 @@ class Demands:
                 " or leave out `evidence: samples`"
             )
 
+    def can_draw(self, query: Query | None) -> bool:
+        """Whether there is a question, and somebody to ask it."""
+        if query is None or not query.messages:
+            return False
+        return query.model is not None or self._provider is not None
+
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
         """Refuse missing samples that cannot be drawn."""
         if isinstance(samples, str):
             raise ConfigurationError("samples must be a list of texts, not one text")
-        can_draw = query is not None and query.messages and (query.model or self._provider)
-        if samples is None and not can_draw:
+        if samples is None and not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.refuse({"samples": rest})
 
@@ -447,7 +452,11 @@ class Guard:
             self._demands.check_samples(query, samples)
         self._demands.check_references(references)
         tokens = self._demands.tokens(logprobs)
-        draws = samples is None and self._chain.needing("samples")
+        draws = (
+            samples is None
+            and self._chain.needing("samples") is not None
+            and self._demands.can_draw(query)
+        )
         splits = self.policy.claims == "model" and query is not None and query.model is not None
         asks = draws or splits or self._chain.needing("judge")
         sources = self._demands.sources(query) if asks else None
