@@ -99,8 +99,7 @@ _EN: _Phrases = (
     | (?:you\ are|you\ are\ (?:very|most|always)|most)\ welcome|my\ pleasure|anytime
     | how\ are\ you(?:\ (?:doing|today|doing\ today))?|(?:and\ )?(?:how\ about\ )?you|what\ is\ up
     | i\ am\ (?:doing\ )?(?:fine|well|good|great|okay)(?:\ thank\ you|\ thanks)?
-    | (?:it\ is\ )?(?:nice|great|good|lovely)\ to\ (?:meet|see|hear\ from)\ you(?:\ (?:too
-      |again))?
+    | (?:it\ is\ )?(?:nice|great|good|lovely)\ to\ (?:meet|see|hear\ from)\ you(?:\ (?:too|again))?
     | have\ a\ (?:nice|great|good|lovely|wonderful)\ (?:day|evening|weekend|night|time|one)
       (?:\ too|\ ahead)?
     | i\ am\ (?:glad|happy)\ (?:i\ could|to)\ (?:help|assist|be\ of\ help)
@@ -121,52 +120,42 @@ _EN: _Phrases = (
       |the)
       \ question)(?:\ you)?|hope\ (?:that|this|it)\ helps|(?:i\ am\ )?(?:always\ )?(?:happy|glad)
       \ to\ (?:help|assist)
-    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out))(?:\ (?:me|anytime|again
-      |more
+    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out))(?:\ (?:me|anytime|again|more
       |(?:any\ )?(?:more|further|other|follow-up)\ questions))?(?:\ (?:if
-      |should)\ you\ (?:would\ like
-      |want|wish|need|have)\ .{1,60})?
+      |should)\ you\ (?:would\ like|want|wish|need|have)\ .{1,60})?
     | is\ there\ anything\ else(?:\ {rest})?|would\ you\ like\ me\ to\ {rest}
     | enjoy|good\ luck|all\ the\ best|best\ (?:wishes|regards)
     """,
     r"""
-    (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this
-      |the\ inconvenience))?
+    (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this|the\ inconvenience))?
     | (?:i|my)\ apologi[sz]es?(?:\ for\ (?:that|this|the\ (?:inconvenience|confusion)))?
     | unfortunately|i\ am\ afraid|regrettably|however|thank\ you\ for\ understanding
     | (?:as\ )?an\ ai(?:\ (?:language\ )?model|\ assistant)?|as\ a(?:\ large)?\ language\ model
-    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|large\ language\ model|ai\ (?:language\ model
-      |assistant))
-    | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me
-      |ask)\ {rest}
+    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|large\ language\ model|ai\ (?:language\ model|assistant))
+    | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me|ask)\ {rest}
     | please\ (?:clarify|rephrase|try\ again)(?:\ later)?
     """,
     r"""
     (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?|sorry\ (?:that\ |but\ )?|unfortunately\ )?
       i\ (?:really\ |honestly\ )?(?:do\ not|did\ not|have\ not)\ (?:currently\ |really\ )?(?:have
-      |find
-      |found)(?:\ access\ to)?(?:\ (?:any|enough|sufficient|the|that|this|such|much))?
+      |find|found)(?:\ access\ to)?(?:\ (?:any|enough|sufficient|the|that|this|such|much))?
       (?:\ (?:specific|reliable|detailed|further|more|additional|personal|real-time|relevant))?
       \ (?:information|info|data|knowledge|details|records|access)
       (?:\ available)?(?:\ (?:about|on|regarding|of|for|to)\ {rest})?
     | i\ have\ no\ (?:information|data|knowledge|details|records|idea)
       (?:\ (?:about|on|regarding|of)\ {rest})?
     | i\ (?:can|could|did|do)\ not\ (?:find|see)(?:\ any)?\ (?:information|data|details|records
-      |anything
-      |mention|the\ answer|it|this|that)(?:\ (?:about|on|regarding|of|for|in)\ {rest})?
+      |anything|mention|the\ answer|it|this|that)(?:\ (?:about|on|regarding|of|for|in)\ {rest})?
     | i\ (?:can|could|did|do)\ not\ (?:find|see)\ {rest}\ in\ (?:the|your|these
       |those)\ (?:\S+\ ){0,2}
       (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?|pages?)
     | (?:the|your|these|those|this)\ (?:(?:provided|given|available|above|retrieved|supplied)\ )*
-      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual
-      |guide
+      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual|guide
       |excerpts?|articles?|files?|pages?|knowledge\ base|information(?:\ (?:provided|given))?)
       (?:\ (?:provided|given|above))?\ (?:do|does|did)\ not\ (?:(?:actually|explicitly|really)\ )?
       (?:say|mention|contain|include|specify|state|provide|cover|tell|give|answer|discuss|address
-      |list
-      |indicate|describe)(?:\ (?:anything|any|this|that|it|the|enough|information|details
-      |\S+ing))*
-      (?:\ {rest})?
+      |list|indicate|describe)(?:\ (?:anything|any|this|that|it|the|enough|information|details
+      |\S+ing))*(?:\ {rest})?
     | there\ is\ (?:no|not\ (?:any|enough))\ (?:information|mention|data|details?)
       (?:(?:\ (?:about|on|of|regarding|for)\ {rest})?\ in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
       (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual
@@ -179,8 +168,7 @@ _EN: _Phrases = (
     | i\ am\ (?:not\ able|unable)\ to\ (?:help|assist|comply|answer|do|provide|give|share|discuss
       |offer|generate|create|write|access|fulfill)(?:\ {rest})?
     | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ know\ (?:who|what|when
-      |where|why
-      |how|which|if|whether)\ (?:\S+\ ){0,7}\S+
+      |where|why|how|which|if|whether)\ (?:\S+\ ){0,7}\S+
     | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ (?:know|understand)
       (?:\ the\ answer|\ (?:that|this|your|the)\ question)?
       (?:\ to\ (?:that|this|your)(?:\ question)?)?
@@ -207,8 +195,7 @@ _EN: _Phrases = (
       \ )?(?:in|about|on)\ {rest}
     """,
     r"""
-    (?:could|can|would|will|do|are|may|shall|should|have)\ (?:you|i|we)\ (?!know\b|aware\b
-      |heard\b)
+    (?:could|can|would|will|do|are|may|shall|should|have)\ (?:you|i|we)\ (?!know\b|aware\b|heard\b)
     | (?:what|which|how|where|when)\ (?:\S+\ ){0,4}(?:do|can|could|would|should|may|is|are)
       \ (?:you|your|i|we)\b
     | is\ there\ (?:anything|something)\b
@@ -222,19 +209,16 @@ _EN: _Phrases = (
 )
 _DE: _Phrases = (
     r"""
-    (?:hallo|hi|hey|servus|moin|grüezi|grüß\ gott|grüss\ gott|willkommen)(?:\ (?:zusammen
-      |zurück))?
+    (?:hallo|hi|hey|servus|moin|grüezi|grüß\ gott|grüss\ gott|willkommen)(?:\ (?:zusammen|zurück))?
     | guten\ (?:morgen|tag|abend)|gute\ nacht|(?:auf\ )?wiedersehen|tschüss|bis\ (?:bald|dann
       |später)
     | (?:vielen\ |herzlichen\ |besten\ )?dank(?:e)?(?:\ (?:schön|sehr|dir|ihnen|für\ (?:die|ihre
-      |deine)
-      \ (?:nachfrage|frage|nachricht|geduld)))?
+      |deine)\ (?:nachfrage|frage|nachricht|geduld)))?
     | (?:sehr\ )?gern(?:e)?(?:\ geschehen)?|bitte(?:\ (?:schön|sehr))?|keine\ ursache
     | (?:und\ )?(?:wie\ geht\ es\ )?(?:dir|ihnen)(?:\ heute)?|wie\ geht's(?:\ dir)?
     | mir\ geht\ es\ (?:gut|prima)|es\ geht\ mir\ gut|(?:es\ )?freut\ mich
     | (?:ich\ wünsche\ (?:dir|ihnen)\ )?(?:einen\ )?schönen\ (?:tag|abend)(?:\ noch)?
-    | (?:wie|womit)\ kann\ ich\ (?:dir|ihnen)(?:\ heute)?\ (?:helfen|behilflich\ sein
-      |weiterhelfen)
+    | (?:wie|womit)\ kann\ ich\ (?:dir|ihnen)(?:\ heute)?\ (?:helfen|behilflich\ sein|weiterhelfen)
     | kann\ ich\ (?:dir|ihnen)\ (?:sonst\ |noch\ )?(?:bei\ etwas|irgendwie|mit\ etwas)?\ ?helfen
     | was\ kann\ ich\ (?:heute\ )?für\ (?:sie|dich)\ tun
     | kann\ ich\ (?:sonst\ |dir\ |ihnen\ |noch\ |weiter\ ){0,4}(?:helfen|etwas\ tun)
@@ -243,8 +227,7 @@ _DE: _Phrases = (
     | (?:das\ ist\ )?(?:eine\ )?(?:sehr\ )?(?:gute|tolle|interessante|spannende)\ frage
     | (?:ich\ hoffe\ )?(?:das|dies)\ hilft(?:\ (?:dir|ihnen))?(?:\ weiter)?|ich\ hoffe
     | (?:sag(?:en?)?|meld(?:en?)?)\ (?:sie\ |dich\ )?(?:mir\ |sich\ )?(?:gern(?:e)?\ )?(?:bescheid
-      |einfach)?
-      |(?:wenn|falls)\ (?:sie|du)\ (?:noch\ |weitere\ )*(?:fragen\ )(?:haben|hast)
+      |einfach)?|(?:wenn|falls)\ (?:sie|du)\ (?:noch\ |weitere\ )*(?:fragen\ )(?:haben|hast)
     | viel\ (?:erfolg|spaß)|(?:fragen\ sie|frag)\ (?:gern(?:e)?\ |einfach\ )*(?:nach|weiter)?
     """,
     r"""
@@ -255,8 +238,7 @@ _DE: _Phrases = (
     (?:ich\ habe|habe\ ich|mir\ liegen)\ (?:leider\ )?(?:keine?|keinen)\ (?:genauen\ |näheren\ )?
       (?:informationen|daten|angaben|kenntnisse?|zugriff|ahnung|details)
       (?:\ (?:über|zu|zum|zur|von|auf)\ {rest})?(?:\ (?:vor|finden))?
-    | (?:der|die|das|den|diese|dieser|dem)\ (?:(?:bereitgestellten?|vorliegenden?
-      |angegebenen?)\ )*
+    | (?:der|die|das|den|diese|dieser|dem)\ (?:(?:bereitgestellten?|vorliegenden?|angegebenen?)\ )*
       (?:dokumente?n?|unterlagen|kontext|texte?|quellen?|handbuch|anleitung|auszug|auszüge)
       \ (?:enthält|enthalten|erwähnt|erwähnen|sagt|sagen|nennt|nennen|gibt|geben|steht|stehen)
       \ (?:dazu\ |darüber\ |hierzu\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
@@ -274,12 +256,10 @@ _DE: _Phrases = (
     | (?:dazu|darüber|hierzu|davon)\ (?:habe\ ich|liegen\ mir|gibt\ es|ist\ mir)\ (?:leider\ )?
       (?:keine?n?|nichts)(?:\ {rest})?
     | das\ weiß\ ich\ (?:leider\ )?nicht(?:\ genau)?|ich\ bin\ (?:mir\ )?(?:\S+\ )?nicht\ sicher
-    | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)
-      (?:\ {rest})?
+    | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)(?:\ {rest})?
     | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht
     | ich\ wei(?:ß|ss)\ (?:es\ |das\ )?(?:leider\ )?nicht
-    | (?:(?:dabei|damit|das)\ )?(?:ich\ kann|kann\ ich)\ (?:(?:ihnen|dir|das|diese|frage|dabei
-      |damit
+    | (?:(?:dabei|damit|das)\ )?(?:ich\ kann|kann\ ich)\ (?:(?:ihnen|dir|das|diese|frage|dabei|damit
       |leider|hierbei)\ ){0,4}nicht\ (?:helfen|weiterhelfen|beantworten|tun|behilflich\ sein)
     """,
     r"""
@@ -300,8 +280,7 @@ _FR: _Phrases = (
     | merci(?:\ (?:beaucoup|bien|encore|à\ (?:vous|toi)))?
       (?:\ (?:de|pour)\ (?:demander|votre\ (?:question|message|patience)))?
     | de\ rien|je\ vous\ en\ prie|je\ t'en\ prie|avec\ plaisir|enchantée?
-    | comment\ (?:allez-vous|vas-tu|ça\ va)|(?:ça|je)\ (?:va|vais)\ (?:très\ )?bien|et\ (?:vous
-      |toi)
+    | comment\ (?:allez-vous|vas-tu|ça\ va)|(?:ça|je)\ (?:va|vais)\ (?:très\ )?bien|et\ (?:vous|toi)
     | (?:comment|en\ quoi|que)\ puis-je\ (?:vous|t')?\ ?(?:aider|être\ utile|faire\ pour\ vous)
       (?:\ aujourd'hui)?
     | (?:n'hésitez\ pas\ à\ )?(?:me\ )?(?:demander|poser\ (?:vos|d'autres)\ questions)
@@ -344,8 +323,7 @@ _FR: _Phrases = (
       (?:aider|répondre|faire|fournir)(?:\ {rest})?
     """,
     r"""
-    (?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez|souhaites|veux|avez|as|puis
-      |aimeriez)
+    (?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez|souhaites|veux|avez|as|puis|aimeriez)
       -(?:vous|tu|je)\b
     | (?:que|quel|quelle|quels|quelles|comment|où|quand|de\ quoi|en\ quoi)\ (?:\S+\ ){0,4}\S*
       (?:vous|tu|je)\b
@@ -383,11 +361,9 @@ _ES: _Phrases = (
     no\ (?:tengo|dispongo\ de|encuentro|encontré)\ (?:ninguna\ |suficiente\ |más\ )?
       (?:información|datos|detalles|acceso|idea)(?:\ (?:específica|disponible))?
       (?:\ (?:sobre|acerca\ de|de|a)\ {rest})?
-    | (?:el|la|los|las|este|estos)\ (?:documentos?|contexto|textos?|fuentes?|manual|guía
-      |extractos?)
+    | (?:el|la|los|las|este|estos)\ (?:documentos?|contexto|textos?|fuentes?|manual|guía|extractos?)
       (?:\ (?:proporcionad[oa]s?|dad[oa]s?))?\ no\ (?:dicen?|mencionan?|contienen?|especifican?
-      |indican?
-      |incluyen?|hablan?)(?:\ (?:nada|ninguna))?(?:\ {rest})?
+      |indican?|incluyen?|hablan?)(?:\ (?:nada|ninguna))?(?:\ {rest})?
     | no\ (?:tengo|dispongo\ de|encuentro|conozco|sé)\ {rest}
     | no\ (?:puedo|logro|consigo)\ {rest}|no\ soy\ capaz\ de\ {rest}
     | (?:eso|esto|la\ respuesta|esa\ información)?\ ?no\ (?:se\ (?:menciona|indica|dice
@@ -395,8 +371,7 @@ _ES: _Phrases = (
     | en\ (?:el|la|los|las|estos?)\ (?:contexto|documentos?|textos?|manual|fuentes?)\ no\ {rest}
     | no\ hay\ (?:ninguna\ )?(?:información|mención|datos|nada)(?:\ {rest})?
     | (?:yo\ )?no\ (?:lo\ )?(?:sé|entiendo)(?:\ la\ (?:respuesta|pregunta))?
-    | no\ puedo\ (?:ayudar(?:te|le)?|responder|hacer(?:lo)?|proporcionar|dar(?:te
-      |le)?)(?:\ {rest})?
+    | no\ puedo\ (?:ayudar(?:te|le)?|responder|hacer(?:lo)?|proporcionar|dar(?:te|le)?)(?:\ {rest})?
     """,
     r"""
     (?:puedes?|podrías?|quieres?|quisieras?|(?:te|le)\ gustaría|deseas?|necesitas?|tienes?
@@ -485,8 +460,7 @@ _PT: _Phrases = (
       (?:\ (?:sobre|acerca\ de|a|de)\ {rest})?
     | (?:o|a|os|as|este|estes)\ (?:documentos?|contexto|textos?|fontes?|manual|guia)
       (?:\ fornecid[oa]s?)?\ não\ (?:diz(?:em)?|menciona(?:m)?|cont(?:é|ê)m|especifica(?:m)?
-      |indica(?:m)?
-      |fala(?:m)?)(?:\ (?:nada|nenhuma))?(?:\ {rest})?
+      |indica(?:m)?|fala(?:m)?)(?:\ (?:nada|nenhuma))?(?:\ {rest})?
     | (?:eu\ )?não\ (?:tenho|disponho\ de|encontrei|encontro|conheço|sei)\ {rest}
     | (?:eu\ )?não\ (?:posso|consigo|consegui|pude)\ {rest}|não\ sou\ capaz\ de\ {rest}
     | (?:isso|isto|a\ resposta)?\ ?não\ (?:é\ mencionad[oa]|é\ indicad[oa]|consta|aparece
@@ -530,13 +504,10 @@ _NL: _Phrases = (
     """,
     r"""
     (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet\ genoeg)\ (?:informatie|gegevens|details
-      |toegang|idee)
-      (?:\ (?:over|van|tot)\ {rest})?
+      |toegang|idee)(?:\ (?:over|van|tot)\ {rest})?
     | (?:de|het|deze|dit)\ (?:documenten|document|context|teksten?|bronnen|bron|handleiding
-      |handboek)
-      \ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
-      \ (?:daar\ |hier\ )?(?:niets|niet
-      |geen)(?:\ {rest})?
+      |handboek)\ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
+      \ (?:daar\ |hier\ )?(?:niets|niet|geen)(?:\ {rest})?
     | er\ (?:is|staat|wordt)\ (?:geen|niets)\ {rest}
     | (?:dat|dit)\ (?:staat|wordt|blijkt)\ niet\ {rest}|dat\ is\ niet\ bekend
     | (?:dat|dit)\ (?:kan\ ik|weet\ ik)\ (?:helaas\ )?niet(?:\ \S+)?
@@ -588,8 +559,7 @@ _LEADS_IN = re.compile(
     | here\ (?:is|are)\ (?:the|your|an?|some)(?:\ (?:python|javascript|java|sql|bash|simple|short
       |updated|full|complete|corrected|example))*\ (?:code|function|script|example|program|snippet
       |query|command|version|implementation|solution)
-    | hier\ ist\ (?:der|ein|das)\ (?:code|beispiel|skript)|voici\ (?:le|un)\ (?:code|exemple
-      |script)
+    | hier\ ist\ (?:der|ein|das)\ (?:code|beispiel|skript)|voici\ (?:le|un)\ (?:code|exemple|script)
     | aquí\ (?:está|tienes)\ (?:el|un)\ (?:código|ejemplo)|ecco\ (?:il|un)\ (?:codice|esempio)
     | aqui\ está\ (?:o|um)\ (?:código|exemplo)|hier\ is\ (?:de|een)\ (?:code|voorbeeld)
     """,
@@ -616,8 +586,7 @@ _OPEN_QUESTION = re.compile(
 _CREATIVE = re.compile(
     r"""
     \b(?:write|compose|create|make\ up|invent|imagine|improvise|give|tell)\b [^.?!\n]{0,40}
-      \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?
-      |riddles?
+      \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?|riddles?
       |fairy\ tales?|(?:short|bedtime|funny|scary|little|tiny|love)\ stor(?:y|ies)
       |stor(?:y|ies)\ about|slogans?|toasts?|epigrams?|tongue\ twisters?|slogans?|taglines?|puns?)\b
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
