@@ -291,3 +291,69 @@ def test_no_sentence_of_a_real_passage_is_left_out(data_dir: Path) -> None:
     rows += (data_dir / "phd.jsonl").read_text().splitlines()
     passages = [Passage.of(json.loads(row)["passage"]) for row in rows]
     assert not [found for p in passages if (found := non_claims(p, "Tell me about it."))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The documents do not say who designed the Kessel Bridge.",
+        "The documents do not say when it was launched.",
+        "The context does not specify how much it costs.",
+        "I do not know who designed it.",
+        "Die Dokumente sagen nicht, wann es eingeführt wurde.",
+        "Die Dokumente sagen nicht, wer es entworfen hat.",
+        "Das Gewicht ist in den Dokumenten nicht angegeben.",
+        "Das Gewicht wird im Handbuch nicht genannt.",
+        "Ich weiß nicht, wann es eingeführt wurde.",
+        "Les documents ne précisent pas quand il a été lancé.",
+        "Le prix n'est pas mentionné dans les documents.",
+        "Los documentos no indican cuándo se lanzó.",
+        "El precio no se menciona en los documentos.",
+        "I documenti non indicano quando è stato lanciato.",
+        "Il prezzo non è indicato nei documenti.",
+        "Os documentos não dizem quando foi lançado.",
+        "O preço não é mencionado nos documentos.",
+        "De documenten vermelden niet wanneer het werd gelanceerd.",
+        "De prijs wordt niet vermeld in de documenten.",
+        "De prijs wordt in de documenten niet vermeld.",
+        "The provided documents do not mention when the Garmo was launched or who made it.",
+        "The documents don't state where it is made.",
+        "It is not stated in the documents where it is made.",
+        "The launch year is not mentioned in the documents.",
+        "The price of the Garmo is not given in the provided context.",
+        "There is no information in the documents about who designed it.",
+        "There is no mention of the price in the context.",
+        "There is no information about the price in the documents.",
+        "I was not able to find who designed it.",
+        "I could not find this information in the handbook.",
+    ],
+)
+def test_what_documents_do_not_say_is_no_claim(text: str) -> None:
+    assert non_claims(Passage.of(text), "What is known of it?") == {0: "refusal"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The manual is not included in the box.",
+        "I do not know if he was born in Paris but he was a painter.",
+        "The Garmo is not sold in France.",
+        "I have no data on Marie Curie, who was born in Warsaw.",
+        "Le prix est mentionné dans les documents.",
+        "De prijs staat in de documenten.",
+        "Das Gewicht ist in den Dokumenten angegeben.",
+        "The context says that it is not waterproof.",
+        "The bridge is not in Paris.",
+        "Nothing in the universe travels faster than light.",
+        "The documents say that it weighs three kilos.",
+        "Il prezzo è nei documenti.",
+    ],
+)
+def test_what_is_or_is_not_in_something_else_is_one(text: str) -> None:
+    assert non_claims(Passage.of(text), "What is known of it?") == {}
+
+
+def test_a_number_that_was_asked_about_is_not_claimed() -> None:
+    text = Passage.of("The documents do not say when the X100 was launched.")
+    assert non_claims(text, "When was the X100 launched?") == {0: "refusal"}
+    assert non_claims(text, "When was it launched?") == {}
