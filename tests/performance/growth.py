@@ -18,11 +18,11 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Document, Verdict
 from resay.engine.regeneration.prompts import disarmed
-from resay.engine.regeneration.regenerator import replacement_in
+from resay.engine.regeneration.repairs import replacement_in
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
 
-__all__ = ["run"]
+__all__ = ["listed", "run", "sentences"]
 
 _FIRST = 4
 _POLICY: Mapping[str, Any] = {
@@ -226,7 +226,8 @@ def _long(words: int, other: int = 0) -> str:
     return "It says " + " ".join(f"word{i * 13 + other}" for i in range(words)) + "."
 
 
-def _sentences(count: int) -> _Asked:
+def sentences(count: int) -> _Asked:
+    """Return a check of a response of so many sentences, nearly all of which are flagged."""
     return _Asked(_text(count), tuple(_text(count, j) for j in range(1, 4)))
 
 
@@ -251,23 +252,25 @@ def _documents(count: int) -> _Asked:
     return _Asked(_text(8), tuple(_text(8, j + 1) for j in range(count)), referring=True)
 
 
-def _items(count: int) -> _Asked:
-    def listed(other: int) -> str:
+def listed(count: int) -> _Asked:
+    """Return a check of an object with so many items."""
+
+    def written(other: int) -> str:
         return json.dumps({"items": [f"item {i * 3 + other}" for i in range(count)]})
 
-    others = tuple(listed(j) for j in range(1, 4))
+    others = tuple(written(j) for j in range(1, 4))
     wanted = {"response_format": {"type": "json_object"}}
-    return _Asked(listed(0), others, question="Which?", params={"model": "none", **wanted})
+    return _Asked(written(0), others, question="Which?", params={"model": "none", **wanted})
 
 
 _PARTS: Mapping[str, Callable[[int], _Asked | _Streamed]] = {
-    "sentences of the response and of 3 samples": _sentences,
+    "sentences of the response and of 3 samples": sentences,
     "sentences of a response in `hold`": _held,
     "paragraphs of a response in `hold`": _paragraphs,
     "words of the only sentence of each": _words,
     "samples": _samples,
     "documents": _documents,
-    "items of a list": _items,
+    "items of a list": listed,
 }
 
 

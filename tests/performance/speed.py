@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import correlation, fmean, median
 from typing import Any
 
+from performance.check_speed import measure_checks
 from performance.readings import COLUMNS, Part, Reading, best_s, environment, evenly, row_of
 from performance.released_ngram import build_pipeline, score_plainly, tokenize_plainly
 from performance.serving import simulated_elsewhere
@@ -55,6 +56,7 @@ def run(data: Path | None, rows: slice = slice(None)) -> ResultTable:
         One row for each part; one that could not be measured says why.
     """
     results = [measure_ngram(data, rows), measure_latency(), measure_import()]
+    results += measure_checks(data, rows)
     return ResultTable("speed", COLUMNS, tuple(results), _NOTES)
 
 
@@ -66,6 +68,8 @@ _NOTES = (
     "latency: `prompt`, per_pair, through litellm and HTTP to a simulated provider in another"
     " process; the calls must take ceil(calls / concurrency) times the provider's latency.",
     "import: best of several interpreters, each timed from start to end.",
+    "passage and below: processor time, the best of several turns, in which ours and what it is"
+    " compared with are measured one after the other.",
 )
 
 

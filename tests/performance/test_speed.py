@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from performance.__main__ import app
+from performance.check_speed import measure_checks
 from performance.released_ngram import score_plainly, tokenize_plainly
 from performance.speed import measure_import, measure_latency, measure_ngram
 from resay import Passage
@@ -109,6 +110,20 @@ def test_the_import_part():
     assert row["details"]["empty_ms"] > 0
 
 
+CHECKS = ["passage", "facts", "flagged", "items", "growing items", "first guard", "help"]
+
+
+def test_the_parts_about_checks_without_calls(data):
+    rows = {row["part"]: row for row in measure_checks(data, size=120, turns=1)}
+    assert list(rows) == CHECKS
+    assert all(set(row) == KEYS and row["skipped"] is None for row in rows.values())
+    for part in ("passage", "facts", "items", "first guard", "help"):
+        details = rows[part]["details"]
+        assert min(rows[part]["value"], details["limit_ms"], details["ratio"]) > 0
+    for part in ("flagged", "growing items"):
+        assert min(rows[part]["details"]["ms"], rows[part]["details"]["four_times_ms"]) > 0
+
+
 def test_the_command_runs_what_it_can(monkeypatch):
     monkeypatch.setattr("resay.providers.litellm.find_spec", lambda _: None)
     result = CliRunner().invoke(app, ["speed", "--json"], env={"RESAY_DATA": None})
@@ -116,7 +131,9 @@ def test_the_command_runs_what_it_can(monkeypatch):
     document = json.loads(result.stdout)
     assert document["benchmark"] == "speed"
     rows = {row["part"]: row for row in document["rows"]}
-    assert list(rows) == ["ngram", "latency", "import"]
+    assert list(rows) == ["ngram", "latency", "import", *CHECKS]
+    for part in ("passage", "facts"):
+        assert rows[part]["skipped"].startswith("skipped: no data")
     assert rows["ngram"]["skipped"].startswith("skipped: no data")
     assert rows["latency"]["skipped"].startswith("skipped: calling a model needs")
     assert rows["import"]["skipped"] is None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -36,6 +36,33 @@ class Strict(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
     )
+
+
+T = TypeVar("T")
+
+
+class Found(Mapping[str, T]):
+    """What has names, each found when somebody asks for it: finding may mean importing.
+
+    Args:
+        names: The names, in order.
+        find: Finds what has a name.
+    """
+
+    def __init__(self, names: Iterable[str], find: Callable[[str], T]) -> None:
+        self._names = dict.fromkeys(names)
+        self._find = find
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._find(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 UNKNOWN_TAG: Final = "unknown_tag"
@@ -140,7 +167,8 @@ class OneOf:
     def _is_known(self, value: BaseModel, models: Mapping[str, type[BaseModel]]) -> bool:
         if self._imported is not None and isinstance(value, self._imported.base):
             return type(value) is self._imported.find(getattr(value, self._key))
-        return type(value) in models.values()
+        name: object = getattr(value, self._key, None)
+        return isinstance(name, str) and models.get(name) is type(value)
 
     def _import(self, name: str, imported: Imported) -> type[BaseModel]:
         try:

@@ -128,7 +128,9 @@ class Rules:
             above = above or self._short(self._heading)
             return tuple(_claim(sentence, field, kind, place, above) for field in fields)
         return tuple(
-            _claim(sentence, clause, kind, place, above, said, subject)
+            whole
+            if clause is sentence and not above
+            else _claim(sentence, clause, kind, place, above, said, subject)
             for clause, said, subject in clauses(sentence, grammar)
         )
 
@@ -138,7 +140,8 @@ class Rules:
             return "creative"
         if _is_label(sentence):
             return "label"
-        nothing = claims_nothing(text, is_open=self._is_open) or self._told(text)
+        told = claims_nothing(text, is_open=self._is_open, asked=self.question)
+        nothing = told or self._told(text)
         return nothing or ("fact" if _HEDGES.isdisjoint(text.lower().split()) else "hedged")
 
     def _told(self, text: str) -> NonClaim | None:
@@ -194,13 +197,14 @@ def _claim(
         said: Its words with its subject, where that is not among its own.
         subject: Where that subject is.
     """
-    spans = [(one.start, one.end) for one in above]
-    spans += [(own.start, own.end), *([subject] if subject else [])]
+    spans = [(own.start, own.end)]
+    if subject:
+        spans.append(subject)
     if above:
+        spans += [(one.start, one.end) for one in above]
         said = ": ".join([*(_bare(one.text) for one in above), said or own.text])
-    return Claim(
-        own.text, own.start, own.end, sentence.unit, kind, said, tuple(sorted(spans)), place
-    )
+    spans.sort()
+    return Claim(own.text, own.start, own.end, sentence.unit, kind, said, tuple(spans), place)
 
 
 def claims_of(

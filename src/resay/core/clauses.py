@@ -33,6 +33,7 @@ class Grammar:
         nouns: Those of the verbs that are nouns as well: "shows", "ships".
         plain: Verbs of the plural: "live", "contain".
         is_last: Whether the verb of a relative clause comes last.
+        joint: Finds what joins or begins a relative clause, and the word behind it.
     """
 
     common: frozenset[str]
@@ -45,13 +46,13 @@ class Grammar:
     nouns: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
     is_last: bool = False
+    joint: re.Pattern[str] = re.compile(r"(?!)")
 
     def may_cut(self, text: str) -> bool:
         """Whether to look for clauses: most sentences show at a glance that they are one."""
         if ";" in text or text.partition(" ")[0].lower() in self.opens:
             return True
-        for match in _JOINT.finditer(text):
-            comma, word, following = match.groups()
+        for comma, word, following in self.joint.findall(text):
             if word in self.relatives:
                 near = self.is_last or word in _WITH_SUBJECT
                 if near or following in self.verbs or _LIKELY.search(following):
@@ -204,16 +205,15 @@ def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
     if begun:
         yield _Cut("opened", begun, begun - 1)
     for i, word in enumerate(words):
+        may_cut = word.gap != " " or word.low in grammar.joins or word.low in grammar.relatives
         if word.gap != " ":
             opened = len(_OPENING.findall(word.gap))
             depth = max(0, depth + opened - len(_CLOSING.findall(word.gap)))
-        if i <= begun or depth or not _is_enough(words, begun, i):
-            has_verb = has_verb or (i >= begun and grammar.is_verb(word))
-            continue
-        cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
-        if cut is not None and _is_enough(words, cut.first, len(words)):
-            yield cut
-            begun, has_verb, in_relative = cut.first, False, cut.kind == "relative"
+        if may_cut and i > begun and not depth and _is_enough(words, begun, i):
+            cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
+            if cut is not None and _is_enough(words, cut.first, len(words)):
+                yield cut
+                begun, has_verb, in_relative = cut.first, False, cut.kind == "relative"
         has_verb = has_verb or (i >= begun and grammar.is_verb(word))
 
 
@@ -377,8 +377,6 @@ _BEHIND_VERB = re.compile(
     r"\d|(?:an?|the|its?|his|her|their|about|around|nearly|over|up|in|at|on|to|with|by|as|between|no"
     r"|some|more|from)\Z"
 )
-# A word that may join clauses, and what is behind it.
-_JOINT = re.compile(r"(,?)\s([^\W\d_]{1,9})(?=\s+([^\W_]+))")
 # A past, or an adverb.
 _LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")
 _ADVERBS = ("ly", "ment", "mente", "also", "later", "then", "still", "never", "auch", "später")
@@ -553,6 +551,13 @@ _DUTCH = (
     "geboren opgericht gebouwd geopend gelanceerd ontworpen uitgevonden bekend ontdekt gesticht",
     "in op aan na voor sinds vanaf bij van tijdens tot met om te",
 )
+
+
+def _joint(words: str) -> re.Pattern[str]:
+    any_of = "|".join(map(re.escape, sorted(words_of(words))))
+    return re.compile(rf"(,?)\s({any_of})(?=\s+([^\W_]+))")
+
+
 _NOTHING = frozenset[str]()
 _NONE = Grammar(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
@@ -567,6 +572,7 @@ def _languages() -> tuple[Grammar, ...]:
             nouns=nouns if table is _ENGLISH else frozenset(),
             plain=words_of(_REGULAR) if table is _ENGLISH else frozenset(),
             is_last=table in (_GERMAN, _DUTCH),
+            joint=_joint(f"{table[2]} {table[3]}"),
         )
         for table in tables
     )

@@ -314,11 +314,10 @@ def _split(
 
 
 def _sentence_span(prose: str, start: int, end: int, offset: int) -> Span | None:
-    sentence = prose[start:end]
-    if not _ALNUM.search(sentence):
+    if not _ALNUM.search(prose, start, end):
         return None
-    trimmed = sentence.lstrip()
-    start += len(sentence) - len(trimmed)
+    trimmed = prose[start:end].lstrip()
+    start = end - len(trimmed)
     return offset + start, offset + start + len(trimmed.rstrip())
 
 

@@ -119,6 +119,19 @@ class Answer:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Regenerated:
+    """The best answer there is.
+
+    Attributes:
+        text: The answer.
+        verdict: What is known of it, and how it came about.
+    """
+
+    text: str
+    verdict: Verdict
+
+
 def act(
     policy: Policy,
     response: str,

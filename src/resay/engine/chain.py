@@ -330,10 +330,12 @@ class Chain:
         def to_find() -> tuple[int, set[EvidenceKind]]:
             flagged = self._deciding.flagged(board, evidence)
             chars = sum(len(board.claims[i].text) for i in flagged)
-            return chars, {board.entries[i].source for i in flagged}
+            entries = (board.entries[i] for i in flagged)
+            # What methods said contradicts claims is not searched for.
+            return chars, {entry.source for entry in entries if entry.contradiction is None}
 
         chars, sources = await compute(to_find, chars=_FLAGGING * len(board.entries))
-        if not sources:
+        if not chars:
             return {}
         with anyio.CancelScope(deadline=deadline):
             for source in sources:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.passage import Passage
-from resay.core.quantities import Quantity, guess_language, negations, quantities
+from resay.core.quantities import guess_language, negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import Runs, Shared, tokenize
 from resay.core.verdict import (
@@ -115,50 +114,57 @@ class Contradictions:
         return self._shared.weight(a & b) / self._shared.weight(a | b)
 
 
-_Read = Callable[[str], Sequence[Quantity]]
+class _Reading:
+    """What is read of a sample's sentence, once for all claims that it contradicts."""
+
+    def __init__(self) -> None:
+        self.quantities = cache(quantities)
+        self.negations = cache(negations)
+        self.names = cache(_names)
 
 
-def with_contrary(found: Contradiction, claim: Claim, read: _Read = quantities) -> Contradiction:
-    """Return a contradiction with the words in which it differs from a claim.
-
-    Args:
-        found: What is said instead.
-        claim: The flagged claim.
-        read: Finds the quantities of a text.
-    """
-    for kind, mine, other in _contrary(claim.text, found.text, read):
-        return replace(
-            found,
-            kind=kind,
-            claimed=mine and (claim.start + mine[0], claim.start + mine[1]),
-            said=other,
+def _with_contrary(found: Contradiction, claim: Claim, reading: _Reading) -> Contradiction:
+    """Return a contradiction with the words in which it differs from a claim."""
+    for kind, mine, other in _contrary(claim.text, found.text, reading):
+        return Contradiction(
+            found.source,
+            found.index,
+            found.text,
+            kind,
+            mine and (claim.start + mine[0], claim.start + mine[1]),
+            other,
         )
     return found
 
 
 def _contrary(
-    claim: str, other: str, read: _Read
+    claim: str, other: str, reading: _Reading
 ) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
     """Yield what two texts on the same matter say differently, numbers first."""
-    mine, theirs = read(claim), read(other)
+    theirs = reading.quantities(other)
+    mine = quantities(claim) if theirs else ()
     lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
-    more = [p for p in theirs if not any(p.agrees(q) for q in mine)]
+    more = [p for p in theirs if not any(p.agrees(q) for q in mine)] if lacking else []
     for q in lacking:
         for p in more:
             if q.unit == p.unit and q.year_or_date == p.year_or_date:
                 kind = "date" if q.year_or_date else "number"
                 yield kind, (q.start, q.end), (p.start, p.end)
-    lacking_names = [n for n in _NAME.finditer(claim) if n.start() and n.group() not in other]
-    more_names = [n for n in _NAME.finditer(other) if n.start() and n.group() not in claim]
+    lacking_names = [name for name in _names(claim) if name[0] not in other]
+    more_names = [name for name in reading.names(other) if name[0] not in claim]
     # All nouns have capitals in German.
     both = lacking_names and more_names
     has_nouns = both and guess_language(claim.lower().split()) == "de"
-    for name, said in zip(lacking_names, more_names, strict=False):
-        is_noun = has_nouns and not (" " in name.group() and " " in said.group())
-        yield "other" if is_noun else "name", name.span(), said.span()
-    here, there = negations(claim), negations(other)
-    if bool(here) != bool(there):
-        yield "negation", next(iter(here), None), next(iter(there), None)
+    for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
+        is_noun = has_nouns and not (" " in name and " " in said)
+        yield "other" if is_noun else "name", here, there
+    negated, denied = negations(claim), reading.negations(other)
+    if bool(negated) != bool(denied):
+        yield "negation", next(iter(negated), None), next(iter(denied), None)
+
+
+def _names(text: str) -> list[tuple[str, Span]]:
+    return [(match.group(), match.span()) for match in _NAME.finditer(text) if match.start()]
 
 
 # A name, which may have small words in it; at its beginning a sentence has a capital anyway.
@@ -322,20 +328,20 @@ class Deciding:
             "sample": evidence.samples,
             "reference": evidence.references,
         }
-        sources: set[EvidenceKind] = {
-            board.entries[i].source for i in self.flagged(board, evidence)
-        }
-        searches = {kind: pools[kind].derived(SEARCHES[kind]) for kind in sources}
-        # Several claims may be contradicted by one sentence.
-        read = cache(quantities)
+        searches: dict[EvidenceKind, Contradictions] = {}
+        reading = _Reading()
         found: dict[int, Contradiction] = {}
         for i in self.flagged(board, evidence):
             stop_if_abandoned()
             entry, claim = board.entries[i], board.claims[i]
-            search = searches[entry.source]
-            contradiction = entry.contradiction or search.of(claim.standalone, entry.against)
+            contradiction = entry.contradiction
+            if contradiction is None:
+                source = entry.source
+                if source not in searches:
+                    searches[source] = pools[source].derived(SEARCHES[source])
+                contradiction = searches[source].of(claim.standalone, entry.against)
             if contradiction is not None:
-                found[i] = with_contrary(contradiction, claim, read)
+                found[i] = _with_contrary(contradiction, claim, reading)
         return found
 
     def claims(

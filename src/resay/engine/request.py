@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,10 +15,9 @@ from resay._internal.event_loops import compute, in_task_group
 from resay._internal.telemetry import Outcome, checking
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Verdict
-from resay.engine.actions import Answer
+from resay.engine.actions import Answer, Regenerated
 from resay.engine.chain import Chain
 from resay.engine.check import Check, Given
-from resay.engine.regeneration import Rechecking, Regenerated, Regenerator
 from resay.engine.stream import Asked, Holding, Part, PassingOn, overdue
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
@@ -28,6 +27,9 @@ from resay.providers.layers import Metered, Retrying, WithLogprobs
 from resay.providers.prices import Priced
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
+
+if TYPE_CHECKING:
+    from resay.engine.regeneration import Regenerator
 
 T = TypeVar("T", Answer, Verdict)
 
@@ -325,6 +327,9 @@ def _regenerator(
             "the policy regenerates, but there is no retriever; name one with `action.retriever`,"
             " or pass `retriever`"
         )
+    # Takes long to import, and few policies regenerate.
+    from resay.engine.regeneration import Rechecking, Regenerator
+
     rechecking = Rechecking(policy, action, chain, cache)
     return Regenerator(policy, action, as_retriever(retriever), rechecking)
 

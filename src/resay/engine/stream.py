@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -20,17 +21,19 @@ from resay.core.code_names import code_in
 from resay.core.passage import GrowingPassage, Passage, Settled
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
-from resay.engine.actions import Answer, act
+from resay.engine.actions import Answer, Regenerated, act
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
-from resay.engine.regeneration import Regenerated, Regenerator
 from resay.engine.state import Board, Entry
 from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
 from resay.providers.layers import Metered
+
+if TYPE_CHECKING:
+    from resay.engine.regeneration import Regenerator
 
 # As many characters take as long as a sentence whose scores are put with those of the others.
 _JOINING = 100

@@ -45,9 +45,10 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, pairwise
 from math import floor, log, sqrt
+from operator import mul
 from statistics import fmean, median
 from typing import ClassVar, Final, Literal
 
@@ -288,8 +289,9 @@ class _Indexing:
             for sentence in _read(text, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
-                    kinds.setdefault(quantity.meaning, quantity)
-                    places[quantity.meaning].append(len(said))
+                    meaning = quantity.meaning
+                    kinds.setdefault(meaning, quantity)
+                    places[meaning].append(len(said))
                 said.append(sentence)
             words.append(mine)
             written.append(whole)
@@ -489,13 +491,10 @@ class Facts:
             for items, rest in zip(found, more, strict=True)
         ]
         mean, lean = fmean(alone) if alone else 0.0, self.config.lean
-        columns = [
-            tuple(
-                _pooled(items, [1 - item.support[k] for item in items], rest)
-                for items, rest in zip(found, more, strict=True)
-            )
-            for k in range(index.count)
-        ]
+        by_sample = (
+            _by_sample(items, index.count, rest) for items, rest in zip(found, more, strict=True)
+        )
+        columns = zip(*by_sample, strict=True)
         return Scores(
             sentences=tuple((1 - lean) * score + lean * mean for score in alone),
             columns=tuple(columns),
@@ -523,6 +522,16 @@ def _doubts(items: Sequence[_Item], *, any_of: bool) -> list[float]:
     """Return for each item the share of samples that do not say it."""
     best = max if any_of else fmean
     return [1 - best(item.support) for item in items]
+
+
+def _by_sample(items: Sequence[_Item], count: int, undoubted: float) -> list[float]:
+    """Return the score that each sample alone would give."""
+    weights = [item.weight for item in items]
+    most = undoubted + sum(weights)
+    supports = zip(*(item.support for item in items), strict=True) if items else [()] * count
+    doubts = ([1 - value for value in support] for support in supports)
+    totals = (sum(map(mul, map(mul, weights, of_one), of_one)) for of_one in doubts)
+    return [min(sqrt(total / most), 1.0) for total in totals]
 
 
 def _pooled(items: Sequence[_Item], doubts: Sequence[float], undoubted: float) -> float:
@@ -606,7 +615,7 @@ class _Claim:
     def _silent(self) -> list[int]:
         """The samples in which no sentence is about the same."""
         speaks = set(self._index.short)
-        for place, shared in self._near(self._own).items():
+        for place, shared in self._beside.items():
             if shared >= _SPEAKS * len(self._own):
                 speaks.add(self._index.said[place].sample)
         return [k for k in range(self._index.count) if k not in speaks] if self._own else []
@@ -647,8 +656,7 @@ class _Claim:
         said_by: defaultdict[_Key, set[int]] = defaultdict(set)
         written: dict[_Key, str] = {}
         alone = (k for k, said in enumerate(self._index.said) if said.alone)
-        near = self._near(self._own).items()
-        likely = (place for place, shared in near if shared >= len(self._own) / 4)
+        likely = (place for place, shared in self._beside.items() if shared >= len(self._own) / 4)
         for place in {*likely, *islice(alone, _MOST_PLACES)}:
             said = self._index.said[place]
             for other in said.quantities:
@@ -659,6 +667,11 @@ class _Claim:
             return None
         most = max(said_by, key=lambda meaning: (len(said_by[meaning]), written[meaning]))
         return written[most], len(said_by[most])
+
+    @cached_property
+    def _beside(self) -> dict[int, float]:
+        """The places of sentences that share its own words, with how many."""
+        return self._near(self._own)
 
     def _near(self, words: frozenset[str]) -> dict[int, float]:
         """The places of sentences that share words, with how many."""

@@ -88,9 +88,10 @@ class _Model:
         """
         grams = _grams(tokens, self.n)
         if adds:
-            return _Found(grams, [self.counts[g] + 1 for g in grams], self.total + len(set(grams)))
+            counted = [self.counts.get(gram, 0) + 1 for gram in grams]
+            return _Found(grams, counted, self.total + len(set(grams)))
         # A sentence split elsewhere can begin with an n-gram that was never counted.
-        return _Found(grams, [self.counts[gram] or 1 for gram in grams], self.total)
+        return _Found(grams, [self.counts.get(gram, 0) or 1 for gram in grams], self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +209,8 @@ class Ngram:
 def _why(found: _Found, samples: int, *, alone: bool) -> str | None:
     if not found.grams:
         return None
-    count, rarest = min(zip(found.counts, found.grams, strict=True), key=lambda pair: pair[0])
-    words = rarest.replace(_START, "").strip()
+    count = min(found.counts)
+    words = found.grams[found.counts.index(count)].replace(_START, "").strip()
     if alone:
         again = "nowhere" if count == 1 else f"only {_times(count - 1)}"
         return f"{words!r} appears {again} in {samples} texts compared"

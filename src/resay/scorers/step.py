@@ -10,17 +10,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import ConfigDict, Field, create_model
 
 from resay._internal.importing import import_named, is_import_path
-from resay._internal.strict import Imported
+from resay._internal.strict import Found, Imported
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Contradiction, EvidenceKind, Scores
@@ -69,18 +68,23 @@ _log = logging.getLogger(__name__)
 def registry() -> Mapping[str, type[Any]]:
     """Return the scorer classes by method name, built-in and installed.
 
+    What is built in is imported when it is looked up.
+
     A plug-in that cannot be loaded is left out with a warning in the log: it must not take down
     an application whose policy does not use it.
     """
-    found: dict[str, type[Any]] = {
-        name: getattr(import_module(f"resay.scorers.{name}"), scorer)
-        for name, scorer in _BUILT_IN.items()
-    }
+    installed: dict[str, type[Any]] = {}
     for point in entry_points(group=_GROUP):
         scorer = _load(point)
         if scorer is not None:
-            found.setdefault(point.name, scorer)
-    return MappingProxyType(found)
+            installed.setdefault(point.name, scorer)
+
+    def find(name: str) -> type[Any]:
+        if name not in _BUILT_IN:
+            return installed[name]
+        return getattr(import_module(f"resay.scorers.{name}"), _BUILT_IN[name])
+
+    return Found([*_BUILT_IN, *installed], find)
 
 
 def _load(point: EntryPoint) -> type[Any] | None:
@@ -203,9 +207,10 @@ def scorer_class(config: ScorerConfig) -> type[Any]:
     """
     if isinstance(config, ImportedConfig):
         return config.scorer
-    for scorer in registry().values():
-        if type(config) is scorer.Config:
-            return scorer
+    method = type(config).model_fields.get("method")
+    scorer = registry().get(method.default) if method else None
+    if scorer is not None and type(config) is scorer.Config:
+        return scorer
     raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
 
 
@@ -237,10 +242,16 @@ class Step:
     Attributes:
         config: What the policy says.
         scorer: The scorer it describes.
+        contradicts: Whether that says what contradicts a sentence.
     """
 
     config: ScorerConfig
     scorer: Scorer
+    contradicts: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked of every flagged sentence, and comparing with a protocol takes long.
+        object.__setattr__(self, "contradicts", isinstance(self.scorer, Contradicts))
 
     @classmethod
     def of(cls, config: ScorerConfig) -> Step:
@@ -360,19 +371,15 @@ class Step:
         if isinstance(self.scorer, Prepares):
             await self.scorer.prepare()
 
-    @property
-    def contradicts(self) -> bool:
-        """Whether the scorer says what contradicts a sentence."""
-        return isinstance(self.scorer, Contradicts)
-
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
         """Return what the scorer says contradicts a sentence; see `Contradicts`."""
-        if not isinstance(self.scorer, Contradicts):
+        if not self.contradicts:
             return None
         try:
-            found = await self.scorer.contradiction(sentence, self.view(evidence, None), scores)
+            scorer = cast("Contradicts", self.scorer)
+            found = await scorer.contradiction(sentence, self.view(evidence, None), scores)
         # The verdict stands without it, and words are compared instead.
         except Exception:
             return None

@@ -566,13 +566,16 @@ BEFORE_NUMBERS: Final = frozenset[str]().union(
 
 
 def _token(letters: str, more: str) -> re.Pattern[str]:
+    # Nothing but a digit is worth a look behind.
     return re.compile(
         rf"""
         [{letters}]+
-      | (?<![\d.])\d{{4}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)\d{{1,2}}(?!\d)
-      | (?<![\d.])\d{{1,2}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)(?:\d{{4}}|\d\d)(?!\d)
-      | (?<![\d:.,])\d{{1,2}}:[0-5]\d(?![\d:])
-      | \d+(?:[.,]\d+)*
+      | (?=\d)
+        (?: (?<![\d.])\d{{4}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)\d{{1,2}}(?!\d)
+          | (?<![\d.])\d{{1,2}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)(?:\d{{4}}|\d\d)(?!\d)
+          | (?<![\d:.,])\d{{1,2}}:[0-5]\d(?![\d:])
+          | \d+(?:[.,]\d+)*
+        )
       | {more}
         """,
         re.VERBOSE,
@@ -599,6 +602,7 @@ class Tokens:
         self._text = text
         self.texts: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
         self._starts: list[int] = []
+        self._end = 0
         self._made: dict[int, Token] = {}
 
     def __len__(self) -> int:
@@ -613,12 +617,10 @@ class Tokens:
 
     def _start(self, i: int) -> int:
         # Whatever may begin a token does, so that nothing like it is between two of them.
-        if not self._starts:
-            at = 0
-            for word in self.texts:
-                at = self._text.index(word, at)
-                self._starts.append(at)
-                at += len(word)
+        for word in self.texts[len(self._starts) : i + 1]:
+            self._end = self._text.index(word, self._end)
+            self._starts.append(self._end)
+            self._end += len(word)
         return self._starts[i]
 
 

@@ -1,0 +1,199 @@
+"""What a check without calls costs, beside what can hardly be beaten, in turns in one run.
+
+Processor time, the best of several turns: other work on the machine counts for neither.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf, log
+from pathlib import Path
+from typing import Any
+
+from performance.growth import listed, sentences
+from performance.readings import Part, Reading, environment, evenly, row_of
+from performance.skipping import SkippedError
+from resay._internal.event_loops import run_sync
+from resay.benchmarks import wikibio
+from resay.benchmarks.measuring import Item
+from resay.benchmarks.table import Row
+from resay.core.claims import claims_of
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+from resay.scorers import registry
+from resay.scorers.evidence import Evidence, Samples
+
+__all__ = ["measure_checks"]
+
+_ROWS = 24
+_TURNS = 5
+_WORD = re.compile(r"\w+")
+_NGRAM = {"chain": [{"method": "ngram"}]}
+_LIBRARIES = "import anyio, asyncio, pydantic, yaml"
+_FIRST = f"from resay import Guard; Guard({_NGRAM!r})"
+
+_PASSAGE = Part("passage", "`Guard.check` by `ngram`, a WikiBio passage, 20 samples", "ms", most=4)
+_FACTS = Part("facts", "`facts` by itself, the same", "ms", most=10)
+_FLAGGED = Part("flagged", "43 kB, 3 samples as long, nearly all flagged: slope", "", most=1.1)
+_ITEMS = Part("items", "an object of 1,000 items, 3 samples", "ms", most=50)
+_GROWING = Part("growing items", "from 1,000 items to 4,000: slope", "", most=1.1)
+_START = Part("first guard", "the first `Guard` of a process, with `ngram`", "ms", most=150)
+_HELP = Part("help", "`resay --help`", "ms", most=300)
+
+
+def measure_checks(
+    data: Path | None, rows: slice = slice(None), *, size: int = 1, turns: int = _TURNS
+) -> list[Row]:
+    """Measure checks that make no calls, and what comes before the first.
+
+    Args:
+        data: The folder with the WikiBio data.
+        rows: Which rows of it to take.
+        size: By how much smaller to make the long answers.
+        turns: How often to measure each side.
+
+    Returns:
+        A row for each part; those that need data say so where there is none.
+    """
+    empty = partial(_process_s, "-c", "pass")
+    return [
+        row_of(_PASSAGE, partial(_on_passages, _check, data, rows, turns)),
+        row_of(_FACTS, partial(_on_passages, _facts, data, rows, turns)),
+        row_of(_FLAGGED, partial(_slope, sentences, 480 // size, turns)),
+        row_of(_ITEMS, partial(_object, 1000 // size, turns)),
+        row_of(_GROWING, partial(_slope, listed, 1000 // size, turns)),
+        row_of(
+            _START,
+            partial(
+                _beside,
+                partial(_process_s, "-c", _FIRST),
+                partial(_process_s, "-c", _LIBRARIES),
+                "its libraries alone",
+                turns,
+            ),
+        ),
+        row_of(
+            _HELP,
+            partial(
+                _beside,
+                partial(_process_s, "-m", "resay", "--help"),
+                empty,
+                "an empty Python",
+                turns,
+            ),
+        ),
+    ]
+
+
+def _beside(
+    ours: Callable[[], float], limit: Callable[[], float], what: str, turns: int, count: int = 1
+) -> Reading:
+    """Measure two things by turns.
+
+    Args:
+        ours: Takes so many seconds.
+        limit: The same of what it is compared with.
+        what: What that is.
+        turns: How often.
+        count: How many both do each time.
+    """
+    best, least = inf, inf
+    for _ in range(turns):
+        best, least = min(best, ours()), min(least, limit())
+    best_ms, least_ms = 1000 * best / count, 1000 * least / count
+    return Reading(
+        best_ms,
+        f"{what}: {least_ms:.2f} ms, ratio {best_ms / least_ms:.1f}",
+        {"limit_ms": round(least_ms, 3), "ratio": round(best_ms / least_ms, 3), "turns": turns},
+    )
+
+
+def _on_passages(
+    work: Callable[[Sequence[Item]], Callable[[], object]],
+    data: Path | None,
+    rows: slice,
+    turns: int,
+) -> Reading:
+    if data is None:
+        raise SkippedError("no data; pass --data or set RESAY_DATA")
+    try:
+        everything = wikibio.load(data, rows).items
+    except ConfigurationError as error:
+        raise SkippedError(str(error)) from error
+    items = [everything[i] for i in evenly(len(everything), _ROWS)]
+    run = work(items)
+    run()
+    count = partial(_count_words, items)
+    return _beside(
+        partial(_cpu_s, run), partial(_cpu_s, count), "counting words", turns, len(items)
+    )
+
+
+def _check(items: Sequence[Item]) -> Callable[[], object]:
+    guard = Guard(_NGRAM)
+    return lambda: [guard.check(item.passage.text, samples=item.samples) for item in items]
+
+
+def _facts(items: Sequence[Item]) -> Callable[[], object]:
+    scorer = registry()["facts"]()
+    passages = [item.passage.saying(claims_of(item.passage)) for item in items]
+
+    async def score() -> None:
+        for item, passage in zip(items, passages, strict=True):
+            await scorer.score(passage, Evidence(samples=Samples(item.samples)))
+
+    return lambda: run_sync(score)
+
+
+def _count_words(items: Sequence[Item]) -> None:
+    for item in items:
+        Counter(word for text in item.samples for word in _WORD.findall(text.lower()))
+
+
+def _slope(made: Callable[[int], Any], count: int, turns: int) -> Reading:
+    """Measure checks of some length, and of four times that."""
+    one, four = made(count), made(4 * count)
+    for asked in (one, four):
+        run_sync(asked.check)
+    short, long = inf, inf
+    for _ in range(turns):
+        short = min(short, _cpu_s(partial(run_sync, one.check)))
+        long = min(long, _cpu_s(partial(run_sync, four.check)))
+    return Reading(
+        log(long / short) / log(4),
+        f"{1000 * short:.1f} ms, and {1000 * long:.1f} ms for four times as much",
+        {"ms": round(1000 * short, 3), "four_times_ms": round(1000 * long, 3), "turns": turns},
+    )
+
+
+def _object(count: int, turns: int) -> Reading:
+    asked = listed(count)
+    run_sync(asked.check)
+    text = " ".join((asked.response, *asked.others))
+    check = partial(_cpu_s, partial(run_sync, asked.check))
+    return _beside(
+        check, partial(_cpu_s, lambda: Counter[str](_WORD.findall(text))), "counting words", turns
+    )
+
+
+def _cpu_s(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def _process_s(*arguments: str) -> float:
+    """Return the processor time of an interpreter."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, *arguments], check=True, env=environment(), stdout=subprocess.DEVNULL
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
