@@ -19,6 +19,7 @@ def test_a_name_alone_is_a_model() -> None:
     [
         ({}, "`name` is missing"),
         ({"backend": "tei"}, "needs `url`"),
+        ({"backend": "rerank"}, "needs `url`"),
         ({"backend": "vllm", "url": "http://127.0.0.1:1"}, "needs `name`"),
         ({"backend": "torch", "name": "m", "url": "http://127.0.0.1:1"}, "`url` is for tei"),
         ({"backend": "torch", "name": "m", "precision": "int8"}, "resay models export --int8"),

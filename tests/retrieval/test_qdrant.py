@@ -11,6 +11,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import anyio
+import numpy as np
 import pytest
 from pydantic import ValidationError
 from qdrant_client import models
@@ -18,8 +19,10 @@ from qdrant_client import models
 from resay import Document
 from resay.errors import ConfigurationError, ResayError
 from resay.models import sentence_embedder
-from resay.retrieval import QdrantConfig, open_retriever
+from resay.providers import LiteLLMEmbedder
+from resay.retrieval import EmbeddingConfig, QdrantConfig, open_retriever
 from resay.retrieval.qdrant import QdrantRetriever, Store, store_at
+from support.embeddings import EmbeddingServer, embedded
 from support.qdrant import QdrantServer
 from support.tiny_models import make_bert, sentences
 
@@ -415,3 +418,130 @@ async def test_a_tenant_finds_only_what_is_its_own(opened: Open) -> None:
     assert {document.id for document in found} == {"0", "3", "6"}
     with pytest.raises(ConfigurationError, match="pass `tenant`"):
         await retriever.retrieve(TEXTS[1], k=9)
+
+
+EDITIONS: tuple[dict[str, Any], ...] = (
+    {"product": "X100", "edition": 2023, "draft": False, "rate": 0.5},
+    {"product": "X100", "edition": 2024, "draft": True, "rate": 1.5},
+    {"product": "X110", "edition": 2024, "draft": False, "rate": 1.5},
+    {"product": "X110", "edition": "2023", "owner": "acme"},
+    {},
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, {"0", "1", "2", "3", "4"}),
+        ({"product": "X100"}, {"0", "1"}),
+        ({"product": "X100", "edition": [2023, 2024]}, {"0", "1"}),
+        ({"product": ["X110", "X100"], "edition": 2024}, {"1", "2"}),
+        ({"edition": 2023}, {"0"}),
+        ({"edition": ["2023", 2024]}, {"1", "2", "3"}),
+        ({"draft": False}, {"0", "2"}),
+        ({"rate": 1.5}, {"1", "2"}),
+        ({"product": "X999"}, set()),
+    ],
+)
+async def test_a_filter_is_met_by_what_is_found(
+    opened: Open, wanted: dict[str, Any], expected: set[str]
+) -> None:
+    retriever = opened(filter=wanted)
+    await retriever.add(
+        Document(f"{i}", TEXTS[i], metadata=metadata) for i, metadata in enumerate(EDITIONS)
+    )
+    assert {document.id for document in await retriever.retrieve(TEXTS[0], k=9)} == expected
+
+
+async def test_a_filter_widens_nothing_for_a_tenant(opened: Open) -> None:
+    whose = ("acme", "globex")
+    await opened().add(
+        Document(f"{i}", text, metadata={"owner": whose[i % 2], "edition": i})
+        for i, text in enumerate(TEXTS[:6])
+    )
+
+    async def found(**wanted: Any) -> set[str]:
+        retriever = opened(tenant_key="owner", filter=wanted)
+        return {d.id for d in await retriever.retrieve(TEXTS[0], k=9, tenant="acme")}
+
+    assert await found(edition=[0, 1, 2]) == {"0", "2"}
+    assert await found(owner="globex") == set()
+    assert await found(owner=["globex", "acme"]) == {"0", "2", "4"}
+
+
+async def test_a_filter_without_values_is_refused(opened: Open) -> None:
+    # To Qdrant it would be met by everything.
+    with pytest.raises(ConfigurationError, match="no values for 'product'"):
+        opened(filter={"product": []})
+
+
+async def test_a_policy_may_filter(place: dict[str, Any], model: str, store: Store) -> None:
+    given = {key: value for key, value in place.items() if value is not None}
+    asked = {"collection": "guides", "model": model, **given}
+    config = QdrantConfig(**asked, filter={"product": "X100", "edition": [2023, 2024]})
+    retriever = open_retriever(config)
+    assert isinstance(retriever, QdrantRetriever)
+    assert retriever is not open_retriever(QdrantConfig(**asked, filter={"product": "X100"}))
+    await retriever.add(
+        Document(f"{i}", TEXTS[i], metadata=metadata) for i, metadata in enumerate(EDITIONS)
+    )
+    assert {d.id for d in await retriever.retrieve(TEXTS[0], k=9)} == {"0", "1"}
+    for wrong in ({"edition": []}, {"edition": None}, {"edition": {"gte": 2023}}, {"": 1}, ["x"]):
+        with pytest.raises(ValidationError):
+            QdrantConfig(**asked, filter=wrong)
+
+
+# Embeddings of a provider's
+
+
+@pytest.fixture
+def provider() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as provider:
+        yield provider
+
+
+async def test_a_provider_may_embed(
+    place: dict[str, Any], store: Store, provider: EmbeddingServer
+) -> None:
+    given = {key: value for key, value in place.items() if value is not None}
+    asked = {"model": "openai/small", "api_base": provider.url, "api_key": SECRET, "retries": 0}
+    config = QdrantConfig(
+        collection="guides", embedding=EmbeddingConfig(**asked, dimensions=12, batch=4), **given
+    )
+    assert SECRET not in repr(config)
+    retriever = open_retriever(config)
+    assert isinstance(retriever, QdrantRetriever)
+    await retriever.add(DOCUMENTS[:9])
+    await retriever.prepare()
+    asked_for = len(provider.bodies)
+    found = await retriever.retrieve(TEXTS[4], k=3)
+    assert len(provider.bodies) == asked_for + 1
+    vectors = [np.array(embedded(text, 12)) for text in TEXTS[:9]]
+    cosines = [float(vector @ vectors[4]) for vector in vectors]
+    assert found[0].text == TEXTS[4]
+    assert [d.score for d in found] == pytest.approx(sorted(cosines)[:-4:-1], abs=1e-5)
+
+    provider.statuses = [400]
+    with pytest.raises(ResayError) as caught:
+        await retriever.retrieve(SECRET, k=1)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_provider_with_another_length_does_not_fit(
+    place: dict[str, Any], store: Store, provider: EmbeddingServer
+) -> None:
+    await make(store, size=7)
+    embedding = LiteLLMEmbedder("openai/small", api_base=provider.url, api_key=SECRET)
+    retriever = QdrantRetriever("guides", embedding=embedding, **place)
+    with pytest.raises(ConfigurationError, match="7 numbers, and the model 'openai/small' makes 8"):
+        await retriever.prepare()
+
+
+def test_there_is_one_model(model: str, tmp_path: Path) -> None:
+    path = str(tmp_path)
+    for both in ({}, {"model": model, "embedding": "openai/small"}):
+        with pytest.raises(ConfigurationError, match="either `model` or `embedding`"):
+            QdrantRetriever("guides", path=path, **both)
+        with pytest.raises(ValidationError, match="either `model`"):
+            QdrantConfig(collection="guides", path=path, **both)
+    assert QdrantConfig(collection="guides", path=path, embedding="openai/small").model is None

@@ -223,3 +223,41 @@ def make_marker(folder: Path) -> Path:
         model.classifier.bias[0] = 5.0
     model.save_pretrained(folder)
     return folder
+
+
+def make_reranker(folder: Path, *, outputs: int = 1) -> Path:
+    """A BERT that reads two texts together, and finds the more the more words both of them have."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    ids = save_words(folder, "words", model_max_length=64)
+    size = len(ids)
+    config = BertConfig(
+        vocab_size=size,
+        hidden_size=size,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=size,
+        hidden_act="relu",
+        max_position_embeddings=64,
+        type_vocab_size=2,
+        layer_norm_eps=EPSILON,
+        pad_token_id=0,
+        num_labels=outputs,
+    )
+    model = emptied(BertForSequenceClassification(config))
+    layer = model.bert.encoder.layer[0]
+    score = ids["##?"]  # a direction that no word here has
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight.fill_diagonal_(1.0)
+        layer.attention.self.value.weight.fill_diagonal_(1.0)
+        layer.attention.output.dense.weight.fill_diagonal_(1.0)
+        for word in CONTENT:
+            # There are always two separators: what is left is there more than once.
+            layer.intermediate.dense.weight[ids[word], ids[word]] = 1.0
+            layer.intermediate.dense.weight[ids[word], ids["[SEP]"]] = -0.75
+            layer.output.dense.weight[score, ids[word]] = 1.0
+        model.bert.pooler.dense.weight[0, score] = 1.0
+        model.classifier.weight[0, 0] = 50.0
+    model.save_pretrained(folder)
+    return folder

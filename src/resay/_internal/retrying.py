@@ -8,7 +8,14 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from tenacity import RetryCallState, wait_random_exponential
+import anyio
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_random_exponential,
+)
 
 from resay.errors import ResayError
 
@@ -19,6 +26,22 @@ _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 def may_help(error: BaseException) -> bool:
     """Return whether an error of ours may not come again."""
     return isinstance(error, ResayError) and getattr(error, "retryable", False)
+
+
+def attempts(retries: int, multiplier: float) -> AsyncRetrying:
+    """Return what calls a function again where its error says that this may help.
+
+    Args:
+        retries: How often at the most.
+        multiplier: See `wait_as_asked`.
+    """
+    return AsyncRetrying(
+        stop=stop_after_attempt(retries + 1),
+        retry=retry_if_exception(may_help),
+        wait=wait_as_asked(multiplier),
+        sleep=anyio.sleep,
+        reraise=True,
+    )
 
 
 def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:

@@ -22,8 +22,8 @@ from resay.benchmarks.measuring import BenchJudge, Item, measure
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import DATA, Corpus
 from resay.core.verdict import over
-from resay.engine.regeneration.search import fused, search_queries
-from resay.retrieval import Retriever
+from resay.engine.regeneration.search import search_queries
+from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
 

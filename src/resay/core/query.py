@@ -161,7 +161,7 @@ class Query:
         Of a message in parts only the text counts.
         """
         asked = [m for m in self.messages if m.get("role") == "user"]
-        return _text_of(asked[-1].get("content")) if asked else ""
+        return text_of(asked[-1].get("content")) if asked else ""
 
     def conversation(self, chars: int) -> str:
         """Return the end of the conversation as text, one turn after the other with its role.
@@ -171,7 +171,7 @@ class Query:
         """
         turns: list[str] = []
         for message in reversed(self.messages):
-            role, said = message.get("role"), _text_of(message.get("content")).strip()
+            role, said = message.get("role"), text_of(message.get("content")).strip()
             if role not in ("user", "assistant") or not said:
                 continue
             turn = f"{role}: {said}"
@@ -265,7 +265,8 @@ def _is_message(value: object) -> bool:
     return isinstance(value, Mapping) and "role" in value
 
 
-def _text_of(content: object) -> str:
+def text_of(content: object) -> str:
+    """Return the text of a message's content: of content in parts, only the text."""
     if isinstance(content, str):
         return content.strip()
     parts = cast("list[object]", content) if isinstance(content, list) else []

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from resay.errors import ConfigurationError
 
-Backend = Literal["auto", "torch", "onnx", "tei", "vllm"]
+Backend = Literal["auto", "torch", "onnx", "tei", "vllm", "rerank"]
 
-_REMOTE = frozenset({"tei", "vllm"})
+_REMOTE = frozenset({"tei", "vllm", "rerank"})
 
 
 class ModelConfig(BaseModel):
@@ -23,13 +23,15 @@ class ModelConfig(BaseModel):
     name: str | None = Field(
         default=None,
         min_length=1,
-        description="A folder, or a model on the Hugging Face hub; for vllm its name there.",
+        description="A folder, or a model on the Hugging Face hub; for vllm and rerank its name"
+        " there.",
     )
     backend: Backend = Field(
         default="auto",
         description="torch (transformers), onnx (onnxruntime), tei (a text-embeddings-inference"
-        " server) or vllm (its server); auto = onnx for a folder with an exported model in it or"
-        " where torch is not installed, else torch; tei where `url` is given.",
+        " server), vllm (its server) or rerank (a reranker behind Cohere's or Jina's API); auto ="
+        " onnx for a folder with an exported model in it or where torch is not installed, else"
+        " torch; tei where `url` is given.",
     )
     revision: str | None = Field(
         default=None, description="A branch, tag or commit of a model on the hub."
@@ -79,9 +81,9 @@ class ModelConfig(BaseModel):
     cache_mb: float = Field(
         default=64.0, ge=0, description="Results that are kept in memory for the next to ask."
     )
-    url: str | None = Field(default=None, description="For tei and vllm, the server's address.")
+    url: str | None = Field(default=None, description="For a server, its address.")
     api_key: str | None = Field(
-        default=None, repr=False, description="For tei and vllm, the key the server asks for."
+        default=None, repr=False, description="For a server, the key it asks for."
     )
     labels: tuple[str, ...] | None = Field(
         default=None,
@@ -93,10 +95,10 @@ class ModelConfig(BaseModel):
         description="For vllm, which takes one text only: what is between two texts.",
     )
     timeout_s: float = Field(
-        default=30.0, gt=0, description="For tei and vllm, seconds one request may take."
+        default=30.0, gt=0, description="For a server, seconds one request may take."
     )
     concurrency: int = Field(
-        default=8, ge=1, le=1000, description="For tei and vllm, requests at the same time."
+        default=8, ge=1, le=1000, description="For a server, requests at the same time."
     )
 
     @model_validator(mode="after")
@@ -104,7 +106,9 @@ class ModelConfig(BaseModel):
         if self.backend in _REMOTE and not self.url:
             raise ValueError(f"backend {self.backend!r} needs `url`, the address of its server")
         if self.url and self.backend not in {*_REMOTE, "auto"}:
-            raise ValueError(f"`url` is for tei and vllm; backend {self.backend!r} runs here")
+            raise ValueError(
+                f"`url` is for tei, vllm and rerank; backend {self.backend!r} runs here"
+            )
         if not self.url and not self.name:
             raise ValueError("`name` is missing; give a folder or a model on the hub, or a `url`")
         if self.backend == "vllm" and not self.name:

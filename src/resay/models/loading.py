@@ -155,6 +155,7 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
         ("vllm", "classification"): remote.VllmClassifier,
         ("vllm", "texts"): remote.VllmTextClassifier,
         ("vllm", "sentences"): remote.VllmSentenceEmbedder,
+        ("rerank", "classification"): remote.RerankClassifier,
     }
     backend = backend_of(config)
     if (backend, role) not in kinds or layer is not None:

@@ -15,7 +15,7 @@ from resay.providers.base import (
 )
 from resay.providers.layers import FanOut, Limited, Metered, Retrying, TimeLimited, WithLogprobs
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
-from resay.providers.litellm import LiteLLMProvider
+from resay.providers.litellm import LiteLLMEmbedder, LiteLLMProvider
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Gathered",
     "Layer",
     "Limited",
+    "LiteLLMEmbedder",
     "LiteLLMProvider",
     "Metered",
     "ProcessLimits",

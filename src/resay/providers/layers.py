@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying
 
-from resay._internal.retrying import may_help, wait_as_asked
+from resay._internal.retrying import attempts
 from resay._internal.telemetry import here, span
 from resay.core.query import Query
 from resay.core.verdict import Usage
@@ -229,13 +229,7 @@ class Retrying(Layer):
             yield await self._attempts()(begin)
 
     def _attempts(self) -> AsyncRetrying:
-        return AsyncRetrying(
-            stop=stop_after_attempt(self._retries + 1),
-            retry=retry_if_exception(may_help),
-            wait=wait_as_asked(0.5),
-            sleep=anyio.sleep,
-            reraise=True,
-        )
+        return attempts(self._retries, 0.5)
 
 
 class Traced(Layer):

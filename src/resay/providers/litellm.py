@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
+import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.nesting import marked
-from resay._internal.retrying import retry_after_s
+from resay._internal.retrying import attempts, retry_after_s
+from resay._internal.telemetry import Span, span
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
 from resay.core.verdict import Usage
 from resay.errors import (
+    ConfigurationError,
     MissingDependencyError,
     ProviderError,
     ProviderRefusedError,
     ProviderTimeoutError,
 )
 from resay.providers.base import Chunk, Completion, Completions, ToolCall
+from resay.providers.limits import ProcessLimits
 from resay.providers.unreachable import unreachable_by
 
 # Retries are `Retrying`'s, and a cached answer is no sample. All of it goes with the call:
@@ -164,6 +171,165 @@ class LiteLLMProvider:
         return kwargs
 
 
+class _Zero(int):
+    def __bool__(self) -> bool:
+        return True
+
+
+_PER_EMBEDDING: Mapping[str, Any] = {
+    **{key: value for key, value in _PER_CALL.items() if key != "stream"},
+    # litellm 1.106 writes `max_retries or 2` for embeddings: a 0 has to be true there.
+    "max_retries": _Zero(),
+}
+
+
+class LiteLLMEmbedder:
+    """Embeds texts by any model that litellm knows, named in its notation.
+
+    Its requests are tried again, limited and counted here; see `usage`. What is sent and what the
+    provider says of it is in no error.
+
+    Args:
+        model: The embedding model (`openai/text-embedding-3-small`).
+        api_base: Where it is, for servers with OpenAI's API; None = where litellm looks.
+        api_key: The provider's key; None = from the environment.
+        dimensions: How many numbers an embedding is to have; None = as many as the model gives.
+        batch: How many texts a request has at the most, at least 1.
+        timeout_s: Seconds a request may take.
+        retries: How often a request that failed is sent again.
+        concurrency: Requests at the same time, at least 1.
+
+    Attributes:
+        model: The model.
+
+    Raises:
+        ConfigurationError: `batch` or `concurrency` is less than 1.
+        MissingDependencyError: litellm is not installed.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        dimensions: int | None = None,
+        batch: int = 64,
+        timeout_s: float = 30.0,
+        retries: int = 2,
+        concurrency: int = 8,
+    ) -> None:
+        if find_spec("litellm") is None:
+            raise MissingDependencyError("litellm", "litellm", "calling an embedding model")
+        if batch < 1:
+            raise ConfigurationError(f"`batch` is {batch!r}; give 1 or more")
+        given = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
+        self._kwargs: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        self._kwargs |= {**_PER_EMBEDDING, "timeout": timeout_s}
+        # litellm would keep it from models of others behind OpenAI's API.
+        self._kwargs["allowed_openai_params"] = ["dimensions"]
+        self.model = model
+        self._dimensions = dimensions
+        self._batch = batch
+        self._timeout_s = timeout_s
+        self._attempts = partial(attempts, retries, 0.5)
+        self._turns = ProcessLimits(concurrency)
+        self._usage = Usage()
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> Usage:
+        """What the requests that were answered took, in all event loops and threads."""
+        return self._usage
+
+    async def prepare(self) -> None:
+        """Import litellm."""
+        await _import_litellm()
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Embed texts.
+
+        Args:
+            texts: Any number of texts.
+
+        Returns:
+            An embedding of each text, in their order, all with as many numbers.
+
+        Raises:
+            ProviderRefusedError: The request is wrong and would be refused again.
+            ProviderTimeoutError: There was no answer in time.
+            ProviderError: Anything else that went wrong; an answer with too few embeddings, say.
+        """
+        # Halves of surrogate pairs can be sent nowhere, and an empty text is refused.
+        sound = [text.encode(errors="replace").decode() or " " for text in texts]
+        rows: list[list[float]] = []
+        for start in range(0, len(sound), self._batch):
+            part = sound[start : start + self._batch]
+            found: list[list[float]] = await self._attempts()(self._ask, part)
+            rows += found
+        if len({len(row) for row in rows}) > 1:
+            raise ProviderError(f"{self.model!r} gave embeddings of different lengths")
+        return rows
+
+    async def _ask(self, texts: Sequence[str]) -> list[list[float]]:
+        litellm = await _import_litellm()
+        await _clients.get()  # so that they are closed with the loop
+        asked = {"gen_ai.request.model": self.model, "resay.texts": len(texts)}
+        async with self._turns:
+            with span("resay.embed", asked) as around:
+                try:
+                    with marked(), anyio.fail_after(self._timeout_s):
+                        answer = await litellm.aembedding(
+                            model=self.model, input=list(texts), **self._kwargs
+                        )
+                except Exception as error:
+                    failure = _translate(error, self.model, "see the provider's log")
+                else:
+                    self._count(answer, around)
+                    return self._rows(answer, len(texts))
+                # Without its cause, which may repeat the texts.
+                raise failure
+
+    def _count(self, answer: Any, around: Span) -> None:
+        spent = _usage(answer, answer._hidden_params.get("response_cost"))  # noqa: SLF001 - documented
+        with self._lock:
+            self._usage += spent
+        around.set(
+            {"gen_ai.usage.input_tokens": spent.prompt_tokens, "resay.cost_usd": spent.cost_usd}
+        )
+
+    def _rows(self, answer: Any, wanted: int) -> list[list[float]]:
+        try:
+            numbered = sorted(map(_embedding, answer.data))
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            name = type(error).__name__
+            raise ProviderError(
+                f"{self.model!r} answered in a form that cannot be read ({name}); check that it is"
+                " an embedding model"
+            ) from None
+        places = [place for place, _ in numbered]
+        rows = [row for _, row in numbered]
+        if places != list(range(wanted)):
+            raise ProviderError(
+                f"{self.model!r} gave {len(places)} embeddings for {wanted} texts, not one for each"
+            )
+        sizes = {len(row) for row in rows}
+        if self._dimensions is not None and sizes != {self._dimensions}:
+            raise ProviderError(
+                f"{self.model!r} gave embeddings of {max(sizes)} numbers, and `dimensions` asks for"
+                f" {self._dimensions}; leave it out, or name a model that takes it"
+            )
+        if not all(math.isfinite(number) for row in rows for number in row):
+            raise ProviderError(f"{self.model!r} gave embeddings with what is no number")
+        return rows
+
+
+def _embedding(item: Any) -> tuple[int, list[float]]:
+    """Return which text an embedding is of, and its numbers."""
+    fields = cast("Mapping[str, Any]", item if isinstance(item, dict) else vars(item))
+    return int(fields["index"]), [float(number) for number in fields["embedding"]]
+
+
 def _model_of(query: Query) -> str:
     if not query.model:
         raise ProviderRefusedError(
@@ -268,7 +434,9 @@ def _is_closed(client: Any) -> bool:
 _clients: PerLoop[_Clients] = PerLoop(_Clients, _Clients.aclose)
 
 
-def _translate(error: Exception, model: str) -> ProviderError:
+def _translate(
+    error: Exception, model: str, otherwise: str = "see the error's __cause__"
+) -> ProviderError:
     silent = _fell_silent(error)
     # What breaks a stream comes wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
@@ -290,7 +458,7 @@ def _translate(error: Exception, model: str) -> ProviderError:
             f"{model!r} cannot be reached: {unreachable}; check the server and `api_base`",
             retryable=True,
         )
-    hint = _HINTS.get(status or 0, "see the error's __cause__")
+    hint = _HINTS.get(status or 0, otherwise)
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
         return ProviderRefusedError(message, status=status)

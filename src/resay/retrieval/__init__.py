@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING
 
 from resay.retrieval.base import PreparesRetrieval, Retriever
 from resay.retrieval.config import (
+    EmbeddingConfig,
     FolderConfig,
     FunctionConfig,
+    HybridConfig,
     QdrantConfig,
     RetrieverConfig,
     open_retriever,
     retriever_configs,
 )
 from resay.retrieval.function import AdaptedRetriever, as_retriever
+from resay.retrieval.hybrid import HybridRetriever, Reranker, fused
 
 if TYPE_CHECKING:
     from resay.retrieval.folder import FolderRetriever
@@ -20,16 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdaptedRetriever",
+    "EmbeddingConfig",
     "FolderConfig",
     "FolderRetriever",
     "FunctionConfig",
+    "HybridConfig",
+    "HybridRetriever",
     "IndexReport",
     "PreparesRetrieval",
     "QdrantConfig",
+    "Reranker",
     "Retriever",
     "RetrieverConfig",
     "Skipped",
     "as_retriever",
+    "fused",
     "index_folder",
     "open_retriever",
     "retriever_configs",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from resay.core.verdict import Document
+
+MetadataValue: TypeAlias = str | bool | int | float
+"""A value that metadata may be searched for."""
 
 
 def id_of(text: str) -> str:

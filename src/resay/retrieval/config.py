@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from resay._internal.importing import is_import_path, require_optional
-from resay._internal.strict import Strict
+from resay._internal.strict import OneOf, Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
-from resay.retrieval.base import Retriever
+from resay.providers import LiteLLMEmbedder
+from resay.retrieval.base import MetadataValue, Retriever
 
 
 class FolderConfig(Strict):
@@ -36,6 +37,45 @@ class FolderConfig(Strict):
     )
 
 
+MetadataFilter: TypeAlias = Mapping[
+    Annotated[str, Field(min_length=1)],
+    MetadataValue | Annotated[tuple[MetadataValue, ...], Field(min_length=1, strict=False)],
+]
+"""What metadata must be: for each key a value, or any of several."""
+
+
+class EmbeddingConfig(Strict):
+    """An embedding model of a provider's, asked through litellm."""
+
+    model: str = Field(
+        min_length=1,
+        description="The model in litellm's notation, such as openai/text-embedding-3-small.",
+    )
+    api_base: str | None = Field(
+        default=None, min_length=1, description="Where it is, for servers with OpenAI's API."
+    )
+    api_key: str | None = Field(
+        default=None,
+        repr=False,
+        description="The provider's key; null = from the environment.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many numbers an embedding is to have; null = as many as the model gives.",
+    )
+    batch: int = Field(
+        default=64, ge=1, le=2048, description="How many texts a request has at the most."
+    )
+    timeout_s: float = Field(default=30.0, gt=0, description="Seconds a request may take.")
+    retries: int = Field(
+        default=2, ge=0, le=10, description="How often a failed request is sent again."
+    )
+    concurrency: int = Field(
+        default=8, ge=1, le=1000, description="Requests at the same time, in the whole process."
+    )
+
+
 class QdrantConfig(Strict):
     """Search a collection of Qdrant's by meaning."""
 
@@ -49,9 +89,16 @@ class QdrantConfig(Strict):
     )
     url: str | None = Field(default=None, min_length=1, description="The address of a server.")
     api_key: str | None = Field(default=None, repr=False, description="The server's key.")
-    model: ModelField = Field(
-        description="The embedding model, as `similarity` takes it; the one the collection was"
-        " filled with."
+    model: ModelField | None = Field(
+        default=None,
+        description="The embedding model the collection was filled with, as `similarity` takes it;"
+        " or else give `embedding`.",
+    )
+    embedding: str | EmbeddingConfig | None = Field(
+        default=None,
+        description="The embedding model the collection was filled with, where it is a provider's:"
+        " its name in litellm's notation (openai/text-embedding-3-small), or a mapping with"
+        " settings.",
     )
     text_key: str = Field(
         default="text", min_length=1, description="Where the payload of a point has its text."
@@ -66,6 +113,11 @@ class QdrantConfig(Strict):
         description="Where the payload of a point says whose it is: only what is the request's"
         " tenant's is found then.",
     )
+    filter: MetadataFilter = Field(
+        default={},
+        description="What the payload of a point must have to be found: for each key a value, or"
+        " any of a list.",
+    )
 
     @model_validator(mode="after")
     def _must_be_somewhere(self) -> QdrantConfig:
@@ -73,6 +125,15 @@ class QdrantConfig(Strict):
             raise ValueError("give either `path`, a folder, or `url`, the address of a server")
         if self.api_key is not None and self.path is not None:
             raise ValueError("`api_key` is for a server; a folder (`path`) has none")
+        return self
+
+    @model_validator(mode="after")
+    def _must_have_one_model(self) -> QdrantConfig:
+        if (self.model is None) == (self.embedding is None):
+            raise ValueError(
+                "give either `model`, an embedding model that runs here or in a server of its own,"
+                " or `embedding`, one of a provider's"
+            )
         return self
 
 
@@ -95,14 +156,75 @@ class FunctionConfig(Strict):
         return name
 
 
-RetrieverConfig = FolderConfig | QdrantConfig | FunctionConfig
+def _part_configs() -> Mapping[str, type[BaseModel]]:
+    return {"folder": FolderConfig, "qdrant": QdrantConfig, "function": FunctionConfig}
+
+
+class HybridConfig(Strict):
+    """Search with several retrievers, and put together what they find."""
+
+    kind: Literal["hybrid"] = Field(
+        default="hybrid",
+        description="Search with several retrievers at the same time, and put together what they"
+        " find (reciprocal rank fusion).",
+    )
+    of: Annotated[
+        tuple[
+            Annotated[
+                FolderConfig | QdrantConfig | FunctionConfig,
+                OneOf(
+                    "retriever",
+                    "kind",
+                    _part_configs,
+                    short=lambda name: {"kind": "function", "name": name},
+                ),
+            ],
+            ...,
+        ],
+        Field(min_length=1, strict=False),
+    ] = Field(description="The retrievers; a text is short for the function of that name.")
+    fetch_k: int = Field(
+        default=20,
+        ge=1,
+        le=200,
+        description="How many documents each retriever is asked for, and how many the reranker"
+        " reads.",
+    )
+    reranker: ModelField | None = Field(
+        default=None,
+        description="A cross-encoder that puts the documents into order: a folder or a model on the"
+        " Hugging Face hub, or a mapping with settings; null = the fusion alone does.",
+    )
+    weights: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(strict=False)] = Field(
+        default=(),
+        description="How much each retriever's ranking counts, in the order of `of`; empty = all"
+        " the same.",
+    )
+    timeout_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="Seconds the retrievers may take, and then the reranker; what came in time"
+        " counts.",
+    )
+
+    @model_validator(mode="after")
+    def _must_weigh_all(self) -> HybridConfig:
+        if self.weights and len(self.weights) != len(self.of):
+            raise ValueError(
+                f"`weights` has {len(self.weights)} numbers for {len(self.of)} retrievers; give one"
+                " for each"
+            )
+        return self
+
+
+RetrieverConfig = FolderConfig | QdrantConfig | FunctionConfig | HybridConfig
 
 _retrievers: dict[str, Retriever] = {}
 
 
 def retriever_configs() -> Mapping[str, type[BaseModel]]:
     """Return what a policy's `retriever` can be, by its kind."""
-    return {"folder": FolderConfig, "qdrant": QdrantConfig, "function": FunctionConfig}
+    return {**_part_configs(), "hybrid": HybridConfig}
 
 
 def open_retriever(config: RetrieverConfig) -> Retriever:
@@ -135,6 +257,16 @@ def _opened(config: RetrieverConfig) -> Retriever:
         if config.refresh and not Path(config.path).expanduser().is_dir():
             raise ConfigurationError(f"there is no folder {config.path!r} to search; name another")
         return FolderRetriever(config.path, index=config.index, refresh=config.refresh)
+    if isinstance(config, HybridConfig):
+        from resay.retrieval.hybrid import HybridRetriever, Reranker
+
+        return HybridRetriever(
+            [open_retriever(part) for part in config.of],
+            fetch_k=config.fetch_k,
+            reranker=None if config.reranker is None else Reranker(config.reranker),
+            weights=config.weights,
+            timeout_s=config.timeout_s,
+        )
     require_optional(
         "qdrant_client", package="qdrant-client", extra="qdrant", purpose="the retriever 'qdrant'"
     )
@@ -143,10 +275,19 @@ def _opened(config: RetrieverConfig) -> Retriever:
     return QdrantRetriever(
         config.collection,
         model=config.model,
+        embedding=_embedder(config.embedding),
         path=config.path,
         url=config.url,
         api_key=config.api_key,
         text_key=config.text_key,
         query_prefix=config.query_prefix,
         tenant_key=config.tenant_key,
+        filter=config.filter,
     )
+
+
+def _embedder(named: str | EmbeddingConfig | None) -> LiteLLMEmbedder | None:
+    if named is None:
+        return None
+    config = EmbeddingConfig(model=named) if isinstance(named, str) else named
+    return LiteLLMEmbedder(**config.model_dump())

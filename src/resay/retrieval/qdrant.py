@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
@@ -21,10 +21,9 @@ from resay._internal.event_loops import PerLoop
 from resay._internal.importing import load_optional, require_optional
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError, ResayError
-from resay.models import ModelConfig, config_of, sentence_embedder
-
-if TYPE_CHECKING:
-    from resay.models.base import Floats
+from resay.models import ModelConfig, SentenceEmbedder, config_of, sentence_embedder
+from resay.providers import LiteLLMEmbedder
+from resay.retrieval.base import MetadataValue
 
 # What waits for a search has a time limit of its own; this one is for what does not.
 _PATIENCE_S = 60
@@ -274,7 +273,9 @@ class QdrantRetriever:
     Args:
         collection: The collection.
         model: The embedding model it was filled with: a folder, a model on the Hugging Face hub, or
-            its settings.
+            its settings. Or else give `embedding`.
+        embedding: The embedding model it was filled with, where it is a provider's: its name in
+            litellm's notation, or what asks it.
         path: The folder of a database without a server.
         url: The address of a server; one of the two is given.
         api_key: The server's key.
@@ -282,10 +283,13 @@ class QdrantRetriever:
         query_prefix: What the model wants before a query.
         tenant_key: Where the payload of a point says whose it is. Only what is the request's
             tenant's is found then, and nothing without one.
+        filter: What the payload of a point must have to be found: for each key a value, or any of
+            several. Numbers are found by numbers, and texts by the same text.
 
     Raises:
-        ConfigurationError: Neither a folder nor a server is given, or both are, or the address or
-            the key cannot be used.
+        ConfigurationError: Neither a folder nor a server is given, or both are, or neither of the
+            two kinds of models, or both; or the address or the key cannot be used, or the filter
+            has no values for a key.
         MissingDependencyError: What it needs is not installed.
     """
 
@@ -293,23 +297,24 @@ class QdrantRetriever:
         self,
         collection: str,
         *,
-        model: str | Mapping[str, Any] | ModelConfig,
+        model: str | Mapping[str, Any] | ModelConfig | None = None,
+        embedding: str | LiteLLMEmbedder | None = None,
         path: str | None = None,
         url: str | None = None,
         api_key: str | None = None,
         text_key: str = "text",
         query_prefix: str = "",
         tenant_key: str | None = None,
+        filter: Mapping[str, MetadataValue | Sequence[MetadataValue]] | None = None,  # noqa: A002 - its name in policies
     ) -> None:
         require_optional("qdrant_client", package="qdrant-client", extra="qdrant", purpose=_PURPOSE)
         self._collection = collection
         self._store = store_at(path, url, api_key)
-        config = config_of(model)
-        self._model_name = config.called
-        self._model = sentence_embedder(config)
+        self._model_name, self._model = _embedding_model(model, embedding)
         self._text_key = text_key
         self._query_prefix = query_prefix
         self._tenant_key = tenant_key
+        self._filter = {key: _listed(key, wanted) for key, wanted in (filter or {}).items()}
         self._vector_name: str | None = None
         self._is_checked = False
 
@@ -352,7 +357,7 @@ class QdrantRetriever:
             collection_name=self._collection,
             query=vector,
             using=self._vector_name,
-            query_filter=self._of_tenant(tenant),
+            query_filter=self._conditions(tenant),
             limit=k,
             with_payload=True,
         )
@@ -365,17 +370,17 @@ class QdrantRetriever:
             )
         return documents
 
-    def _of_tenant(self, tenant: str | None) -> Any:
-        if self._tenant_key is None:
-            return None
-        if tenant is None:
-            raise ConfigurationError(
-                f"the collection {self._collection!r} has documents of several tenants, and the"
-                " request names none; pass `tenant`"
-            )
+    def _conditions(self, tenant: str | None) -> Any:
         models = _models()
-        match = models.MatchValue(value=tenant)
-        return models.Filter(must=[models.FieldCondition(key=self._tenant_key, match=match)])
+        must = [_any_of(models, key, wanted) for key, wanted in self._filter.items()]
+        if self._tenant_key is not None:
+            if tenant is None:
+                raise ConfigurationError(
+                    f"the collection {self._collection!r} has documents of several tenants, and the"
+                    " request names none; pass `tenant`"
+                )
+            must.append(_any_of(models, self._tenant_key, (tenant,)))
+        return models.Filter(must=must) if must else None
 
     async def add(self, documents: Iterable[Document], *, prefix: str = "") -> None:
         """Add documents to the collection, which is made where there is none.
@@ -456,8 +461,8 @@ class QdrantRetriever:
         return len(vector)
 
     async def _embedded(self, texts: Sequence[str]) -> list[list[float]]:
-        rows: Floats = await self._model.embed(texts)
-        return rows.tolist()
+        rows = await self._model.embed(texts)
+        return rows if isinstance(rows, list) else rows.tolist()
 
     def _point(self, document: Document, vector: list[float]) -> Any:
         for key in (self._text_key, _ID):
@@ -478,6 +483,40 @@ class QdrantRetriever:
         if not isinstance(text, str) or not text.strip():
             return None
         return Document(str(kept), text, point.score, payload)
+
+
+def _embedding_model(
+    model: str | Mapping[str, Any] | ModelConfig | None, embedding: str | LiteLLMEmbedder | None
+) -> tuple[str, SentenceEmbedder | LiteLLMEmbedder]:
+    """Return what to call the model that embeds, and the model."""
+    if model is not None and embedding is None:
+        config = config_of(model)
+        return config.called, sentence_embedder(config)
+    if embedding is not None and model is None:
+        asked = LiteLLMEmbedder(embedding) if isinstance(embedding, str) else embedding
+        return asked.model, asked
+    raise ConfigurationError("give either `model` or `embedding`, one of a provider's")
+
+
+def _listed(key: str, wanted: MetadataValue | Sequence[MetadataValue]) -> tuple[MetadataValue, ...]:
+    values = (wanted,) if isinstance(wanted, (str, bool, int, float)) else tuple(wanted)
+    if not values:
+        # To Qdrant a condition without values is one that everything meets.
+        raise ConfigurationError(f"`filter` has no values for {key!r}; give some, or leave it out")
+    return values
+
+
+def _any_of(models: Any, key: str, wanted: Sequence[MetadataValue]) -> Any:
+    """Return a condition that the payload has any of some values under a key."""
+    conditions = [_equals(models, key, value) for value in wanted]
+    return conditions[0] if len(conditions) == 1 else models.Filter(should=conditions)
+
+
+def _equals(models: Any, key: str, value: MetadataValue) -> Any:
+    # Qdrant compares fractions by range only.
+    if isinstance(value, float):
+        return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
 def _models() -> Any:

@@ -1,7 +1,8 @@
-"""Models that run in a server of their own: text-embeddings-inference or vLLM."""
+"""Models that run in a server of their own: text-embeddings-inference, vLLM or a reranker's."""
 
 from __future__ import annotations
 
+from resay.models.remote.rerank import RerankClassifier
 from resay.models.remote.tei import (
     TeiClassifier,
     TeiSentenceEmbedder,
@@ -11,6 +12,7 @@ from resay.models.remote.tei import (
 from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder, VllmTextClassifier
 
 __all__ = [
+    "RerankClassifier",
     "TeiClassifier",
     "TeiSentenceEmbedder",
     "TeiTextClassifier",

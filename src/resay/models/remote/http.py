@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 import httpx
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from resay._internal.event_loops import PerLoop
-from resay._internal.retrying import may_help, retry_after_s, wait_as_asked
+from resay._internal.retrying import attempts, retry_after_s
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ATTEMPTS = 4
+_RETRIES = 3
 # Reading more than this takes longer than an event loop should stand still.
 _LARGE_BYTES = 100_000
 # 424 is how text-embeddings-inference says that the model failed.
@@ -151,15 +150,8 @@ class Server:
         if not _certificates.cache_info().currsize:
             await anyio.to_thread.run_sync(_certificates)
         connections = await self._connections.get()
-        attempts = AsyncRetrying(
-            stop=stop_after_attempt(_ATTEMPTS),
-            retry=retry_if_exception(may_help),
-            wait=wait_as_asked(0.25),
-            sleep=anyio.sleep,
-            reraise=True,
-        )
         async with connections.turns:
-            response: httpx.Response = await attempts(
+            response: httpx.Response = await attempts(_RETRIES, 0.25)(
                 self._send, connections.client, method, path, content
             )
         if len(response.content) > _LARGE_BYTES:
