@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint    ruff and the strict type checker"
 	@echo "make bench   published benchmarks, where the data is (RESAY_DATA=DIR)"
 	@echo "make bench-attacks  what texts that speak to a judge change"
+	@echo "make bench-handbook  what repairs by a handbook make of flawed answers"
 	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
 
 $(BIN)/python:
@@ -153,6 +154,10 @@ bench: $(VENV)/.dev
 # From the tests, which are no part of the package.
 bench-attacks: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m attacks
+
+# READER=DIR: with a judge from elsewhere, the module `reader` in that folder.
+bench-handbook: $(VENV)/.dev
+	$(PERFORMANCE) handbook $(if $(READER),--reader "$(READER)")
 
 PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
 bench-performance: $(VENV)/.dev

@@ -10,6 +10,7 @@ from performance import growth as growth_bench
 from performance import speed as speed_bench
 from performance.chaos_cli import chaos
 from performance.clients_cli import clients
+from performance.handbook_cli import handbook
 from performance.inference_cli import inference
 from performance.load_cli import load
 from performance.soak_cli import soak
@@ -34,6 +35,7 @@ app.command()(clients)
 app.command()(load)
 app.command()(soak)
 app.command()(regenerate)
+app.command()(handbook)
 
 
 @app.command()

@@ -136,6 +136,7 @@ def unit(vector: Sequence[float]) -> list[float]:
 
 Body = TypeVar("Body", bound=BaseModel)
 Vectors: TypeAlias = list[list[float]]
+WordModel: TypeAlias = Callable[[str], Sequence[float]]
 
 
 class RefusedError(Exception):
@@ -175,6 +176,7 @@ class InferenceModel:
         max_tokens: How many tokens it reads at once, special tokens included.
         max_items: How many texts or pairs a request may have.
         separator: What stands between the two texts of a pair in one text.
+        embed: Gives the vector of a token, in place of `embed_words`.
     """
 
     name: str
@@ -184,6 +186,7 @@ class InferenceModel:
     max_tokens: int
     max_items: int
     separator: str
+    embed: WordModel | None = None
 
     def words(self, *texts: str, truncate: bool = False) -> list[str]:
         """Return the tokens of a text, or of a pair, special ones included."""
@@ -205,7 +208,10 @@ class InferenceModel:
         """Return an embedding of each token, special ones included."""
         if self.labels:
             raise RefusedError(424, "Inference failed: Model is not an embedding model")
-        return embed_words(self.words(text, truncate=truncate), self.dimensions)
+        words = self.words(text, truncate=truncate)
+        if self.embed is not None:
+            return [[*self.embed(word)] for word in words]
+        return embed_words(words, self.dimensions)
 
 
 class _Body(BaseModel):
@@ -496,6 +502,7 @@ class SimulatedInference(ObservedServer):
         max_tokens: How many tokens the model reads at once, special tokens included.
         max_items: How many texts or pairs a request may have (text-embeddings-inference).
         separator: What stands between the two texts of a pair (vLLM).
+        embed: An embedder of your own: it gets a token and returns its vector.
         api_key: The key it asks for; None = none.
         faults: What goes wrong; see `simulation.Fault`.
 
@@ -522,6 +529,7 @@ class SimulatedInference(ObservedServer):
         max_tokens: int = 512,
         max_items: int = 32,
         separator: str = "</s></s>",
+        embed: WordModel | None = None,
         api_key: str | None = None,
         faults: Sequence[Fault] = (),
     ) -> None:
@@ -549,6 +557,7 @@ class SimulatedInference(ObservedServer):
             max_tokens,
             max_items,
             separator,
+            embed,
         )
         self._api_key = api_key
         self._one_call = threading.Lock()

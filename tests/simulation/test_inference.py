@@ -132,6 +132,15 @@ def test_embeds() -> None:
     assert plain == pytest.approx([sum(column) / 4 for column in zip(*rows, strict=True)])
 
 
+def test_embeds_with_an_embedder_of_ones_own() -> None:
+    def embed(word: str) -> list[float]:
+        return [1.0, 0.0] if word == "day" else [0.0, 0.0]
+
+    with SimulatedInference(serves="embedder", dimensions=2, embed=embed) as server:
+        (rows,) = post(server, "/embed_all", {"inputs": ["good day"]}).json()
+    assert rows == [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+
+
 def test_vllm_reads_a_joined_pair(vllm: SimulatedInference) -> None:
     body = {"model": "simulated", "input": ["</s></s>".join(PAIR), "</s></s>".join(PAIR[:1] * 2)]}
     answer = post(vllm, "/classify", body).json()
