@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Final, Literal, cast
 
 from resay.core.query import Message, Query
@@ -122,6 +123,7 @@ class Reference:
         label: What the request calls it, so that an answer can cite it: `2` for "[2] ...".
         binding: Whether the answer is to be written from it: what no such reference mentions is
             made up.
+        edition: Its edition or date, where that is known: "2024-03-01".
     """
 
     text: str = field(repr=False)
@@ -131,6 +133,77 @@ class Reference:
     end: int | None = None
     label: str | None = None
     binding: bool = True
+    edition: str | None = None
+
+
+_EDITIONS = (
+    "edition",
+    "version",
+    "revision",
+    "date",
+    "updated",
+    "updated_at",
+    "last_modified",
+    "modified",
+    "valid_from",
+    "published",
+)
+_YEAR = 1_000
+
+
+def edition_of(metadata: Mapping[str, Any], key: str | None = None) -> str | None:
+    """Return the edition or date that a document's metadata names.
+
+    Args:
+        metadata: The metadata.
+        key: Where it is; None for the first there is of the usual keys.
+    """
+    for name in (key,) if key else _EDITIONS:
+        value = metadata.get(name)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, date)):
+            continue
+        if text := str(value).strip():
+            return text
+    return None
+
+
+def newness(edition: str) -> tuple[int, ...]:
+    """Return what orders editions, the newest last: their numbers, beginning with the year.
+
+    Args:
+        edition: `2024-03-01`, `01.03.2024`, `v2.10`, `3rd edition`.
+    """
+    numbers = [int(digits) for digits in re.findall(r"\d{1,18}", edition)]
+    if numbers and numbers[-1] >= _YEAR > numbers[0]:
+        numbers.reverse()
+    return tuple(numbers)
+
+
+def names_it(name: str, text: str) -> bool:
+    """Return whether a text has a name, and not only as a part of another: X100 is no X100-S."""
+    words = re.findall(r"[^\W_]+", name)
+    if not words:
+        return False
+    found = r"[\W_]{1,3}".join(map(re.escape, words))
+    return re.search(rf"(?<![^\W_]){found}(?![^\W_]|[-‐‑]\w)", text, re.IGNORECASE) is not None
+
+
+def names_another(name: str, text: str) -> bool:
+    """Return whether a text names something like a name with a number: an X110, for X100.
+
+    Args:
+        name: The name; one without digits, or of digits alone, is like no other.
+        text: A text that does not have it.
+    """
+    words = re.findall(r"[^\W_]+", name)
+    numbered = [i for i, word in enumerate(words) if any(map(str.isdigit, word))]
+    if not numbered or words[0].isdigit():
+        return False
+    first = numbered[0]
+    before = "".join(rf"{re.escape(word)}[\W_]{{1,3}}" for word in words[:first])
+    # Alone, only the same letters make it alike: an A4 is no X100.
+    like = r"\w*\d\w*" if first else re.sub(r"\d+", r"\\d+", re.escape(words[0]))
+    return re.search(rf"(?<![^\W_]){before}{like}", text, re.IGNORECASE) is not None
 
 
 def references_in(query: Query, wanted: Collection[Origin]) -> tuple[Reference, ...]:

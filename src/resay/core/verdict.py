@@ -210,6 +210,10 @@ class Regeneration:
         edits: What was changed in it, in order; empty where the answer was written as a whole.
         sources: The documents the new answer cites, in the order of their first mention; of their
             metadata only texts and numbers.
+        removed: How much of the first answer was removed because no document speaks of it, by
+            characters, in [0, 1].
+        abstains: Whether the new answer only says that the documents do not tell what was asked.
+        conflicts: The ids of documents that contradict each other about what the answer claims.
     """
 
     mode: Mode
@@ -220,6 +224,9 @@ class Regeneration:
     draft: str = field(default="", repr=False)
     edits: tuple[Edit, ...] = ()
     sources: tuple[Document, ...] = ()
+    removed: float = 0.0
+    abstains: bool = False
+    conflicts: tuple[str, ...] = ()
 
     def without_content(self) -> Regeneration:
         """Return the same without the words of answers, searches and documents."""

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from resay._internal.strict import OneOf, Strict
+from resay._internal.strict import Found, OneOf, Strict
 from resay.core.passage import Splitter
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
@@ -60,12 +60,13 @@ __all__ = [
 
 
 def _configs() -> Mapping[str, type[BaseModel]]:
-    return {name: scorer.Config for name, scorer in registry().items()}
+    scorers = registry()
+    return Found(scorers, lambda name: scorers[name].Config)
 
 
 Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
 """A method with its settings."""
-_WITHHELD = "Sorry, this answer was withheld because the model could not give it consistently."
+_WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
 StreamMode = Literal["hold", "after", "buffer"]
 Finish = Literal["content_filter", "stop"]
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -397,6 +398,24 @@ class Regenerate(Strict):
         default=False,
         description="Whether to ask the model for the new answer several times too, and to check it"
         " with `chain` against those samples.",
+    )
+    edition: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Where a document's metadata has its edition or date: of documents that"
+        " contradict each other, the newest is right; null = the first there is of `edition`,"
+        " `version`, `date`, `updated` and the like.",
+    )
+    max_removed: Unit = Field(
+        default=0.75,
+        description="How much of an answer, by characters, may be removed because no document"
+        " speaks of it; where it would be more, `otherwise` decides.",
+    )
+    abstention: str | None = Field(
+        default="auto",
+        min_length=1,
+        description="What is said where nothing would be left of an answer; auto = that the"
+        " documents do not say this, in the question's language, null = `otherwise` decides.",
     )
     citations: Literal["verdict", "marks"] = Field(
         default="verdict",

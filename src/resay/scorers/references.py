@@ -2,10 +2,11 @@
 
 One call asks a judge about all claims of an answer and all documents together: which documents say
 a claim, which say something else about the same matter, and in which words. A claim that any
-document supports scores 0; one that a document contradicts, and none supports, scores 1; one that
-no document mentions scores `unmentioned`, or has no score, so that the next step looks at it. The
-judge knows the question, so that a page about another product supports nothing. What it quotes must
-stand in a document that it names, or its answer is not believed.
+document supports scores 0; one that a document contradicts, and none supports, scores 1, and so
+does one that a newer edition contradicts; one that no document mentions scores `unmentioned`, or
+has no score, so that the next step looks at it. The judge knows the question, so that a page about
+another product supports nothing. What it quotes must stand in a document that it names, or its
+answer is not believed.
 
 With `by: words` nobody is asked: the numbers, names and words of a claim are compared with each
 document that speaks of its subject, by the method `facts`.
@@ -38,7 +39,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage, Sentence
-from resay.core.references import Reference
+from resay.core.references import Reference, newness
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
@@ -206,9 +207,12 @@ class References:
             for supports, places in ((True, said.supports), (False, said.contradicts))
             for place in places
         )
-        if said.supports:
+        if said.supports and not _is_newer(said.contradicts, said.supports, references):
             others = f"; {_named(said.contradicts)} otherwise" if said.contradicts else ""
             return 0.0, f"{_named(said.supports)} so{others}", grounds
+        if said.supports:
+            newer = f"{_named(said.contradicts)} otherwise and newer"
+            return 1.0, f"{newer}; {_named(said.supports)} so", grounds
         if said.contradicts:
             return 1.0, f"{_named(said.contradicts)} otherwise", grounds
         return self.config.unmentioned, "no reference mentions it", ()
@@ -415,6 +419,16 @@ def _named(places: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"reference {numbers[0]} says"
     return f"references {', '.join(numbers[:-1])} and {numbers[-1]} say"
+
+
+def _is_newer(
+    places: Sequence[int], others: Sequence[int], references: Sequence[Reference]
+) -> bool:
+    """Return whether some references tell their edition, and it is newer than that of others."""
+    editions = [references[place].edition for place in places]
+    known = [newness(edition) for edition in editions if edition]
+    older = [newness(edition) for place in others if (edition := references[place].edition)]
+    return bool(known and older) and max(known) > max(older)
 
 
 def _columns(

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.engine.regeneration.search import Gathering, fused
+from resay.core.references import names_another, names_it
+from resay.engine.regeneration.search import Gathering
 from resay.policy import Regenerate
-from resay.retrieval import as_retriever
+from resay.retrieval import as_retriever, fused
 
 pytestmark = pytest.mark.anyio
 
@@ -110,3 +111,99 @@ def test_every_document_is_in_the_fused_ranking_once(rankings: list[list[Documen
     assert sorted(ids) == sorted({d.id for ranking in rankings for d in ranking})
     if rankings and all(ranking == rankings[0] for ranking in rankings):
         assert ids == [d.id for d in rankings[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("Garmo X100", "The Garmo X100 weighs 3 kg.", True),
+        ("Garmo X100", "the garmo-x100 weighs 3 kg.", True),
+        ("Garmo X100", "The Garmo X100-S weighs 3 kg.", False),
+        ("Garmo X100", "The Garmo X1000 weighs 3 kg.", False),
+        ("X100-S", "The Garmo X100-S weighs 3 kg.", True),
+        ("Ada Lovelace", "Ada  Lovelace's mother", True),
+        ("!", "!", False),
+    ],
+)
+def test_a_name_is_not_part_of_another(name: str, text: str, found: bool) -> None:
+    assert names_it(name, text) is found
+
+
+async def test_what_names_the_subject_comes_first_however_the_retriever_ranks_it() -> None:
+    asked: list[int] = []
+
+    def find(query: str, k: int) -> list[Document]:
+        asked.append(k)
+        others = [Document(f"o{i}", f"The A4 weighs {i} kg.") for i in range(9)]
+        return [*others, Document("titled", "It weighs 3 kg.", metadata={"title": "X100"})][:k]
+
+    action = Regenerate(k=2)
+    found = await Gathering(action, as_retriever(find)).search(["X100: It weighs"], ["X100"])
+
+    assert [d.id for d in found.documents] == ["titled", "o0"]
+    assert asked == [20]
+
+
+@pytest.mark.parametrize(
+    ("editions", "order"),
+    [
+        ([{"edition": 2021}, {}, {"edition": 2024}], "cba"),
+        ([{"date": "2021-12-31"}, {"date": "2024-01-01"}, {}], "bac"),
+        ([{"updated": "31.12.2021"}, {"updated": "01.02.2024"}, {"updated": "01.01.2024"}], "bca"),
+        ([{"version": "v2.9"}, {"version": "v2.10"}, {"version": True}], "bac"),
+        ([{"edition": 1, "stand": 5}, {"edition": 2, "stand": 4}, {}], "bac"),
+    ],
+)
+async def test_the_newest_edition_comes_first(
+    editions: list[dict[str, object]], order: str
+) -> None:
+    documents = [
+        Document(name, f"Text of {name}.", metadata=metadata)
+        for name, metadata in zip("abc", editions, strict=True)
+    ]
+    found = await Gathering(Regenerate(), as_retriever(lambda _: documents)).search(["x"])
+    assert "".join(d.id for d in found.documents) == order
+
+
+async def test_the_edition_is_where_the_policy_says() -> None:
+    documents = [
+        Document("a", "Old.", metadata={"edition": 2, "stand": 4}),
+        Document("b", "New.", metadata={"edition": 1, "stand": 5}),
+    ]
+    action = Regenerate(edition="stand")
+    found = await Gathering(action, as_retriever(lambda _: documents)).search(["x"])
+    assert [d.id for d in found.documents] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("Garmo X100", "The Garmo X110 weighs 3 kg.", True),
+        ("X100", "The X100-S weighs 3 kg.", True),
+        ("Windows 11", "Windows 10 came before.", True),
+        ("Garmo X100", "It weighs 3 kg.", False),
+        ("X100", "An A4 weighs 3 kg.", False),
+        ("Ada Lovelace", "Ada Byron", False),
+        ("2024", "2023", False),
+    ],
+)
+def test_what_has_nearly_the_same_name_is_something_else(name: str, text: str, found: bool) -> None:
+    assert names_another(name, text) is found
+
+
+async def test_what_speaks_of_something_else_with_nearly_the_same_name_is_left_out() -> None:
+    documents = [
+        Document("other", "The Garmo X110 weighs 3 kg."),
+        Document("bare", "It weighs 4 kg."),
+        Document("both", "Unlike the Garmo X110, the Garmo X100 weighs 5 kg."),
+    ]
+    gathering = Gathering(Regenerate(), as_retriever(lambda _: documents))
+    found = await gathering.search(["Garmo X100: It weighs"], ["Garmo X100"])
+    assert [d.id for d in found.documents] == ["both", "bare"]
+
+
+async def test_what_one_search_finds_first_is_not_lost_among_what_others_find() -> None:
+    shelves = Shelves(x=[A, B], y=[A, B], z=[C])
+    action = Regenerate(k=2, max_documents=2)
+    found = await Gathering(action, as_retriever(shelves)).search(["x", "y", "z"])
+    assert [d.id for d in found.documents] == ["a", "c"]

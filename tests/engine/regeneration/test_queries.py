@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resay.engine.regeneration.search import search_queries
+from resay.engine.regeneration.topics import without_values
 from resay.errors import ConfigurationError
 
 MEMBERS = "She led the team of ten people there."
@@ -286,3 +287,30 @@ def test_the_words_of_the_sentences_are_searched_for(sentences):
     # What is left out as nearly the same may have letters of its own.
     longest = max((" ".join(s.split()) for s in sentences), key=len)
     assert longest in found
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "left"),
+    [
+        ("When was the X100 launched?", "It was launched in 1992.", "It was launched in"),
+        (
+            "When was the Garmo X100 launched?",
+            "The Garmo X100 was launched in March 1992 by Peter Holm.",
+            "The Garmo X100 was launched in by",
+        ),
+        ("Who wrote Hamlet?", "Hamlet was written by Kit Marlowe.", "Hamlet was written by"),
+        (
+            "Wann kam es?",
+            "Es wurde 1992 in einer Fabrik von Hans Holm gebaut.",
+            "Es wurde in einer Fabrik von gebaut",
+        ),
+        ("When?", "1992.", ""),
+        ("Did it open in 1992?", "It opened in 1992.", "It opened in 1992."),
+    ],
+)
+def test_what_may_be_wrong_is_left_out(question, sentence, left):
+    assert without_values(sentence, question) == left
+
+
+def test_what_is_contradicted_is_left_out_whatever_it_is():
+    assert without_values("Marlowe wrote it.", "Who wrote it?", ["Marlowe"]) == "wrote it"

@@ -61,7 +61,9 @@ async def test_the_record_says_what_was_done() -> None:
     (attempt,) = record.attempts
     assert attempt.why == record.reason
     assert [query for query, _ in shelf.searches] == list(attempt.queries)
-    assert all("Vogel" in query and "Kessel" in query for query in attempt.queries)
+    # What may be invented is not what is searched for first.
+    assert ["Vogel" in query for query in attempt.queries] == [False, True]
+    assert all("Kessel" in query for query in attempt.queries)
     assert attempt.documents == ("bridges.md#1", "rivers.md#4")
     assert attempt.score_before == pytest.approx(1 / 3)
     assert (attempt.score_after, attempt.decision, attempt.note) == (0.0, "consistent", None)
@@ -208,7 +210,7 @@ async def test_a_row_stays_a_row(written: str, row: str) -> None:
 @pytest.mark.parametrize(
     ("shelf", "note"),
     [
-        (Shelf(RuntimeError("with a secret")), "1 of 1 searches failed: RuntimeError x1"),
+        (Shelf(RuntimeError("with a secret")), "2 of 2 searches failed: RuntimeError x2"),
         (Shelf([]), "nothing was found"),
         (Shelf([Document("a", "  ")]), "nothing was found"),
     ],
@@ -234,7 +236,7 @@ async def test_a_slow_search_is_given_up() -> None:
     record = answer.verdict.regeneration
     assert answer.text == DRAFT
     assert record is not None
-    assert record.attempts[0].note == "1 of 1 searches failed: TimeoutError x1"
+    assert record.attempts[0].note == "2 of 2 searches failed: TimeoutError x2"
 
 
 async def test_the_deadline_ends_it_with_the_best_there_is() -> None:
@@ -399,13 +401,48 @@ async def test_an_answer_that_is_not_flagged_is_left_alone() -> None:
     assert shelf.searches == []
 
 
-async def test_nothing_is_left_of_an_answer_that_was_all_made_up() -> None:
-    answer = await guard_of(Model(MADE_UP, repairs=lambda _: "REMOVE")).aask(QUESTION)
+@pytest.mark.parametrize(
+    ("question", "written", "text"),
+    [
+        (QUESTION, "REMOVE", "The documents do not say this."),
+        ("Wer hat die Kessel Bridge entworfen?", "REMOVE", "Die Dokumente sagen dazu nichts."),
+        (
+            "Who designed the Kessel 2 Bridge?",
+            "The documents do not say who designed the Kessel 2 Bridge.",
+            "The documents do not say who designed the Kessel 2 Bridge.",
+        ),
+    ],
+)
+async def test_what_no_document_says_is_said_of_an_answer_that_was_all_made_up(
+    question: str, written: str, text: str
+) -> None:
+    answer = await guard_of(Model(MADE_UP, repairs=lambda _: written)).aask(question)
 
     record = answer.verdict.regeneration
-    assert (answer.text, answer.action) == (MADE_UP, "annotate")
+    assert (answer.text, answer.action) == (text, "regenerate")
+    assert (answer.verdict.decision, answer.verdict.reason) == (
+        "skipped",
+        "the documents do not say what was asked",
+    )
+    assert record is not None
+    assert record.abstains
+    assert record.removed == (1.0 if written == "REMOVE" else 0.0)
+
+
+async def test_otherwise_decides_where_there_is_no_abstention_or_too_much_would_go() -> None:
+    empty = Model(MADE_UP, repairs=lambda _: "REMOVE")
+    answer = await guard_of(empty, action={"abstention": None, "otherwise": "block"}).aask(QUESTION)
+    record = answer.verdict.regeneration
+    assert answer.blocked
     assert record is not None
     assert record.attempts[0].note == "nothing was left of the answer"
+
+    most = Model(repairs=lambda _: "REMOVE")
+    answer = await guard_of(most, action={"max_removed": 0.1}).aask(QUESTION)
+    record = answer.verdict.regeneration
+    assert (answer.text, answer.action) == (DRAFT, "annotate")
+    assert record is not None
+    assert record.attempts[0].note == "36% of the answer would be removed, more than 10%"
 
 
 async def test_marks_name_the_sources_in_the_text() -> None:
@@ -484,6 +521,74 @@ async def test_the_judge_of_a_repair_knows_the_question_and_one_document_from_an
     answer = await guard_of(Judging(), chain=chain).aask(QUESTION)
     assert (answer.text, answer.verdict.decision) == (REPAIRED, "consistent")
     assert "references" in {step.method for step in answer.verdict.steps}
+
+
+class Comparing(Model):
+    """As a judge, knows who says which year; as a writer, goes by the newest edition it is told."""
+
+    def _answer(self, question: str) -> str | None:
+        if "<claims-" not in question:
+            return super()._answer(question)
+        shown, _, claims = question.partition("<claims-")
+        documents = re.findall(r'number="(\d+)">\n(.*?)\n</document-', shown, re.DOTALL)
+        found = [
+            {
+                "claim": int(n),
+                "supported_by": [int(k) for k, text in documents if claim in text],
+                "contradicted_by": [int(k) for k, text in documents if claim not in text],
+            }
+            for n, claim in re.findall(r"^(\d+)\. (.*)$", claims, re.MULTILINE)
+        ]
+        return json.dumps(found)
+
+
+async def test_of_documents_that_contradict_each_other_the_newest_edition_is_right() -> None:
+    opened = {year: f"It opened in {year}." for year in (1930, 1931)}
+    prompts: list[str] = []
+
+    def repairs(prompt: str) -> str:
+        prompts.append(prompt)
+        (newest,) = re.findall(r'number="(\d+)">\s+Edition: 2024\n', prompt)
+        return f"{opened[1931]} [{newest}]"
+
+    documents = [
+        Document("old", opened[1930], metadata={"edition": 2021}),
+        Document("new", opened[1931], metadata={"edition": 2024}),
+    ]
+    model = Comparing(MADE_UP, repairs=repairs)
+    guard = guard_of(model, Shelf(documents), {"recheck": [{"method": "references"}]})
+    answer = await guard.aask("When did the Kessel Bridge open?")
+
+    record = answer.verdict.regeneration
+    assert record is not None
+    assert (answer.text, answer.verdict.decision) == (opened[1931], "consistent")
+    assert answer.verdict.sentences[0].citations == ("new",)
+    assert set(record.conflicts) == {"old", "new"}
+    assert all("newest edition is right" in " ".join(prompt.split()) for prompt in prompts)
+
+
+async def test_what_only_an_older_edition_says_is_flagged() -> None:
+    documents = [
+        Document("old", MADE_UP, metadata={"edition": 2021}),
+        Document("new", DESIGNED, metadata={"edition": 2024}),
+    ]
+    model = Comparing(MADE_UP, repairs=lambda _: f"{MADE_UP} [1]")
+    guard = guard_of(model, Shelf(documents), {"recheck": [{"method": "references"}]})
+    answer = await guard.aask(QUESTION)
+
+    assert (answer.text, answer.flagged) == (MADE_UP, True)
+    assert answer.verdict.sentences[0].why == (
+        "reference 1 says otherwise and newer; reference 2 says so"
+    )
+
+
+async def test_of_several_questions_it_is_told_which_the_documents_do_not_answer() -> None:
+    model = Model(f"{CROSSES} {MADE_UP}", repairs=lambda _: "REMOVE")
+    answer = await guard_of(model).aask("Where is the Kessel Bridge? Who designed it, and when?")
+
+    told = "The documents do not answer “Who designed it, and when”."
+    assert (answer.text, answer.verdict.decision) == (f"{CROSSES} {told}", "consistent")
+    assert [edit.after for edit in answer.verdict.regeneration.edits] == [told]  # type: ignore[union-attr] - there is one
 
 
 async def test_there_must_be_a_retriever() -> None:

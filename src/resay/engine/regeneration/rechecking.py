@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 from resay._internal.event_loops import in_task_group
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.references import Reference
+from resay.core.references import Reference, edition_of
 from resay.core.tokens import tokenize
 from resay.core.verdict import Document, SentenceVerdict, Verdict
 from resay.engine.chain import Chain
@@ -29,9 +29,10 @@ from resay.engine.check import Check
 from resay.engine.regeneration.prompts import quoted, titled
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
-from resay.scorers import Prompt, SampleConfig, ScorerConfig
+from resay.scorers import Ngram, Prompt, SampleConfig, ScorerConfig
 from resay.scorers.common.parts import CompositeConfig, Part
 from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.facts import Facts
 from resay.scorers.references import References
 
 _MOST = 3
@@ -79,16 +80,16 @@ def claims_more(sentence: str, known: str) -> bool:
     return any(word not in there for name in names for word in tokenize(name))
 
 
-def nearest(sentence: str, documents: Sequence[Document]) -> list[Document]:
-    """Return the documents that have most to do with a sentence, in the order they came in."""
-    words = _content(sentence)
+def nearest(matter: str, documents: Sequence[Document]) -> list[Document]:
+    """Return the documents that have most to do with a matter, in the order they came in."""
+    words = _content(matter)
     shares = [_share(words, document) for document in documents]
     best = sorted(range(len(documents)), key=lambda i: -shares[i])[:_MOST]
     return [documents[i] for i in sorted(best)]
 
 
 def _share(words: Collection[str], document: Document) -> float:
-    there = _content(document.text)
+    there = _content(titled(document))
     return sum(word in there for word in words) / len(words) if words else 0.0
 
 
@@ -114,7 +115,8 @@ def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConf
 
     Returns:
         The steps; `references` alone where none compares with anything, and in the place of a
-        `prompt` that does not say what it compares with: it knows one document from another.
+        `prompt`, an `ngram` or `facts` that does not say what it compares with: it knows a document
+        about one thing from a document about another.
     """
     found = [step for config in chain if (step := _with_references(config)) is not None]
     return tuple(found) or (References.Config(),)
@@ -123,6 +125,8 @@ def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConf
 def _with_references(config: ScorerConfig) -> ScorerConfig | None:
     if isinstance(config, Prompt.Config) and config.evidence == "auto" and config.form == "claims":
         return References.Config(judge=config.judge, restate=config.restate)
+    if isinstance(config, (Ngram.Config, Facts.Config)) and config.evidence == "auto":
+        return References.Config(by="words")
     if isinstance(config, SampleConfig):
         return config.model_copy(update={"evidence": "references", "when": None})
     if not isinstance(config, CompositeConfig):
@@ -160,6 +164,7 @@ class Rechecking:
         rechecks = policy.model_copy(update={"chain": steps, "when": None})
         self._policy = policy
         self._resamples = action.resample
+        self._edition = action.edition
         self._by_documents = Chain(rechecks, cache)
         self._by_samples = chain
 
@@ -191,7 +196,12 @@ class Rechecking:
         evidence = replace(
             check.evidence,
             references=Samples((text,), splitter=self._policy.splitter),
-            sources=tuple(Reference(titled(d), d.id, "retriever") for d in documents),
+            sources=tuple(
+                Reference(
+                    titled(d), d.id, "retriever", edition=edition_of(d.metadata, self._edition)
+                )
+                for d in documents
+            ),
             samples=Samples(),
             logprobs=(),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,8 +12,11 @@ import anyio
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
+from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage, Sentence
 from resay.core.query import MAIN_CALL_ONLY, Query
+from resay.core.references import names_it
+from resay.core.standalone import standalone_question
 from resay.core.verdict import (
     Attempt,
     Document,
@@ -26,152 +28,35 @@ from resay.core.verdict import (
     over,
     tally,
 )
+from resay.engine.actions import Regenerated
 from resay.engine.check import Check
-from resay.engine.regeneration.prompts import REMOVE, Written, repairing, rewriting, unmarked
+from resay.engine.regeneration.prompts import Written, abstention, repairing, rewriting, unmarked
 from resay.engine.regeneration.rechecking import Rechecking, claims_more, nearest, sources_of
-from resay.engine.regeneration.search import Gathering, search_queries
+from resay.engine.regeneration.repairs import (
+    Repaired,
+    Replacement,
+    replacement_in,
+    without_repeats,
+)
+from resay.engine.regeneration.search import (
+    Found,
+    Gathering,
+    full_text,
+    named_first,
+    search_queries,
+)
+from resay.engine.regeneration.topics import (
+    nearest_question,
+    questions_in,
+    subject_of,
+    topic_of,
+    without_values,
+)
 from resay.errors import ConfigurationError, ProviderError, ScorerError
 from resay.policy import Policy, Regenerate, Threshold
 from resay.retrieval import AdaptedRetriever
 from resay.scorers.common.judging import judge_for
 from resay.scorers.evidence import SPLITTING
-
-_GAP = " \t\u00a0\u3000"
-_MARKS = re.compile(r"(?:>>>|<<<|\s)*")
-# What a list item or a quotation begins with, where nothing else stands in its line.
-_EMPTY_ITEM = re.compile(
-    r"[ \t]*(?:>[ \t]*)*(?:#{1,6}|\||(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """What stands in place of a sentence.
-
-    Attributes:
-        text: The words; empty where the sentence is removed.
-        named: The ids of the documents the model named for it.
-    """
-
-    text: str
-    named: tuple[str, ...] = ()
-
-
-def replacement_in(answer: str, documents: Sequence[Document]) -> Replacement | None:
-    """Read what a model wrote in place of a sentence.
-
-    Args:
-        answer: Its answer.
-        documents: The documents it was shown.
-
-    Returns:
-        The replacement; None where there are no words.
-    """
-    written = unmarked(_bare(answer), len(documents))
-    # Where the sentence stood, there is no place for a paragraph.
-    text = " ".join(_bare(written.text).split())
-    if not text:
-        return None
-    if text.strip(" .*_`'\"[]").upper() == REMOVE:
-        return Replacement("")
-    named = written.named(-1, len(written.text))
-    return Replacement(text, tuple(documents[number - 1].id for number in named))
-
-
-def _bare(text: str) -> str:
-    """Return a text without marks and space around it."""
-    text = text[_end_of_marks(text) :]
-    return text[: len(text) - _end_of_marks(text[::-1])]
-
-
-def _end_of_marks(text: str) -> int:
-    match = _MARKS.match(text)
-    return match.end() if match else 0
-
-
-def without_repeats(draft: Passage, repairs: Mapping[int, Replacement]) -> dict[int, Replacement]:
-    """Return repairs that say nothing twice: what stands in the draft already is removed instead.
-
-    Two sentences in doubt may be corrected by the same fact.
-    """
-    said = {_plain(s.text) for i, s in enumerate(draft.sentences) if i not in repairs}
-    kept: dict[int, Replacement] = {}
-    for i, repair in sorted(repairs.items()):
-        plain = _plain(repair.text)
-        kept[i] = Replacement("") if plain in said else repair
-        said.add(plain)
-    return kept
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .")
-
-
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """A draft with its repairs.
-
-    Attributes:
-        text: The new text.
-        places: Where each sentence of the draft stands in it: start and end in code points, the
-            same for one that was removed.
-    """
-
-    text: str
-    places: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, draft: Passage, repairs: Mapping[int, Replacement], *, floor: int = 0) -> Repaired:
-        """Put replacements into a draft.
-
-        Args:
-            draft: The draft.
-            repairs: What to put in place of its sentences, by their places.
-            floor: Up to where nothing of it may change, in code points.
-        """
-        parts: list[str] = []
-        places: list[tuple[int, int]] = []
-        position = length = 0
-        for i, sentence in enumerate(draft.sentences):
-            start, end, words = sentence.start, sentence.end, sentence.text
-            if i in repairs:
-                words = repairs[i].text
-                if not words:
-                    start, end = _taken_out(draft.text, start, end, max(position, floor))
-            parts += [draft.text[position:start], words]
-            length += start - position
-            places.append((length, length + len(words)))
-            length += len(words)
-            position = end
-        return cls("".join([*parts, draft.text[position:]]), tuple(places))
-
-    def origin(self, start: int, end: int) -> tuple[int, ...]:
-        """Return which sentences of the draft stand in a stretch of the new text."""
-        return tuple(i for i, (a, b) in enumerate(self.places) if a < end and b > start)
-
-
-def _taken_out(text: str, start: int, end: int, floor: int) -> tuple[int, int]:
-    """Return what goes with a sentence that is removed, so that no hole stays.
-
-    A whole line where nothing else stood in it, or the space on one side.
-    """
-    line = text.rfind("\n", floor, start) + 1 or floor
-    stop = text.find("\n", end)
-    stop = len(text) if stop < 0 else stop
-    begins_line = line == 0 or text[line - 1] == "\n"
-    begins_line = begins_line and _EMPTY_ITEM.fullmatch(text[line:start]) is not None
-    if begins_line and not text[end:stop].strip("# \t\r|"):
-        return line, min(stop + 1, len(text))
-    after = end
-    while after < stop and text[after] in _GAP:
-        after += 1
-    if after < stop or not text[:start].strip():
-        return start, after
-    before = start
-    while before > floor and text[before - 1] in _GAP:
-        before -= 1
-    return before, end
-
 
 _RANKS = {"consistent": 0, "flagged": 1, "inconclusive": 2, "skipped": 2}
 
@@ -189,6 +74,8 @@ class Candidate:
         places: Where each sentence of the draft stands in it, where it is a repaired draft.
         abstains: Which of its sentences say what the documents do not tell, and claim nothing.
         attempt: Which attempt wrote it, from 0; None for the draft.
+        unsaid: The sentences of the draft that are gone because no document speaks of them.
+        is_abstention: Whether it claims nothing at all.
     """
 
     passage: Passage
@@ -198,11 +85,15 @@ class Candidate:
     places: tuple[tuple[int, int], ...] = ()
     abstains: frozenset[int] = frozenset()
     attempt: int | None = None
+    unsaid: frozenset[int] = frozenset()
+    is_abstention: bool = False
 
     @property
     def rank(self) -> tuple[int, int, float]:
         """What to order by, best first: decision, flagged sentences, passage score."""
         verdict = self.verdict
+        if self.is_abstention:
+            return 0, 0, 1.0
         score = 1.0 if verdict.score is None else verdict.score
         return _RANKS[verdict.decision], len(verdict.flagged_sentences), score
 
@@ -296,8 +187,24 @@ def finished(
             adopted=best.attempt,
             edits=_edits(best, draft, verdict),
             sources=tuple(_told(documents[name]) for name in cited),
+            removed=_share(draft.passage, best.unsaid),
+            abstains=best.is_abstention,
+            conflicts=_conflicts(verdict),
         ),
     )
+
+
+def _share(passage: Passage, places: Collection[int]) -> float:
+    """Return how much of a passage's sentences some of them are, by characters."""
+    lengths = [len(sentence.text) for sentence in passage.sentences]
+    return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
+
+
+def _conflicts(verdict: Verdict) -> tuple[str, ...]:
+    """Return the ids of the documents that contradict each other about a claim."""
+    disputed = [c.grounds for c in verdict.claims if len({g.supports for g in c.grounds}) > 1]
+    places = dict.fromkeys(ground.reference for grounds in disputed for ground in grounds)
+    return tuple(verdict.references[place].source for place in places)
 
 
 def _told(document: Document) -> Document:
@@ -310,7 +217,7 @@ def _told(document: Document) -> Document:
 def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
     sentences = tuple(
         replace(sentence, citations=sources_of(sentence.text, best.named[i], documents))
-        if i in best.named and not sentence.flagged
+        if i in best.named and not sentence.flagged and i not in best.abstains
         else sentence
         for i, sentence in enumerate(best.verdict.sentences)
     )
@@ -350,6 +257,8 @@ _NOT_WORDS = frozenset(
     }
 )
 _AROUND = 300
+_MOST_SUBJECTS = 2
+_SHORT_QUESTION = 300
 _LONGEST_QUESTION = 4_000
 
 
@@ -359,11 +268,13 @@ class Writer:
     Args:
         model: Who writes, in litellm's notation; None for the model that wrote the answer.
         check: The check of the request: its limits, its budget and its meters.
+        edition: Where documents' metadata has their edition; None for the usual places.
     """
 
-    def __init__(self, model: str | None, check: Check) -> None:
+    def __init__(self, model: str | None, check: Check, edition: str | None = None) -> None:
         self._model = model
         self._check = check
+        self._edition = edition
 
     def question(self, documents: Sequence[Document], *, index: int = 0) -> Query:
         """Return the question of the main call, to be answered by documents.
@@ -374,9 +285,8 @@ class Writer:
         """
         query = self._check.query or Query(())
         model = self._model or query.model
-        return replace(
-            rewriting(query, documents), model=model, params=self._params(query), index=index
-        )
+        rewritten = rewriting(query, documents, self._edition)
+        return replace(rewritten, model=model, params=self._params(query), index=index)
 
     async def answer(self, documents: Sequence[Document], *, index: int = 0) -> Written:
         """Write a whole answer.
@@ -431,15 +341,19 @@ class Writer:
     async def _sentence(
         self, text: str, start: int, end: int, documents: Sequence[Document]
     ) -> Replacement | None:
-        query = self._check.query
-        sentence = text[start:end]
-        shown = nearest(sentence, documents)
+        query, sentence = self._check.query or Query(()), text[start:end]
+        question = standalone_question(query.messages)
+        topic, bare = topic_of(question, query.entity), without_values(sentence, question)
+        subject = subject_of(bare)
+        about = [subject] if subject else topic.names
+        shown = nearest(f"{topic.said} {bare}", named_first(documents, about))
         prompt = repairing(
-            _shortened(query.question) if query else "",
+            _shortened(question),
             text[max(start - _AROUND, 0) : start],
             sentence,
             text[end : end + _AROUND],
             shown,
+            self._edition,
         )
         judge = judge_for(self._model, self._check.evidence)
         found = replacement_in(await judge.ask(prompt), shown)
@@ -462,19 +376,6 @@ def _shortened(question: str) -> str:
         return question
     half = _LONGEST_QUESTION // 2
     return f"{question[:half]} […] {question[-half:]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Regenerated:
-    """The best answer there is.
-
-    Attributes:
-        text: The answer.
-        verdict: What is known of it, and how it came about.
-    """
-
-    text: str
-    verdict: Verdict
 
 
 class Regenerator:
@@ -562,10 +463,11 @@ class _Work:
         self._check = check
         self._draft = self._best = draft
         self._shown = shown
-        self._writer = Writer(action.writer, check)
+        self._writer = Writer(action.writer, check, action.edition)
         self._attempts: list[Attempt] = []
         self._notes: list[str] = []
         self._documents: dict[str, Document] = {}
+        self._is_about_it = True
 
     @property
     def result(self) -> Regenerated:
@@ -633,21 +535,40 @@ class _Work:
 
     @property
     def _question(self) -> str:
-        return self._check.query.question if self._check.query else ""
+        return standalone_question(self._check.query.messages) if self._check.query else ""
 
     async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
-        query, sentences = self._check.query, self._best.passage.sentences
-        queries = search_queries(
-            self._question,
-            [sentences[i].text for i in doubtful],
-            entity=query.entity if query else None,
-        )
-        found = await self._gathering.search(queries)
+        sentences = self._best.passage.sentences
+        texts = [sentences[i].text for i in doubtful]
+        bare = [
+            without_values(text, self._question, self._contrary(i)) or self._question
+            for i, text in zip(doubtful, texts, strict=True)
+        ]
+        query = self._check.query
+        topic = topic_of(self._question, query.entity if query else None)
+        # Documents may have the words of a short question, and others than its answer.
+        asked = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
+        searches = [search_queries(topic, wanted) for wanted in (bare, asked, texts)]
+        queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
+        begun = [subject for one in bare if (subject := subject_of(one))]
+        subjects = tuple(dict.fromkeys([*topic.names, *begun]))
+        found = await self._gathering.search(queries, subjects)
+        if subjects and not found.failures and not _names_any(found, subjects):
+            # Pages about it may have none of the words of the question.
+            queries = tuple(dict.fromkeys([*queries, *subjects[:_MOST_SUBJECTS]]))
+            found = await self._gathering.search(queries, subjects)
+        self._is_about_it = not subjects or _names_any(found, subjects)
         if found.note:
             self._notes.append(found.note)
         self._documents |= {document.id: document for document in found.documents}
         self._record(queries=queries, documents=tuple(d.id for d in found.documents))
         return found.documents
+
+    def _contrary(self, place: int) -> list[str]:
+        """Return the words of a sentence of the best answer that something speaks against."""
+        text, claims = self._best.passage.text, self._best.verdict.claims
+        found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
+        return [text[slice(*one.claimed)] for one in found if one.claimed]
 
     async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
         """Look at the draft by what was found; return whether it is still in doubt.
@@ -680,6 +601,9 @@ class _Work:
     def _unfit(self, candidate: Candidate) -> str | None:
         if not candidate.passage.sentences:
             return "nothing was left of the answer"
+        removed, most = _share(self._draft.passage, candidate.unsaid), self._action.max_removed
+        if removed > most and not candidate.is_abstention:
+            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
         if candidate.passage.text == self._best.passage.text:
             return "the model changed nothing"
         return None
@@ -695,9 +619,13 @@ class _Work:
         abstains = frozenset(
             i
             for i, s in enumerate(passage.sentences)
-            if written.abstains(s.start, s.end) and not claims_more(s.text, known)
+            if (written.abstains(s.start, s.end) or self._is_refusal(s.text))
+            and not claims_more(s.text, known)
         )
-        return Candidate(passage, self._best.verdict, named, abstains=abstains, attempt=number)
+        return replace(
+            Candidate(passage, self._best.verdict, named, abstains=abstains, attempt=number),
+            is_abstention=self._claims_nothing(passage, abstains),
+        )
 
     async def _repaired(self, number: int, documents: Sequence[Document]) -> Candidate | None:
         draft, before = self._draft.passage, self._best.repairs
@@ -712,16 +640,89 @@ class _Work:
         if not written:
             return None
         repairs = without_repeats(draft, {**before, **written})
+        unsaid = self._best.unsaid.difference(written).union(
+            i for i, repair in written.items() if not repair.text
+        )
+        told = self._abstentions(unsaid)
+        repairs |= {i: Replacement(says) for i, says in told.items()}
         repaired = Repaired.of(draft, repairs, floor=self._shown)
         passage = await _split(repaired.text, self._policy)
         named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
+        known = " ".join([self._question, *(document.text for document in documents)])
+        abstains = frozenset(
+            i
+            for i, s in enumerate(passage.sentences)
+            if (origin := repaired.origin(s.start, s.end))
+            and (
+                all(o in told for o in origin)
+                or (
+                    any(o in repairs for o in origin)
+                    and self._is_refusal(s.text)
+                    and not claims_more(s.text, known)
+                )
+            )
+        )
         return Candidate(
-            passage, self._best.verdict, named, repairs, repaired.places, attempt=number
+            passage,
+            self._best.verdict,
+            named,
+            repairs,
+            repaired.places,
+            abstains,
+            number,
+            unsaid,
+            self._claims_nothing(passage, abstains),
+        )
+
+    def _abstentions(self, unsaid: frozenset[int]) -> dict[int, str]:
+        """Return what is said in place of sentences of the draft that no document speaks of.
+
+        Where nothing is left, or one of several questions is not answered any more, users are told.
+        Documents about something else do not tell that either.
+        """
+        chosen, draft = self._action.abstention, self._draft.passage
+        if chosen is None or not unsaid or not self._is_about_it:
+            return {}
+        asked = questions_in(self._question)
+        if len(asked) < 2 and not self._claiming <= set(unsaid):
+            return {}
+        if len(asked) < 2 or chosen != "auto":
+            return {min(unsaid): abstention(self._question) if chosen == "auto" else chosen}
+        told: dict[int, str] = {}
+        claiming = sorted(self._claiming)
+        for i in sorted(unsaid.intersection(claiming)):
+            if draft.sentences[i].unit in ("sentence", "item"):
+                place = claiming.index(i) if len(claiming) == len(asked) else None
+                part = nearest_question(draft.sentences[i].text, asked, place)
+                said = abstention(self._question, part)
+                told |= {} if said in told.values() else {i: said}
+        return told
+
+    @property
+    def _claiming(self) -> frozenset[int]:
+        """Return which sentences of the draft claim something."""
+        claims = self._draft.verdict.claims
+        found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
+        return found or frozenset(range(len(self._draft.passage.sentences)))
+
+    def _is_refusal(self, text: str) -> bool:
+        return claims_nothing(text, is_open=True, asked=self._question) == "refusal"
+
+    def _claims_nothing(self, passage: Passage, abstains: Collection[int]) -> bool:
+        """Return whether an answer says what the documents do not tell, and nothing else."""
+        return bool(abstains) and all(
+            i in abstains or claims_nothing(s.text, is_open=True, asked=self._question)
+            for i, s in enumerate(passage.sentences)
         )
 
     async def _checked(self, candidate: Candidate, documents: Sequence[Document]) -> Candidate:
         """Check a new answer; what stood in the best one and was not in doubt there stays."""
         best, passage = self._best.verdict, candidate.passage
+        if candidate.is_abstention:
+            said = tuple(map(_abstaining, passage.sentences))
+            reason = "the documents do not say what was asked"
+            self._record(decision="skipped")
+            return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
         kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
         kept |= {i: _abstaining(passage.sentences[i]) for i in candidate.abstains}
         measure, resample = self._rechecking.measure, self._rechecking.resample
@@ -731,6 +732,10 @@ class _Work:
             verdict = combined(verdict, await resample(self._check, passage, kept, question))
         self._record(score_after=verdict.score, decision=verdict.decision)
         return replace(candidate, verdict=verdict)
+
+
+def _names_any(found: Found, names: Sequence[str]) -> bool:
+    return any(names_it(name, full_text(one)) for one in found.documents for name in names)
 
 
 def _abstaining(sentence: Sentence) -> SentenceVerdict:

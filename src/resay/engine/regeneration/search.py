@@ -3,431 +3,28 @@
 A flagged sentence alone is a bad search: "He was born in Leeds" fits everyone born there. Each is
 put behind the question's topic, unless it names that itself: "Ada Lovelace: She was born in
 London". That reads as a heading with its text does, which suits an index of words and one of
-meanings alike.
-
-The topic is found by form: quoted words, names, or what is left of the question. What only says
-what to do ("Write a short paragraph about", "in 100 words") is left out as far as that can be seen
-from its words, in seven European languages, Russian, and, by the particles around the object,
-Chinese, Japanese and Korean. In other languages the question stands for itself.
+meanings alike. It is searched for without what it may have wrong too, and that comes first: who
+searches for an invented value finds whatever else has that value.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from html import unescape
-from itertools import dropwhile, islice, pairwise
+from itertools import islice, pairwise
 
 import anyio
 from rapidfuzz import fuzz, utils
 
 from resay._internal.telemetry import span
-from resay.core.passage import Passage
-from resay.core.segmentation.sentences import ORDINAL_MONTHS
+from resay.core.references import edition_of, names_another, names_it, newness
 from resay.core.verdict import Document, tally
 from resay.engine.regeneration.prompts import disarmed
+from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
 from resay.errors import ConfigurationError
 from resay.policy import Regenerate
-from resay.retrieval import AdaptedRetriever
-from resay.scorers.reverse_validation.words import Word, join, read_words
-
-_WORD = re.compile(r"[^\W_]+")
-# Halves of surrogate pairs among them: no index takes them.
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-_MARKER = re.compile(
-    rf"""
-    ^(?:\s{{0,3}}
-        (?: > | \#{{1,6}}(?=\s) | [-*+•‣◦](?=\s) | \[[ xX]\](?=\s)
-          | \d{{1,3}}[.)](?=\s)(?!\s+(?:{ORDINAL_MONTHS})\b)
-        )
-     )+
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
-_NUMBERS = r"\d{1,3}(?:\s{0,2}[-–,;]\s{0,2}\d{1,3}){0,20}"
-_CITATION = re.compile(
-    rf"""
-    \s{{0,4}}\[\s?\^?{_NUMBERS}\s?\](?:\([^()\s]{{0,500}}\))?
-  | \s{{0,4}}\[\^[^\[\]\s]{{1,40}}\]:?
-  | \s{{0,4}}\[(?:citation\s+needed|sources?|refs?\.?|note\s\d{{1,3}})\](?!\()
-  | \s{{0,4}}【\d{{1,3}}(?::\d{{1,3}})?(?:†[^【】]{{0,80}})?】
-  | (?<=[.,;:!?)\]"”’»。，])[⁰¹²³⁴-⁹]{{1,4}}
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_LINK = re.compile(
-    r"!?\[([^\[\]]{0,300})\]\((?:[^()\s]|\([^()\s]{0,100}\)){0,500}"
-    r"(?:\s{1,4}[\"'][^\"']{0,200}[\"'])?\)"
-)
-_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,500})>")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,12}(?:\s[^<>]{0,200})?/?>")
-# Between letters of scripts without spaces emphasis stands right beside words.
-_EMPHASIS = re.compile(
-    r"(?<![0-9A-Za-z*\\])\*{1,3}(?=\S)|(?<=[^\s*\\])\*{1,3}(?![0-9A-Za-z*])"
-    r"|(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s_\\])_{1,3}(?!\w)|~~|(?<!\\)`+"
-)
-_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~])")
-
-
-def has_words(text: str) -> bool:
-    """Return whether a text has a letter or a digit."""
-    return _WORD.search(text) is not None
-
-
-def plain(text: str) -> str:
-    """Return a text without Markdown and marks of citation, on one line.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        What is left. A text of nothing but marks keeps the words in them, if they have letters.
-    """
-    cleaned = _CITATION.sub("", _MARKER.sub("", text))
-    cleaned = _ADDRESS.sub(r"\1", _LINK.sub(r"\1", cleaned))
-    cleaned = _EMPHASIS.sub("", _TAG.sub("", cleaned))
-    cleaned = unescape(_ESCAPED.sub(r"\1", cleaned))
-    cleaned = " ".join(_CONTROLS.sub(" ", cleaned).split())
-    if not has_words(cleaned) and any(map(str.isalpha, text)):
-        return " ".join(_WORD.findall(text))
-    return cleaned
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Small letters, in seven languages. Closed-class words, and verbs and nouns of asking.
-STOP_WORDS = _words("""
-    a about after all also am an and any are as at be because been before being but by can could did
-    do does doing during each for from had has have having he her hers him his how i if in into is
-    it its just me more most much my no not of on one or our out over own please she should so some
-    such than that the their them then there these they this those to too under until up very was we
-    were what when where which while who whom whose why will with would you your
-    ask answer compare create define describe describes discuss draft explain generate give help hi
-    hello know list let make mention name outline provide say show summarise summarize talk teach
-    tell think wonder write
-    anything article biography brief briefly detail details essay explanation fact facts information
-    overview paragraph passage question short summary sentence something thing things
-    der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren wird
-    wurde wurden hat haben hatte kann können ich du er sie es wir ihr mir mich dir uns mit von vom
-    zu zum zur in im an am auf aus bei bis für nach über unter um wie was wer wen wem wann wo woher
-    wohin warum wieso weshalb welche welcher welches welchen nicht bitte nenne beschreibe erkläre
-    schreibe schreib erzähle gib mal
-    le la les l un une des du de d et ou mais est sont était étaient sera a ont avait je tu il elle
-    on nous vous ils elles me moi te se en y dans par pour sur sous avec sans ce cet cette ces qui
-    que quoi quel quelle quels quelles quand où comment pourquoi combien est-ce ne pas s'il plaît
-    décris décrivez explique expliquez écris écrivez donne donnez parle parlez
-    el los las lo una unos unas y o pero es son era eran fue fueron ha han había yo tú él ella
-    nosotros ellos mi te nos al del por para con sin sobre como cómo qué quién quiénes cuál cuáles
-    cuándo dónde cuánto cuántos cuántas no por favor describe explica escribe dime dame háblame
-    il lo i gli uno di da dal dalla del della dei delle nel nella sul sulla per tra fra e o ma sono
-    era erano fu ha hanno io lei lui noi mi ti che chi cosa quale quali quando dove come perché
-    quanto quanti non scrivi spiega descrivi dimmi parlami
-    o os as um uma do da dos das no na nos nas ao à em com sem e ou mas é são foi foram era tem eu
-    ele ela eles elas que quem qual quais onde quanto não escreva explique descreva fale diga
-    het een van en of maar is zijn was waren wordt werd heeft hebben ik jij je hij zij ze wij we
-    mij met op aan bij uit voor naar over onder hoe wat wie waar wanneer waarom welke welk niet
-    schrijf vertel beschrijf geef
-""")
-_POLITE = (
-    r"(?:please|kindly|hi|hello|hey|now|(?:can|could|would|will)\s+you(?:\s+please)?|i(?:\s+would"
-    r"|'d|’d)?\s+(?:want|like|need)(?:\s+you)?\s+to|i'?m\s+curious|let'?s|bitte|(?:kannst|könntest)"
-    r"\s+du|(?:können|könnten)\s+sie|s'il\s+(?:te|vous)\s+plaît|(?:peux|pourrais)-tu|(?:pouvez"
-    r"|pourriez)-vous|por\s+favor|¿?\s*(?:puedes|podrías|puede|podría)|per\s+favore|puoi|potresti"
-    r"|você\s+pode|pode|kun\s+je|пожалуйста)"
-)
-_VERB = (
-    r"(?:write|tell|give|provide|create|compose|draft|generate|produce|prepare|make|talk|speak"
-    r"|explain|describe|discuss|summari[sz]e|list|name|outline|teach|show|share|know|learn|hear"
-    r"|schreiben?|schreib|verfassen?|erzählen?|erzähl|gib|geben|erstellen?|erstelle|erkläre?n?"
-    r"|beschreiben?|nennen?|berichte|écri(?:s|vez|re)|rédige[rz]?|parle[rz]?|donne[rz]?|raconte[rz]?"
-    r"|explique[rz]?|décri(?:s|vez|re)|escrib[ae]|escribir|redact[ae]|háblame|dame|cuéntame|explicar?"
-    r"|describ[ae]|scrivi|scrivere|parlami|dammi|raccontami|spiega(?:mi)?|descrivi|escreva|fale"
-    r"|conte|explique|descreva|schrijf|vertel|geef|beschrijf|напиши(?:те)?|расскажи(?:те)?"
-    r"|объясни(?:те)?|опиши(?:те)?)"
-)
-_TEXT = (
-    r"(?:summary|biography|bio|description|overview|introduction|explanation|definition|account"
-    r"|profile|outline|essay|article|paragraph|passage|text|report|history|timeline|portrait"
-    r"|zusammenfassung|biogra(?:f|ph)ie|beschreibung|überblick|résumé|description|présentation"
-    r"|resumen|biografía|descripción|riassunto|descrizione|resumo|biografia|descrição|samenvatting)"
-)
-_ABOUT = (
-    r"(?:about|regarding|concerning|on|über|zum?|zur|sur|à\s+propos\s+d(?:e\s|u\s|es\s|')|sobre"
-    r"|acerca\s+de|su|sull[ao]|over|об?о?|про"
-    rf"|{_TEXT}\s+(?:of|for|to|von|vom|de|du|des|di|da|do|del|della|van)\b)"
-)
-# What stands between may not end a sentence.
-_UP_TO = r"[^.?!:;\n。？！]{0,100}?"
-LEAD_INS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"[¿¡\W]*(?:{_POLITE}[\s,]+){{0,3}}{_VERB}\b{_UP_TO}(?<!\w){_ABOUT}\s+(?P<object>\S.*)",
-        r"\W*(?:this|that|here|below|(?:the\s+)?following|what\s+follows|dies|das|hier|voici|ceci"
-        r"|c|est[ao]|quest[ao]|dit)\b[\s'’]{1,2}(?:is|are|'s|ist|folgt|est|es|é|è)"
-        rf"\s{_UP_TO}(?<!\w){_ABOUT}\s+(?P<object>\S.*)",
-        r"\W*(?:what\s+(?:do|can|could)\s+you\s+(?:know|tell\s+me|say)|do\s+you\s+know\s+(?:anything"
-        r"|something)|was\s+weißt\s+du|que\s+sais-tu|qué\s+sabes)"
-        rf"\s+{_ABOUT}\s+(?P<object>\S.*)",
-        r".{0,40}?(?:关于|關於|有关|有關)(?P<object>.{2,60}?)(?:的|，|。|$).*",
-        r"(?P<object>.{2,60}?)(?:について|に関して|に\s?대(?:해|하여|한)|에\s?대(?:해|하여|한)).*",
-        r"(?:请|請)?(?:简单|簡單)?(?:介绍|介紹)(?:一下)?(?P<object>.{2,60})",
-    )
-)
-"""Sentences that say what to write about; the group `object` is that."""
-ORDERS = re.compile(
-    rf"""
-    \W*(?:{_POLITE}[\s,]+){{0,2}}
-    (?: answer|respond|reply|use|keep|be|do\s+not|don['’]t|never|always|avoid|include|cite|return
-      | output|format|think|make\s+sure|limit|ensure|note|remember|act\s+as|you\s+are|your\s+task
-      | only|no\s+more\s+than|at\s+most|in\s+(?:one|two|\d+)\s+(?:words?|sentences?|paragraphs?)
-      | antworte|verwende|benutze|halte|sei|vermeide|du\s+bist|réponds|répondez|utilise[zr]?|sois
-      | soyez|tu\s+es|vous\s+êtes|responde|usa|utiliza|eres|rispondi|usa|sei|sii|responda|use
-      | antwoord|gebruik
-    )\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What a sentence that only says how to answer begins with."""
-LABEL = re.compile(
-    r"(?<!\W)\W*(?:question|q|query|user|human|prompt|task|instruction|frage|pregunta|domanda|问题|問題|質問)"
-    r"\s*[:：]\s*",
-    re.IGNORECASE,
-)
-_COUNT = (
-    r"(?:\d+|one|two|three|four|five|a\s+few|a\s+single|ein(?:em|en)?|zwei|drei|une?|deux|dos|tres)"
-)
-TAIL = re.compile(
-    rf"""
-    (?<![\s,(])[\s,(]+ (?:
-        (?:in|using|with|within|under|of|auf|en|dans)\s+(?:(?:at\s+most|about|around|exactly|under
-            |only|the|up\s+to|no\s+more\s+than|less\s+than|fewer\s+than)\s+){{0,2}}{_COUNT}[\s-]+
-        (?:\w+\s+){{0,2}}?(?:words?|sentences?|paragraphs?|lines?|bullets?|points?|pages?|steps?
-            |characters?|tokens?|wörtern?|sätzen?|worten|mots|phrases?|palabras|frases)\b.*
-      | (?:in\s+(?:great\s+)?detail|in\s+(?:short|brief|simple|plain)\b.*|briefly|please|bitte
-            |step\s+by\s+step|por\s+favor|per\s+favore|s'il\s+(?:te|vous)\s+plaît)
-    ) \W*\Z
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""How long or how detailed an answer is to be, at the end of a sentence."""
-COMPARING = re.compile(
-    r"\b(?:compare[sd]?|comparison|versus|vs|differences?|differ|unterschiede?|vergleiche?"
-    r"|différences?|compare[zr]?|diferencias?|compara|differenz[ae]|confronta|verschil(?:len)?)\b"
-    r"|区别|區別|比较|比較|違い|차이",
-    re.IGNORECASE,
-)
-"""Questions about several things, each of which an answer speaks of alone."""
-_SUBJECT_CHARS = 80
-_MOST_NAMES = 3
-# Of a longer question the beginning and the end are read: what it asks seldom stands between them.
-_READ_CHARS = 600
-# A name is named by all of its words; of a longer phrase two in three will do.
-_ALL_WORDS = 4
-_THIN = 2
-_QUOTED = re.compile(
-    r"[“„«「『《‹]([^“”„«»「」『』《》‹›]{2,80})[”“»」』》›]|(?<!\w)\"([^\"]{2,80})\"(?!\w)"
-)
-_ASKS = re.compile(r"[?？؟;⁇]\W*\Z")
-_AND = frozenset({"and", "&", "y", "e", "et", "und"})
-_OF = "of the de del di da du des la le les el von van der den ten ter zu"
-_INSIDE_NAMES = _AND.union(_OF.split())
-_ADJOINS = re.compile(r"[\s\-‐‑'’.&/]{0,2}")
-_QUOTES = re.compile(r"[\"“”„«»「」『』《》‹›]")
-_EDGES = re.compile(r"\A[\W_]+|(?<![^\w)\]])[^\w)\]]+\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What a question is about.
-
-    Attributes:
-        names: What it names, each to be said where a sentence does not.
-        focus: What it asks about, in its own words; said where a sentence says hardly anything.
-        compares: Whether it asks about several things, of which a sentence may name one.
-    """
-
-    names: tuple[str, ...]
-    focus: str = ""
-    compares: bool = False
-
-    @property
-    def longest(self) -> int:
-        """How many characters `missing` returns at the most."""
-        return max(len(", ".join(self.names)), len(", ".join(self._with_focus(self.names))))
-
-    def missing(self, claim: str) -> str:
-        """Return what is to be said before a claim; empty where it names all of that itself."""
-        names = [name for name in self.names if not _is_named(name, claim)]
-        if self.compares and len(names) < len(self.names):
-            names = []
-        own = content_of(claim) - content_of(" ".join(self.names))
-        if len(own) < _THIN and self.focus and not _is_named(self.focus, claim):
-            names = self._with_focus(names)
-        return ", ".join(names)
-
-    def _with_focus(self, names: Iterable[str]) -> list[str]:
-        beside = [name for name in names if not _is_named(name, self.focus)]
-        return [*beside, self.focus] if self.focus else beside
-
-
-def content_of(text: str) -> frozenset[str]:
-    """Return the words of a text that say something, folded for comparing."""
-    return frozenset(w.key for w in read_words(text) if not _is_stop(w))
-
-
-def _is_stop(word: Word) -> bool:
-    return word.small or word.text.lower() in STOP_WORDS
-
-
-def _is_named(name: str, text: str) -> bool:
-    wanted, there = read_words(name), read_words(text)
-    joined = join(wanted)
-    # Where words are not set apart, or have endings, a name stands inside of others.
-    if (len(joined) > _ALL_WORDS or not joined.isascii()) and joined in join(there):
-        return True
-    keys = {w.key for w in wanted if not w.small} or {w.key for w in wanted}
-    if any(not key.isascii() for key in keys):
-        return False
-    found = len(keys & {w.key for w in there})
-    return found == len(keys) or (len(keys) > _ALL_WORDS and 3 * found >= 2 * len(keys))
-
-
-def topic_of(question: str, entity: str | None = None) -> Topic:
-    """Return what a question is about.
-
-    Args:
-        question: The text of a user's message, plain or Markdown; may be empty.
-        entity: What it is mainly about, where that is known; it is then taken for its only name.
-
-    Returns:
-        The topic, without names where the question has no words.
-    """
-    asked, others = _parts(question)
-    phrases = [phrase for phrase in map(_phrase, asked) if phrase]
-    focus = shortened(phrases[0], _SUBJECT_CHARS) if phrases else ""
-    if entity and has_words(entity):
-        return Topic((shortened(plain(entity), _SUBJECT_CHARS),), focus)
-    compares = any(COMPARING.search(part) for part in asked)
-    names = _distinct_names(_names_in(asked, others, apart=compares))
-    return Topic(tuple(names) or ((focus,) if focus else ()), focus, compares)
-
-
-def _parts(question: str) -> tuple[list[str], list[str]]:
-    """Divide a question into what asks, without what says how to answer, and the rest."""
-    text = question.strip()
-    if len(text) > 2 * _READ_CHARS:
-        text = f"{text[:_READ_CHARS]}\n\n{text[-_READ_CHARS:]}"
-    sentences = [sentence.text for sentence in Passage.of(text).sentences] or [text]
-    plains = [LABEL.sub("", plain(sentence), count=1) for sentence in sentences]
-    objects = [_object(sentence) for sentence in plains]
-    asked: list[str] = []
-    others: list[str] = []
-    for sentence, found in zip(plains, objects, strict=True):
-        if found:
-            asked.append(found)
-        elif _ASKS.search(sentence):
-            asked.append(TAIL.sub("", sentence))
-        elif has_words(sentence) and not ORDERS.match(sentence):
-            others.append(TAIL.sub("", sentence))
-    return (asked, others) if asked else (others or plains, [])
-
-
-def _object(sentence: str) -> str:
-    """Return what a sentence wants something to be written about; empty where it does not say."""
-    for lead_in in LEAD_INS:
-        if found := lead_in.match(sentence):
-            return TAIL.sub("", found["object"])
-    return ""
-
-
-def _phrase(text: str) -> str:
-    """Return a sentence without the words of asking at its ends."""
-    words = list(dropwhile(_is_stop, read_words(text)))
-    while words and _is_stop(words[-1]):
-        words.pop()
-    inner = text[words[0].start : words[-1].end] if words else ""
-    return " ".join(_EDGES.sub("", _QUOTES.sub("", inner)).split())
-
-
-def _names_in(asked: Sequence[str], others: Sequence[str], *, apart: bool) -> Iterator[str]:
-    """Yield what is quoted, then what is capitalised.
-
-    Args:
-        asked: Where to look.
-        others: Where to look then; there, the first word of a sentence is no name.
-        apart: Whether "and" divides names, and is no part of one.
-    """
-    for text in (*asked, *others):
-        for quoted in _QUOTED.finditer(text):
-            yield quoted[1] or quoted[2]
-    small = _INSIDE_NAMES - _AND if apart else _INSIDE_NAMES
-    for text in asked:
-        yield from (name for _, name in _capitalised(text, small))
-    for text in others:
-        yield from (name for first, name in _capitalised(text, small) if first or " " in name)
-
-
-def _capitalised(text: str, small: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """Yield runs of capitalised words, each with the number of its first word."""
-    # In a text all in capitals, or in a script that has none, they tell nothing.
-    words = read_words(text) if any(map(str.islower, text)) else []
-    i = 0
-    while i < len(words):
-        end = _end_of_name(text, words, i, small)
-        run = words[i:end]
-        # "Is Venice" begins a sentence; "The Who" inside one is a name.
-        if i == 0 or len(run) == 1:
-            run = list(dropwhile(_is_stop, run))
-        if run:
-            yield i, text[run[0].start : run[-1].end]
-        i = max(end, i + 1)
-
-
-def _end_of_name(text: str, words: Sequence[Word], first: int, small: frozenset[str]) -> int:
-    """Return where a run of capitalised words ends that begins at a word; there, if it is none."""
-    end = i = first
-    if not words[first].capital:
-        return first
-    while i < len(words) and (i == first or _adjoins(text, words[i - 1], words[i])):
-        if words[i].capital or (i > first and words[i].text[0].isdecimal()):
-            end = i + 1
-        elif words[i].text not in small:
-            break
-        i += 1
-    return end
-
-
-def _adjoins(text: str, a: Word, b: Word) -> bool:
-    return _ADJOINS.fullmatch(text, a.end, b.start) is not None
-
-
-def _distinct_names(names: Iterable[str]) -> list[str]:
-    """Return the first names, none of which is in another, that fit in the space there is."""
-    kept: list[str] = []
-    for name in map(plain, names):
-        if not has_words(name) or any(_is_named(name, other) for other in kept):
-            continue
-        fits = len(", ".join([*kept, name])) <= _SUBJECT_CHARS
-        if len(kept) < _MOST_NAMES and fits:
-            kept.append(name)
-    return kept
-
-
-def shortened(text: str, chars: int) -> str:
-    """Return as much of the beginning of a text as fits, cut between words if there are any.
-
-    Args:
-        text: A text on one line.
-        chars: How many characters it may have.
-    """
-    if len(text) <= chars:
-        return text
-    cut = text.rfind(" ", chars // 2, chars + 1)
-    return text[: cut if cut > 0 else chars].rstrip()
-
+from resay.retrieval import AdaptedRetriever, fused
+from resay.scorers.reverse_validation.words import read_words
 
 _CHARS = 300
 _ALIKE = 92
@@ -437,7 +34,7 @@ _CLAUSE_ENDS = ("; ", ". ", ": ", ", ", "；", "。", "，", "、", "۔", "، ")
 
 
 def search_queries(
-    question: str, sentences: Sequence[str], *, entity: str | None = None, most: int = 8
+    question: str | Topic, sentences: Sequence[str], *, entity: str | None = None, most: int = 8
 ) -> tuple[str, ...]:
     """Return what to search for to support or correct sentences of an answer.
 
@@ -447,7 +44,7 @@ def search_queries(
     first, and then those with the fewest names, numbers and other words of content are left out.
 
     Args:
-        question: What was asked, plain or Markdown; may be empty.
+        question: What was asked, plain or Markdown, perhaps empty; or what that is about.
         sentences: The flagged sentences, in order, plain or Markdown.
         entity: What the question is mainly about, where that is known.
         most: How many searches there may be, at least 1.
@@ -461,7 +58,7 @@ def search_queries(
     """
     if most < 1:
         raise ConfigurationError(f"there must be room for a search; most must not be {most!r}")
-    topic = topic_of(question, entity)
+    topic = question if isinstance(question, Topic) else topic_of(question, entity)
     room = _CHARS - topic.longest - len(": ")
     claims = [claim for sentence in sentences for claim in _claims(sentence, room, most)]
     claims = _distinct(claims[:_MOST_CLAIMS])
@@ -545,7 +142,8 @@ def _weight(claim: str, topic: Topic) -> int:
     return len(said) + len(said & _names_and_numbers(claim))
 
 
-_RANK_OFFSET = 60
+# Pages of products with nearly the same name are found before the right one.
+_FURTHER, _MOST_FOUND = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,10 +153,12 @@ class Found:
     Attributes:
         documents: The documents, best first, without instructions to a model.
         note: What went wrong, in one line without content, or None.
+        failures: How many searches failed.
     """
 
     documents: tuple[Document, ...]
     note: str | None = None
+    failures: int = 0
 
 
 class Gathering:
@@ -579,11 +179,13 @@ class Gathering:
         self._known: dict[str, Sequence[Document]] = {}
         self._failures: list[str] = []
 
-    async def search(self, queries: Sequence[str]) -> Found:
+    async def search(self, queries: Sequence[str], subjects: Sequence[str] = ()) -> Found:
         """Search for all at the same time.
 
         Args:
             queries: What to search for, none twice.
+            subjects: The names of what the searches are about. Of what a search finds, those
+                documents come first that name all of them that the search names.
 
         Returns:
             What was found, for these queries and for those before them.
@@ -592,24 +194,36 @@ class Gathering:
         async with anyio.create_task_group() as tasks:
             for query in queries:
                 if query not in self._known:
-                    tasks.start_soon(self._search, query)
+                    names = [name for name in subjects if names_it(name, query)]
+                    tasks.start_soon(self._search, query, names)
         latest = [self._known.get(query, ()) for query in queries]
         earlier = [found for query, found in self._known.items() if query not in queries]
-        documents = self._fitting([*fused(latest), *fused(earlier)])
-        return Found(documents, self._note(len(queries), bool(documents)))
+        documents = self._fitting([*fused(latest), *fused(earlier)], [f[0].id for f in latest if f])
+        note = self._note(len(queries), bool(documents))
+        return Found(documents, note, len(self._failures))
 
-    async def _search(self, query: str) -> None:
+    async def _search(self, query: str, names: Sequence[str]) -> None:
+        wanted = min(self._action.k * _FURTHER, _MOST_FOUND) if names else self._action.k
         try:
             with span("resay.retrieve") as around, anyio.fail_after(self._action.timeout_s):
-                found = await self._retriever.retrieve(query, k=self._action.k, tenant=self._tenant)
+                found = await self._retriever.retrieve(query, k=wanted, tenant=self._tenant)
                 around.set({"resay.documents": len(found)})
-            self._known[query] = tuple(found)[: self._action.k]
+            self._known[query] = tuple(named_first(found, names))[: self._action.k]
         # Whoever wrote the retriever, it must not cost the user the answer.
         except Exception as error:
             self._failures.append(type(error).__name__)
 
-    def _fitting(self, documents: Sequence[Document]) -> tuple[Document, ...]:
-        """Leave out what is there twice, or too much to read."""
+    def _fitting(
+        self, documents: Sequence[Document], best: Collection[str]
+    ) -> tuple[Document, ...]:
+        """Leave out what is there twice, or too much to read.
+
+        Args:
+            documents: What was found, best first.
+            best: The ids of those that one search found first; they stay before others.
+        """
+        order = {document.id: place for place, document in reversed([*enumerate(documents)])}
+        documents = sorted(documents, key=lambda document: document.id not in best)
         texts: set[str] = set()
         kept: dict[str, Document] = {}
         left = self._action.max_chars
@@ -621,7 +235,8 @@ class Gathering:
             texts.add(text)
             kept[document.id] = disarmed(_shortened(document, left))
             left -= len(text)
-        return tuple(kept.values())
+        found = sorted(kept.values(), key=lambda document: order[document.id])
+        return newest_first(found, self._action.edition)
 
     def _note(self, asked: int, found: bool) -> str | None:
         if self._failures:
@@ -635,22 +250,38 @@ def _shortened(document: Document, chars: int) -> Document:
     return Document(document.id, document.text[:chars], document.score, document.metadata)
 
 
-def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
-    """Put several rankings together, by the sum of 1 / (60 + rank) over them.
+def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Document]:
+    """Put documents that name more of what is looked for before others, else as they come.
 
-    Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-    Learning Methods", SIGIR 2009.
+    Those are left out that speak of something else with nearly the same name, and of none of these.
+    """
+    counts = [sum(names_it(name, full_text(document)) for name in names) for document in documents]
+    about = [
+        (-count, place)
+        for place, (count, document) in enumerate(zip(counts, documents, strict=True))
+        if count or not any(names_another(name, full_text(document)) for name in names)
+    ]
+    return [documents[place] for _, place in sorted(about)]
+
+
+def full_text(document: Document) -> str:
+    """Return a document's text with the words of its metadata, such as its title."""
+    further = (value for value in document.metadata.values() if isinstance(value, str))
+    return "\n".join((document.text, *further))
+
+
+def newest_first(documents: Sequence[Document], key: str | None) -> tuple[Document, ...]:
+    """Put documents that name their edition in its order, the newest first, among the others.
 
     Args:
-        rankings: Documents, best first, of each search.
-
-    Returns:
-        Each document once, best first.
+        documents: Documents, best first.
+        key: Where metadata has the edition; None for the usual places.
     """
-    weights: dict[str, float] = {}
-    documents: dict[str, Document] = {}
-    for ranking in rankings:
-        for rank, document in enumerate(ranking, 1):
-            documents.setdefault(document.id, document)
-            weights[document.id] = weights.get(document.id, 0.0) + 1 / (_RANK_OFFSET + rank)
-    return [documents[key] for key in sorted(weights, key=lambda key: -weights[key])]
+    editions = {d.id: e for d in documents if (e := edition_of(d.metadata, key))}
+    ordered = sorted(
+        (d for d in documents if d.id in editions),
+        key=lambda d: newness(editions[d.id]),
+        reverse=True,
+    )
+    following = iter(ordered)
+    return tuple(next(following) if d.id in editions else d for d in documents)
