@@ -167,6 +167,7 @@ bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) latency
 	$(PERFORMANCE) clients
 	$(PERFORMANCE) regenerate
+	$(PERFORMANCE) folder
 	$(PERFORMANCE) chaos
 
 clean:

@@ -23,6 +23,10 @@ ENGLISH = [
     # What a pronoun stands for
     ((*COST, "Who designed it?"), "Garmo X100: Who designed it?"),
     ((*COST, "Is it waterproof?"), "Garmo X100: Is it waterproof?"),
+    (
+        (*COST, "Until when are there spare parts for it?"),
+        "Garmo X100: Until when are there spare parts for it?",
+    ),
     ((*COST, "When did they launch it?"), "Garmo X100: When did they launch it?"),
     ((*COST, "What is the weight of it?"), "Garmo X100: What is the weight of it?"),
     ((*COST, "Did Ada Moor design it?"), "Garmo X100: Did Ada Moor design it?"),
@@ -119,6 +123,18 @@ ENGLISH = [
         "What is the weather in London?",
     ),
     (
+        ("What does the Basic plan include?", "Ten users.", "And the Pro plan?"),
+        "What does the Pro plan include?",
+    ),
+    (
+        ("How long is the warranty of the Tarin 5?", "Two years.", "And for the Tarin 6?"),
+        "How long is the warranty of the Tarin 6?",
+    ),
+    (
+        ("Who is the mayor of Leeds?", "Abigail Marshall.", "When was she elected?"),
+        "Abigail Marshall: When was she elected?",
+    ),
+    (
         ("What is photosynthesis?", "How plants turn light into sugar.", "Who discovered it?"),
         "What is photosynthesis? Who discovered it?",
     ),
@@ -135,6 +151,18 @@ AS_IT_IS = [
     (*COST, "Do you ship to France?"),
     (*COST, "Is there a warranty?"),
     (*COST, "Good morning"),
+    (*COST, "What is it like to live in Leeds?"),
+    (*COST, "In German please"),
+    (*COST, "What are the symptoms of flu and how long do they last?"),
+    (*COST, "So what is the capital of Peru?"),
+    (*COST, "Let's talk about Apple. Who leads it?"),
+    ("Combien coûte le Garmo X100 ?", "300 euros.", "Le musée est-il ouvert le dimanche ?"),
+    ("¿Cuánto cuesta la Garmo X100?", "300 euros.", "¿Tienen drones?"),
+    ("¿Cuánto cuesta la Garmo X100?", "300 euros.", "¿Quién pintó la Mona Lisa?"),
+    ("Quanto costa la Garmo X100?", "300 euro.", "Come si chiama il sindaco di Roma?"),
+    ("Quanto custa a Garmo X100?", "300 euros.", "Quando abre a loja?"),
+    ("Hoeveel kost de Garmo X100?", "300 euro.", "Waar is het museum?"),
+    ("Was kostet der Garmo X100?", "300 Euro.", "Was macht ein Motor und wozu braucht man ihn?"),
     (*COST, "Who designed the Eiffel Tower?"),
     (*COST, "And who designed the Eiffel Tower?"),
     (*COST, "What is photosynthesis and how does it work?"),
@@ -195,10 +223,23 @@ OTHERS = [
         ("Was kostet der Garmo X100?", "300 Euro.", "Und in Österreich?"),
         "Was kostet der Garmo X100? Und in Österreich?",
     ),
+    (
+        ("Was kostet der Garmo X100?", "300 Euro.", "Und das Gewicht?"),
+        "Was kostet der Garmo X100? Und das Gewicht?",
+    ),
+    (("Wie groß ist München?", "Groß.", "Und Berlin?"), "Wie groß ist Berlin?"),
     # French
+    (
+        ("Combien coûte le Garmo X100 ?", "300 euros.", "Est-ce qu'il est étanche ?"),
+        "Garmo X100: Est-ce qu'il est étanche ?",
+    ),
     (
         ("Combien coûte le Garmo X100 ?", "300 euros.", "Comment le réparer ?"),
         "Garmo X100: Comment le réparer ?",
+    ),
+    (
+        ("Combien coûte le Garmo X100 ?", "300 euros.", "Pèse-t-il lourd ?"),
+        "Garmo X100: Pèse-t-il lourd ?",
     ),
     (
         ("Qui est Victor Hugo ?", "Un écrivain.", "Quand est-il mort ?"),
@@ -259,6 +300,10 @@ OTHERS = [
         "Garmo X100: E il suo peso?",
     ),
     (("Quanto costa la Garmo X100?", "300 euro.", "E la X110?"), "Quanto costa la Garmo X110?"),
+    (
+        ("Qual è la capitale della Francia?", "Parigi.", "E dell'Italia?"),
+        "Qual è la capitale della Francia? E dell'Italia?",
+    ),
     # Portuguese
     (
         ("Quanto custa a Garmo X100?", "Custa 300 euros.", "Quem a projetou?"),
@@ -337,3 +382,213 @@ def test_nothing_of_the_question_is_lost(turns: list[str]) -> None:
     found = standalone_question(told)
     asked = [message["content"].strip() for message in told if message["role"] == "user"]
     assert bool(found) == any(asked)
+
+
+# After the same question about the same thing, in each language.
+OPENINGS = {
+    "en": (
+        "How much does the Garmo X100 cost?",
+        "The Garmo X100 costs 300 dollars. It is sold by Walmart.",
+    ),
+    "de": ("Was kostet der Garmo X100?", "Der Garmo X100 kostet 300 Euro."),
+    "fr": ("Combien coûte le Garmo X100 ?", "Le Garmo X100 coûte 300 euros."),
+    "es": ("¿Cuánto cuesta la Garmo X100?", "La Garmo X100 cuesta 300 euros."),
+    "it": ("Quanto costa la Garmo X100?", "La Garmo X100 costa 300 euro."),
+    "pt": ("Quanto custa a Garmo X100?", "A Garmo X100 custa 300 euros."),
+    "nl": ("Hoeveel kost de Garmo X100?", "De Garmo X100 kost 300 euro."),
+}
+ABOUT_IT = {
+    "en": [
+        "Does it come with a charger?",
+        "Where is it made?",
+        "What colours does it come in?",
+        "How good is its camera?",
+        "Is the Garmo Z3 better than it?",
+        "why is it so expensive",
+        "it's waterproof?",
+        "its weight?",
+        "And what about its battery?",
+        "Who makes it and where?",
+        "Can I use it underwater?",
+        "Has it been recalled?",
+        "What do people say about it?",
+        "Are there any problems with it?",
+        "Could you tell me more about its battery life?",
+        "Was it released in 2020?",
+        "and the warranty",
+        "Show me its manual.",
+        "What year did it come out?",
+    ],
+    "de": [
+        "Wer hat es gebaut?",
+        "Wie schwer ist er?",
+        "Wann kam er heraus?",
+        "Wo kann ich ihn kaufen?",
+        "Erzähl mir mehr darüber.",
+        "Seit wann gibt es ihn?",
+        "Und wie viel wiegt er?",
+        "Welche Vorteile hat er?",
+        "Ist seine Kamera gut?",
+    ],
+    "fr": [
+        "Où l'acheter ?",
+        "Quel est son poids ?",
+        "Et le poids ?",
+        "Pèse-t-il lourd ?",
+        "Quand est-il sorti ?",
+        "Est-ce qu'il est étanche ?",
+        "Qu'en est-il du X110 ?",
+        "Qui l'a fabriqué ?",
+    ],
+    "es": [
+        "¿Y el peso?",
+        "¿Cuál es su peso?",
+        "¿Quién la fabrica?",
+        "¿Cuándo salió?",
+        "¿Tiene garantía?",
+        "¿Dónde se fabrica?",
+    ],
+    "it": [
+        "E il peso?",
+        "Qual è il suo peso?",
+        "Chi la produce?",
+        "Quando è uscita?",
+        "E quanto pesa?",
+    ],
+    "pt": [
+        "E o peso?",
+        "Qual é o peso dela?",
+        "Quem a fabrica?",
+        "Quando saiu?",
+        "Tem garantia?",
+        "Ela é boa?",
+        "E quanto pesa?",
+    ],
+    "nl": [
+        "En het gewicht?",
+        "Wat is het gewicht ervan?",
+        "Wie maakt het?",
+        "Wanneer kwam hij uit?",
+        "Hoe zwaar is hij?",
+        "Is het waterdicht?",
+        "Hoeveel weegt het?",
+    ],
+}
+ABOUT_ITSELF = {
+    "en": [
+        "How does a lithium battery work, and can it explode?",
+        "What is it like to live in Leeds?",
+        "Can you help me?",
+        "What do you think?",
+        "How is the weather?",
+        "I have a question about my order",
+        "My order has not arrived. When will it come?",
+        "What was the name of the ship that sank in 1912?",
+        "What are the symptoms of flu and how long do they last?",
+        "If I order today, when will my order arrive?",
+        "Translate 'it is raining' into German.",
+        "Who won it all in 1998, France or Brazil?",
+        "Does Walmart ship to Canada?",
+        "List the planets.",
+        "Write a haiku about autumn.",
+        "What's the difference between HTTP and HTTPS?",
+        "Explain the theory of relativity and its consequences.",
+        "Which countries border Germany?",
+        "How many legs does a spider have?",
+        "Is coffee healthy?",
+        "So what is the capital of Peru?",
+        "Ok, next topic: how do vaccines work?",
+        "And what is the capital of Peru?",
+        "Hi",
+        "Where is the nearest store?",
+        "Please write the answer in German.",
+        "Shorter please",
+        "In German please",
+        "Yes",
+        "No, the other one",
+        "Let's talk about Apple. Who leads it?",
+    ],
+    "de": [
+        "Wie funktioniert ein Akku?",
+        "Was ist die Hauptstadt von Peru?",
+        "Haben Sie auch Drohnen?",
+        "Wie ist Ihre Adresse?",
+        "Wann haben Sie geöffnet?",
+        "Gibt es Rabatt?",
+        "Wie geht es Ihnen?",
+        "Was macht ein Kompressor und wozu braucht man ihn?",
+        "Kann das wahr sein?",
+        "Wie heißt der Bürgermeister von Berlin?",
+    ],
+    "fr": [
+        "Quel temps fait-il à Paris ?",
+        "Comment fonctionne une batterie ?",
+        "Quelle est la hauteur de la tour Eiffel ?",
+        "Est-ce que vous livrez en Suisse ?",
+        "Qui a peint la Joconde ?",
+        "Avez-vous des drones ?",
+        "Qui est le président de la France et quel âge a-t-il ?",
+        "Comment allez-vous ?",
+        "Le musée est-il ouvert le dimanche ?",
+    ],
+    "es": [
+        "¿Cómo funciona una batería?",
+        "¿Quién pintó la Mona Lisa?",
+        "¿Dónde está el museo?",
+        "¿Hacen envíos a México?",
+        "¿Tienen drones?",
+        "¿Cuándo abre la tienda?",
+        "¿Cómo se llama el alcalde de Madrid?",
+        "¿Qué es la fotosíntesis y quién la descubrió?",
+        "¿Es verdad que llueve?",
+    ],
+    "it": [
+        "Come funziona una batteria?",
+        "Chi ha dipinto la Gioconda?",
+        "Dove si trova il museo?",
+        "Spedite in Svizzera?",
+        "Che cos'è la fotosintesi?",
+        "Come ti chiami?",
+        "Come si chiama il sindaco di Roma?",
+        "È vero che piove?",
+        "Quando apre il negozio?",
+    ],
+    "pt": [
+        "Como funciona uma bateria?",
+        "Quem pintou a Mona Lisa?",
+        "Onde fica o museu?",
+        "Vocês entregam no Brasil?",
+        "Como você se chama?",
+        "O que é fotossíntese?",
+        "Quando abre a loja?",
+        "Qual é a capital do Peru?",
+    ],
+    "nl": [
+        "Hoe werkt een batterij?",
+        "Wie schilderde de Nachtwacht?",
+        "Waar is het museum?",
+        "Leveren jullie in België?",
+        "Wat is fotosynthese?",
+        "Hoe heet de burgemeester van Amsterdam?",
+        "Is het waar dat het regent?",
+        "Wanneer gaat de winkel open?",
+        "Het museum, is het gratis?",
+    ],
+}
+
+
+def asked_after(questions: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(language, question) for language, of in questions.items() for question in of]
+
+
+@pytest.mark.parametrize("asked", asked_after(ABOUT_IT))
+def test_what_is_asked_of_it_gets_its_name(asked: tuple[str, str]) -> None:
+    language, question = asked
+    told = conversation(*OPENINGS[language], question)
+    assert standalone_question(told) == f"Garmo X100: {question}"
+
+
+@pytest.mark.parametrize("asked", asked_after(ABOUT_ITSELF))
+def test_what_is_asked_of_something_else_does_not(asked: tuple[str, str]) -> None:
+    language, question = asked
+    assert standalone_question(conversation(*OPENINGS[language], question)) == question

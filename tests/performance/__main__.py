@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from performance import folder as folder_bench
 from performance import growth as growth_bench
 from performance import speed as speed_bench
 from performance.chaos_cli import chaos
@@ -59,6 +60,17 @@ def growth(
     """Measure how the work of a check grows with what it is given."""
     form = form_of(as_json, as_markdown)
     print_result(growth_bench.run(doublings), form)
+
+
+@app.command()
+def folder(
+    documents: Annotated[int, typer.Option(min=100, help="How many there are.")] = 20_000,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure searching and indexing a folder beside SQLite's full-text search alone."""
+    form = form_of(as_json, as_markdown)
+    print_result(folder_bench.run(documents), form)
 
 
 if __name__ == "__main__":

@@ -152,10 +152,10 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event
     """Indexing waits for an event; and each time it was begun."""
     let_go, begun = threading.Event(), list[int]()
 
-    def index_later(*args: Path) -> object:
+    def index_later(*args: Path, **settings: Any) -> object:
         begun.append(1)
         assert let_go.wait(60)
-        return index_folder(*args)
+        return index_folder(*args, **settings)
 
     monkeypatch.setattr(folder_module, "index_folder", index_later)
     yield let_go, begun

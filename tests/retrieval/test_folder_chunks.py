@@ -4,10 +4,17 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resay.retrieval.folder_files import MAX_CHARS, Chunk, split_markdown, split_text
+from resay.core.segmentation import lay_out
+from resay.retrieval.folder_files import (
+    MAX_CHARS,
+    Chunk,
+    front_matter,
+    split_markdown,
+    split_text,
+)
 
 PARAGRAPH = "The bridge was opened in 1932, after eight years of work. "
 WORDS = st.text("ab .\n", min_size=1, max_size=12)
@@ -32,20 +39,52 @@ def titles(text: str) -> list[tuple[str, str]]:
     return [(chunk.title, text[chunk.start : chunk.end]) for chunk in found]
 
 
-def assert_covered(text: str, chunks: list[Chunk]) -> None:
-    end = 0
+def assert_covered(text: str, chunks: list[Chunk]) -> str:
+    """See that chunks hold all from the first on; return what follows the last."""
+    end = chunks[0].start if chunks else 0
     for chunk in chunks:
         assert not text[end : chunk.start].strip()
         assert 0 < chunk.end - chunk.start <= MAX_CHARS
         assert text[chunk.start : chunk.end] == text[chunk.start : chunk.end].strip()
         end = chunk.end
-    assert not text[end:].strip()
+    return text[end:]
 
 
 @given(st.one_of(MARKDOWN, st.text()))
+@example("text.\n\n# Empty\n\n## Empty too\n")
+@example("---\na: b\n---\ntext")
 def test_every_character_is_in_one_chunk(text: str) -> None:
-    assert_covered(text, split_text(text, title="name"))
-    assert_covered(text, split_markdown(text, title="name"))
+    plain = split_text(text, title="name")
+    assert not assert_covered(text, plain).strip()
+    assert not text[: plain[0].start if plain else 0].strip()
+    chunks = split_markdown(text, title="name")
+    rest = assert_covered(text, chunks)
+    # What is left out: metadata before, and headings that nothing follows.
+    matter = front_matter(text)
+    if chunks:
+        left_out = text[: chunks[0].start]
+        assert not left_out.strip() or left_out.strip() == text[: matter.end].strip()
+    else:
+        rest = rest[matter.end :]
+    kinds = {block.kind for block in lay_out(rest).blocks if rest.strip()}
+    assert kinds <= {"heading", "rule"}
+
+
+def test_a_heading_that_nothing_follows_is_in_no_chunk() -> None:
+    assert titles("# Guide\n\n## Install\n\nA.\n\n## To do\n\n### Later\n\n---\n") == [
+        ("Guide > Install", "# Guide\n\n## Install\n\nA.")
+    ]
+    assert titles("# Guide\n\n## Install\n") == []
+    # A paragraph that somebody drew a line below is text.
+    assert titles(f"{PARAGRAPH * 5}\n---\n") != []
+
+
+@pytest.mark.parametrize("later", ["", "\n## Part", "\n\n> # Quoted", "\nPart\n==="])
+def test_a_short_text_is_divided_as_a_long_one(later: str) -> None:
+    text = f"# Guide\n\n{PARAGRAPH}\n{later}\n\nThe end."
+    long = f"{text}\n\n## More\n\n{PARAGRAPH * 20}"
+    assert len(text) < MAX_CHARS < len(long)
+    assert titles(text) == titles(long)[:-1]
 
 
 def test_short_paragraphs_are_joined_and_long_ones_divided_between_sentences() -> None:
@@ -99,8 +138,7 @@ def test_front_matter_gives_the_title(newline: str) -> None:
     text = text.replace("\n", newline)
     (first, start), (second, _) = titles(text)
     assert (first, second) == ("Refunds", "Refunds > Late")
-    assert start.startswith("---")
-    assert start.endswith("A.")
+    assert start.split() == ["#", "Refunds", "A."]
 
 
 def test_a_line_at_the_top_begins_no_metadata() -> None:

@@ -34,6 +34,8 @@ DOCUMENTS = [
     Document(f"guide.md#{i}", text, metadata={"title": f"Part {i}", "page": i})
     for i, text in enumerate(TEXTS)
 ]
+# A title is embedded with its text.
+TITLED = [f"{document.title}\n{document.text}" for document in DOCUMENTS]
 SECRET = "sesame-opens-nothing"
 
 
@@ -99,13 +101,13 @@ async def nearest(model: str, query: str, texts: list[str], k: int) -> list[tupl
 async def test_what_is_added_is_found_by_its_likeness(opened: Open, model: str) -> None:
     retriever = opened()
     await retriever.add(DOCUMENTS)
-    expected = await nearest(model, "the stone bridge of London", TEXTS, 5)
+    expected = await nearest(model, "the stone bridge of London", TITLED, 5)
     # Another retriever of the same collection, as another start of the program would have.
     for asked in (retriever, opened()):
         await asked.prepare()
         found = await asked.retrieve("the stone bridge of London", k=5)
         assert [d.score for d in found] == pytest.approx([s for _, s in expected], abs=1e-5)
-        assert [d.text for d in found] == [text for text, _ in expected]
+        assert [f"{d.title}\n{d.text}" for d in found] == [text for text, _ in expected]
         for document in found:
             original = next(d for d in DOCUMENTS if d.id == document.id)
             assert document.text == original.text
@@ -125,11 +127,11 @@ async def test_a_document_takes_the_place_of_one_with_its_id(opened: Open) -> No
 async def test_prefixes_stand_before_what_is_embedded(opened: Open, model: str) -> None:
     retriever = opened(query_prefix="the old king: ")
     await retriever.add(DOCUMENTS[:20], prefix="a river: ")
-    texts = [f"a river: {d.text}" for d in DOCUMENTS[:20]]
+    texts = [f"a river: {text}" for text in TITLED[:20]]
     expected = await nearest(model, "the old king: bridge", texts, 20)
     found = await retriever.retrieve("bridge", k=20)
     assert [d.score for d in found] == pytest.approx([s for _, s in expected], abs=1e-5)
-    assert [f"a river: {d.text}" for d in found] == [text for text, _ in expected]
+    assert [f"a river: {d.title}\n{d.text}" for d in found] == [text for text, _ in expected]
 
 
 async def test_nothing_is_found_in_an_empty_collection(opened: Open) -> None:
@@ -516,8 +518,8 @@ async def test_a_provider_may_embed(
     asked_for = len(provider.bodies)
     found = await retriever.retrieve(TEXTS[4], k=3)
     assert len(provider.bodies) == asked_for + 1
-    vectors = [np.array(embedded(text, 12)) for text in TEXTS[:9]]
-    cosines = [float(vector @ vectors[4]) for vector in vectors]
+    vectors = [np.array(embedded(text, 12)) for text in (TEXTS[4], *TITLED[:9])]
+    cosines = [float(vector @ vectors[0]) for vector in vectors[1:]]
     assert found[0].text == TEXTS[4]
     assert [d.score for d in found] == pytest.approx(sorted(cosines)[:-4:-1], abs=1e-5)
 

@@ -12,6 +12,7 @@ import typer
 from resay._internal.event_loops import run_sync
 from resay.core.verdict import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
+from resay.retrieval.folder_languages import LANGUAGES, is_language
 
 app = typer.Typer(add_completion=False)
 
@@ -29,12 +30,21 @@ def index(
     search: Annotated[
         str | None, typer.Option(help="Also search for these words.", show_default=False)
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="What language the files are in (en, de, ...), auto or none."),
+    ] = "auto",
     k: Annotated[int, typer.Option("-k", min=1, help="How many documents to find.")] = 5,
 ) -> None:
     """Index a folder of text, Markdown and PDF files, so that it can be searched for evidence."""
     # What it says of damaged files is said once, and better, by the report.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    _print_report(index_folder(folder, index))
+    if not is_language(language):
+        raise typer.BadParameter(
+            f"must be auto, none or one of {', '.join(LANGUAGES)}, not {language!r}",
+            param_hint="--language",
+        )
+    _print_report(index_folder(folder, index, language=language))
     if search is not None:
         retriever = FolderRetriever(folder, index=index, refresh=False)
         _print_documents(run_sync(lambda: retriever.retrieve(search, k=k)))

@@ -89,54 +89,57 @@ class _Conversation:
     people: set[str] = field(default_factory=set[str])
 
     def answer(self, text: str) -> None:
+        """Take what was answered."""
         if self.exchanges:
-            self.exchanges[-1].answer = text
+            self.exchanges[-1].answer += f"\n{text}"
 
     def ask(self, text: str) -> str:
         """Take the next question, and return what stands for it."""
         question = " ".join(text.split())
-        found = self._completed(question) if self.exchanges else None
+        if self.language.closed.fullmatch(question) or _LANGUAGE.fullmatch(question):
+            return text
         # What was said itself where nothing is added, line breaks and all.
-        result = text if found is None else found
+        result = (self._completed(question) if self.exchanges else None) or text
         self.exchanges.append(_Exchange(result))
         return result
 
     def _completed(self, question: str) -> str | None:
-        language = self.language
-        if language.closed.fullmatch(question):
-            return None
-        lead = language.lead.match(question)
-        rest = question[lead.end() if lead else 0 :]
-        core = rest.rstrip(" ?!.…")
-        if language.bare.fullmatch(core) or language.place.fullmatch(core):
+        """Return what stands for a question; None where it needs nothing."""
+        lead = self.language.lead.match(question)
+        core = question[lead.end() if lead else 0 :].rstrip(" ?!.…")
+        if self.language.bare.fullmatch(core):
+            return self._after_last(question)
+        kind = self._missing(question, core)
+        if kind is None and self.language.place.fullmatch(core):
             return self._changed_place(core) or self._after_last(question)
-        kind = self._missing(question, rest)
         if kind is None and (lead or question.endswith("?")) and self._is_fragment(core):
-            names = self._names(f"… {core}")
+            names = self._names(f"… {core}" if lead or " " not in core else f"{core}?")
             if names:
-                return self._about_other(core, names) or None
-            kind = "any" if lead or len(core.split()) < 4 else None
+                return self._about_other(question, core, names)
+            short = len(core.split()) < 4 and (" " not in core or self.language.noun.match(core))
+            kind = "any" if lead or short else None
         if kind is None:
             return None
         name = self._antecedent(kind)
         return f"{name}: {question}" if name else self._after_last(question)
 
-    def _missing(self, question: str, rest: str) -> _Kind | None:
+    def _missing(self, question: str, core: str) -> _Kind | None:
         """Return what a question needs; None where it needs nothing."""
         language = self.language
         text = language.empty.sub(" ", question)
-        for kind, pattern in (("person", language.person), ("thing", language.thing)):
-            match = pattern.search(text)
-            if match and not self._is_said_before(text, match.start(), owned=False):
-                return "person" if kind == "person" or language.human.search(text) else "thing"
-        match = language.owner.search(text) or language.weak_owner.match(rest)
+        human: _Kind | None = "person" if language.human.search(text) else None
+        match = language.person.search(text)
+        if match and not self._is_said_before(text, match.start(), owned=False):
+            return "person"
+        match = language.thing.search(text)
+        if match and not self._is_said_before(text, match.start(), owned=False):
+            return "thing" if match[0].lower() in _NEUTER else human or "thing"
+        match = language.owner.search(text) or language.weak_owner.match(core)
         if match and not self._is_said_before(text, match.start(), owned=True):
-            return "person" if language.human.search(text) else "any"
+            return human or "any"
         if language.more.match(question) and not self._names(question):
             return "any"
-        if language.dropped.fullmatch(rest.rstrip(" ?!.…")):
-            return "person" if language.human.search(text) else "any"
-        return None
+        return human or "any" if language.dropped.fullmatch(core) else None
 
     def _is_said_before(self, text: str, end: int, *, owned: bool) -> bool:
         """Whether what a pronoun stands for is in the question itself.
@@ -145,8 +148,11 @@ class _Conversation:
         "Did Ada Moor design it?".
         """
         before = text[:end]
-        if owned and self._names(before):
+        # "Le musée est-il ouvert": the pronoun repeats its subject.
+        if (owned or before.endswith("-")) and self._names(f"{before}?"):
             return True
+        if before.endswith("-"):
+            return self.language.noun.search(before) is not None
         said = before[: max((j.start() for j in self.language.joins.finditer(before)), default=0)]
         return bool(self._names(said)) or self.language.noun.search(said) is not None
 
@@ -156,18 +162,20 @@ class _Conversation:
             return False
         return words[0].lower().strip("¿¡") not in self.language.asks
 
-    def _about_other(self, core: str, names: Sequence[_Name]) -> str:
-        """Return the last question about something else; empty where that is no such question."""
-        # "The battery of the X110" has what it needs.
-        if len(names) > 1 or len(core.split()) > len(names[0].text.split()) + 1:
-            return ""
+    def _about_other(self, question: str, core: str, names: Sequence[_Name]) -> str | None:
+        """Return the last question about something else; None where that is no such question."""
         last = self.exchanges[-1].question
-        old, new = self._names(last), names[0].text
-        if not old:
-            return f"{new}: {last}"
-        alike = [name for name in old if _shape(name.text) == _shape(new)] or old
-        replaced = _in_place_of(alike[0].text, new)
-        return last.replace(alike[0].text, replaced)
+        # "The battery of the X110" has what it needs; "the Pro plan" is like "the Basic plan".
+        others = core.replace(names[0].text, "").split()
+        if len(names) > 1 or not set(others[1:]) <= set(last.rstrip("?").split()):
+            return None
+        old, new = self._names(last), names[0]
+        # "Und das Gewicht?" may ask for something else of the same.
+        is_noun = self.language.nouns_are_capital and new.is_thing and new.text.isalpha()
+        if is_noun or not old:
+            return self._after_last(question)
+        alike = [name for name in old if _shape(name.text) == _shape(new.text)] or old
+        return last.replace(alike[0].text, _in_place_of(alike[0].text, new.text))
 
     def _changed_place(self, core: str) -> str:
         """Return the last question with another place or time behind the same preposition."""
@@ -178,8 +186,10 @@ class _Conversation:
         last = self.exchanges[-1].question
         for name in self._names(last):
             before = last[: name.start].split()
-            if before and before[-1].lower() == preposition.lower():
-                return last[: name.start] + names[0].text + last[name.start + len(name.text) :]
+            digits = _shape(name.text) == _shape(names[0].text) == "digits"
+            if digits or (before and before[-1].lower() == preposition.lower()):
+                new = _in_place_of(name.text, names[0].text)
+                return last[: name.start] + new + last[name.start + len(name.text) :]
         return ""
 
     def _after_last(self, question: str) -> str:
@@ -322,6 +332,16 @@ class _Language:
 
 
 _NOTHING = r"(?!)"
+# Nobody is called so, whatever is said of them.
+_NEUTER = words_of("it its this that es dies dieses davon damit dafür daran ça cela het ervan")
+_LANGUAGE = re.compile(
+    r"(?:in|auf|en|em|in\s+het)\s+(?:english|german|french|spanish|italian|portuguese|dutch|englisch"
+    r"|deutsch|französisch|spanisch|anglais|allemand|français|espagnol|inglés|alemán|español|inglese"
+    r"|tedesco|italiano|inglês|alemão|português|engels|duits|nederlands)"
+    r"(?:,?\s+(?:please|bitte|s'il\s.{0,20}|por\s+favor|per\s+favore|alsjeblieft|graag))?[\s.!?]*",
+    re.IGNORECASE,
+)
+"""What language to answer in."""
 
 
 def _language(
@@ -364,7 +384,7 @@ def _language(
         who=words(who),
         lead=re.compile(rf"[¿¡\s]*(?:{lead})(?:\s*,\s*|\s+|(?<=['’]))", re.IGNORECASE),
         bare=whole(bare),
-        place=whole(rf"(?:{place})\s+\S.{{0,60}}"),
+        place=whole(rf"(?:{place})(?:\s+|(?<=['’]))\S.{{0,60}}"),
         more=whole(rf"(?:{more}).{{0,40}}"),
         dropped=whole(dropped),
         closed=whole(closed),
@@ -390,11 +410,12 @@ def _languages() -> tuple[_Language, ...]:
             owner=r"his|her|its|their|theirs",
             empty=r"(?:is|was|will|does|did|has)\s+it\s+(?:be\s+|been\s+)?(?:raining|snowing|rain"
             r"|snow|possible|true|ok|okay|safe|legal|better|worth|cold|hot|warm|dark|late|take\s+to"
-            r"|normal|common)|what\s+(?:time|day|date|year)\s+is\s+it|it\s+takes?|that\s+(?=is|are)"
+            r"|normal|common)|what\s+(?:time|day|date|year)\s+is\s+it|it\s+takes?|it\s+all\b"
+            r"|what\s+is\s+it\s+like\s+to|that\s+(?=is|are)"
             r"|is\s+it\s+(?:that|to)\b",
             human=r"he|she|him|her|born|die|died|live|lived|lives|married|marry|old\s+(?:is|was)"
             r"\s+(?:he|she)|study|studied|wife|husband|children",
-            who=r"who(?!\s+(?:is|was|are|were)\s+[A-Z])|whose|whom|which\s+\w+\s+(?:designed|built"
+            who=r"who(?!\s+(?:is|was|are|were)\s+(?-i:[A-Z]))|whose|whom|which\s+\w+\s+(?:designed|built"
             r"|wrote|founded|invented|made)",
             lead=r"(?:ok(?:ay)?\s*,?\s+)?(?:and\s+)?(?:what|how)\s+about|and|or|but|so|also|plus",
             bare=r"why(?:\s+not)?|how(?:\s+(?:so|much|many|long|far|often|old|big|heavy|tall|come))?"
@@ -423,7 +444,7 @@ def _languages() -> tuple[_Language, ...]:
             r"|handelt\s+es\s+sich|kommt\s+es\s+zu",
             human=r"geboren|gestorben|starb|lebt|lebte|wohnt|wohnte|verheiratet|alt\s+(?:ist|war)"
             r"\s+(?:er|sie)|studiert|studierte|frau|kinder",
-            who=r"wer(?!\s+(?:ist|war)\s+[A-ZÄÖÜ])|wem|wen|wessen|von\s+wem",
+            who=r"wer(?!\s+(?:ist|war)\s+(?-i:[A-ZÄÖÜ]))|wem|wen|wessen|von\s+wem",
             lead=r"(?:und\s+)?(?:was\s+ist\s+mit|wie\s+(?:ist|sieht)\s+es\s+(?:aus\s+)?(?:mit|bei)"
             r"|wie\s+steht\s+es\s+mit)(?:\s+(?:dem|der|den))?|und|oder|aber|also",
             bare=r"warum(?:\s+nicht)?|wieso|weshalb|wie(?:\s+(?:viel|viele|lange|oft|alt|groß|schwer"
@@ -444,7 +465,7 @@ def _languages() -> tuple[_Language, ...]:
             " est-ce est sont a-t-il peut peux pouvez explique décris écris donne compare je tu"
             " nous mon ma mes ton ta",
             person=r"lui|celui-ci|celle-ci",
-            thing=r"il|elle|ils|elles|(?<=-)(?:il|elle|ils|elles)|ça|cela"
+            thing=r"il|elle|ils|elles|qu['’](?:il|elle|ils|elles)|(?<=-)(?:il|elle|ils|elles)|ça|cela"
             r"|(?<=comment\s)(?:le|la|les)(?=\s\w+(?:er|ir|re)\b)|(?<=où\s)(?:le|la|les)(?=\s\w+er\b)"
             r"|(?<=comment\s)l['’]\w+(?:er|ir|re)|(?<=où\s)l['’]\w+er|l['’](?:a|ont|avait|aurait"
             r"|est)|leur(?=\s+[a-z]+ent)|en(?=\s+(?:existe|est|sont|a)\b)|dedans|dessus",
@@ -454,12 +475,12 @@ def _languages() -> tuple[_Language, ...]:
             r"|ça\s+va|comment\s+ça\s+va",
             human=r"née?s?|morte?s?|mort|vit|vivait|habite|habitait|mariée?|âge|étudié|enfants"
             r"|femme|mari",
-            who=r"qui(?!\s+(?:est|était|sont)\s+[A-ZÀ-Þ])|par\s+qui",
+            who=r"qui(?!\s+(?:est|était|sont)\s+(?-i:[A-ZÀ-Þ]))|par\s+qui",
             lead=r"(?:et\s+)?(?:qu['’]en\s+est-il\s+(?:de\s+la|de\s+l['’]|des|du|de|d['’])"
             r"|et\s+(?:pour|concernant))|et|ou|mais|alors",
             bare=r"pourquoi(?:\s+pas)?|comment|combien(?:\s+de\s+temps)?|quand|où|qui|depuis\s+quand"
             r"|par\s+qui|lequel|laquelle|lesquels",
-            place=r"en|dans|sur|à|au|aux|pour|avec|sans|après|avant|pendant|depuis|chez|sous|dès|de",
+            place=r"en|dans|sur|d['’]|à|au|aux|pour|avec|sans|après|avant|pendant|depuis|chez|sous|dès|de",
             more=r"dis-m['’]en\s+plus|dites-m['’]en\s+plus|parle-m['’]en|plus\s+de\s+détails"
             r"|continue[rz]?",
             closed=r"vraiment|sérieusement|(?:tu\s+es|vous\s+êtes|es-tu|êtes-vous)\s+sûre?s?|d['’]accord"
@@ -478,7 +499,7 @@ def _languages() -> tuple[_Language, ...]:
             empty=r"qué\s+hora\s+es",
             human=r"nació|nacieron|murió|murieron|vive|vivió|vivía|casado|casada|edad|años\s+tiene"
             r"|estudió|hijos|esposa|marido",
-            who=r"quién(?:es)?(?!\s+(?:es|era|fue|son|fueron)\s+[A-ZÀ-Þ])",
+            who=r"quién(?:es)?(?!\s+(?:es|era|fue|son|fueron)\s+(?-i:[A-ZÀ-Þ]))",
             lead=r"y\s+(?:qué\s+(?:hay|pasa|tal)\s+(?:de|del|con|con\s+el|con\s+la))"
             r"|qué\s+(?:hay|pasa)\s+(?:de|del|con)|y|o|pero|entonces",
             bare=r"por\s+qué(?:\s+no)?|cómo|cuánto|cuándo|dónde|quién|desde\s+cuándo|hasta\s+cuándo"
@@ -486,7 +507,7 @@ def _languages() -> tuple[_Language, ...]:
             place=r"en|para|con|sin|después\s+de|antes\s+de|durante|desde|bajo|a|al|hasta|de|del",
             more=r"cuéntame\s+más|dime\s+más|más\s+detalles|continúa|sigue",
             dropped=r"(?:dónde|cuándo|cómo|cuánto|quién|por\s+qué|desde\s+cuándo|cuántos\s+años)\s+"
-            r"(?!está|hay|soy|eres|vas|te\b)\w+(?<!as)(?<!es)"
+            r"(?!está|hay|soy|eres|vas|te\b)(?:se\s+)?\w+(?<!as)(?<!es)"
             r"|(?:es|era|fue|tiene|sirve|funciona|cuesta|pesa)"
             r"(?:\s(?!el\b|la\b|los\b|las\b|un|verdad|cierto|posible|usted)\w+){1,3}",
             closed=r"de\s+verdad|en\s+serio|(?:estás|está)\s+segur[oa]|vale|gracias.{0,30}|sí|no"
@@ -506,12 +527,12 @@ def _languages() -> tuple[_Language, ...]:
             empty=r"che\s+ore\s+sono|che\s+ora\s+è|come\s+sta\s+lei|e\s+lei",
             human=r"nat[oa]|nacque|mort[oa]|morì|vive|visse|viveva|sposat[oa]|età|anni\s+ha|studiato"
             r"|figli|moglie|marito",
-            who=r"chi(?!\s+(?:è|era|fu|sono)\s+[A-ZÀ-Þ])|da\s+chi",
+            who=r"chi(?!\s+(?:è|era|fu|sono)\s+(?-i:[A-ZÀ-Þ]))|da\s+chi",
             lead=r"(?:e\s+)?(?:che\s+ne\s+(?:è|dici)\s+(?:del|della|di)|(?:per\s+)?quanto\s+riguarda"
             r"|riguardo\s+a(?:l|lla)?)(?:\s+(?:il|la|lo))?|e|ed|o|ma|allora|quindi",
             bare=r"perché(?:\s+no)?|come|quanto|quando|dove|chi|da\s+quando|fino\s+a\s+quando|da\s+chi"
             r"|quale|quali",
-            place=r"in|nel|nella|per|con|senza|dopo|prima\s+d[ie]l?|durante|dal|da|sotto|a|al|di|del"
+            place=r"in|nel|nella|(?:nel|del|al|dal|sul)l['’]|della|alla|per|con|senza|dopo|prima\s+d[ie]l?|durante|dal|da|sotto|a|al|di|del"
             r"|su|sul",
             more=r"dimmi\s+di\s+più|raccontami\s+di\s+più|altri\s+dettagli|continua",
             dropped=r"(?:dove|quando|come|quanto|chi|perché|da\s+quando|quanti\s+anni)\s+"
@@ -535,7 +556,7 @@ def _languages() -> tuple[_Language, ...]:
             weak_owner=r"(?:o\s+|a\s+|os\s+|as\s+)?(?:seus?|suas?)",
             human=r"nasceu|nasceram|morreu|morreram|vive|viveu|vivia|casad[oa]|idade|anos\s+tem"
             r"|estudou|filhos|esposa|marido",
-            who=r"quem(?!\s+(?:é|era|foi|são)\s+[A-ZÀ-Þ])|por\s+quem",
+            who=r"quem(?!\s+(?:é|era|foi|são)\s+(?-i:[A-ZÀ-Þ]))|por\s+quem",
             lead=r"(?:e\s+)?(?:quanto\s+a(?:o|os|s)?|que\s+tal)|e\s+(?:sobre)|e|ou|mas|então",
             bare=r"por\s+qu[eê](?:\s+não)?|como|quanto|quando|onde|quem|desde\s+quando|até\s+quando"
             r"|por\s+quem|para\s+quê|qual|quais",
@@ -559,14 +580,14 @@ def _languages() -> tuple[_Language, ...]:
             " mijn jouw",
             thing=r"hij|hem|zij|ze|haar|hen|het(?=\s+(?:ge|ver|be|ont)\w+|\s*[?.!]?\Z|\s+(?:op|af|uit|in)\b)"
             r"|er(?:van|over|mee|op|in|aan|bij|voor)|daar(?:van|over|mee|aan|bij)|dit(?=\s*\?)"
-            r"|dat(?=\s*\?)|(?<=is\s)het|(?<=kost\s)het|(?<=weegt\s)het|(?<=werkt\s)het",
+            r"|dat(?=\s*\?)|\A\W*(?:is|was|kost|weegt|werkt)\s+het(?=\s+\w+\W*\Z)",
             owner=r"haar(?=\s+\w)|hun(?=\s+\w)",
             weak_owner=r"zijn",
             empty=r"hoe\s+laat\s+is\s+het|regent\s+het|is\s+het\s+(?:mogelijk|waar|veilig|koud|warm)"
             r"|hoe\s+gaat\s+het",
             human=r"geboren|gestorven|stierf|leeft|leefde|woont|woonde|getrouwd|oud\s+(?:is|was)"
             r"\s+(?:hij|zij|ze)|gestudeerd|vrouw|kinderen",
-            who=r"wie(?!\s+(?:is|was)\s+[A-Z])|door\s+wie",
+            who=r"wie(?!\s+(?:is|was)\s+(?-i:[A-Z]))|door\s+wie",
             lead=r"(?:en\s+)?(?:hoe\s+zit\s+het\s+met|wat\s+(?:dacht\s+je\s+van|met))|en|of|maar|dus",
             bare=r"waarom(?:\s+niet)?|hoe(?:\s+(?:lang|vaak|oud|groot|zwaar|ver|hoog))?|hoeveel"
             r"|wanneer|waar|wie|sinds\s+wanneer|tot\s+wanneer|door\s+wie|waarvoor|welke",
@@ -588,6 +609,11 @@ _NO_NAMES = words_of("""
     explain describe list show write compare please thanks hello hi what's who's how's where's
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december
+    until till between under over into about during without within near than not only just even now
+    then today yesterday tomorrow next last all any each every both most some many few more other
+    bis seit ab unter über gegen ohne während wegen jusqu'à jusque depuis pendant pour sans selon
+    vers hasta desde durante sin según entre para por con fino dal senza secondo per tra até sem com
+    tot sinds vanaf tijdens zonder volgens met voor naar
     der die das den dem ein eine und aber oder ja nein danke hallo ich du er sie es wir ihr sein
     seine ihre bitte im am in nenne
     le la les un une et mais ou oui non merci bonjour je tu il elle nous vous ils elles son sa ses

@@ -14,6 +14,13 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.providers import LiteLLMEmbedder
 from resay.retrieval.base import MetadataValue, Retriever
+from resay.retrieval.folder_languages import Language
+
+MetadataFilter: TypeAlias = Mapping[
+    Annotated[str, Field(min_length=1)],
+    MetadataValue | Annotated[tuple[MetadataValue, ...], Field(min_length=1, strict=False)],
+]
+"""What metadata must be: for each key a value, or any of several."""
 
 
 class FolderConfig(Strict):
@@ -35,13 +42,17 @@ class FolderConfig(Strict):
         description="Whether to read what has changed in the folder before the first search; if"
         " not, `resay index` does it.",
     )
-
-
-MetadataFilter: TypeAlias = Mapping[
-    Annotated[str, Field(min_length=1)],
-    MetadataValue | Annotated[tuple[MetadataValue, ...], Field(min_length=1, strict=False)],
-]
-"""What metadata must be: for each key a value, or any of several."""
+    language: Language = Field(
+        default="auto",
+        description="What language the files are in, by its code (en, de, fr, ...), so that a"
+        " search finds inflected words; auto = told for each file by its stop words; none = words"
+        " are found as they stand. All but English need resay[stemming].",
+    )
+    filter: MetadataFilter = Field(
+        default={},
+        description="What the metadata at the top of a file must be for it to be found: for each"
+        " key a value, or any of a list.",
+    )
 
 
 class EmbeddingConfig(Strict):
@@ -256,7 +267,13 @@ def _opened(config: RetrieverConfig) -> Retriever:
         # from answers that are not repaired.
         if config.refresh and not Path(config.path).expanduser().is_dir():
             raise ConfigurationError(f"there is no folder {config.path!r} to search; name another")
-        return FolderRetriever(config.path, index=config.index, refresh=config.refresh)
+        return FolderRetriever(
+            config.path,
+            index=config.index,
+            refresh=config.refresh,
+            language=config.language,
+            filter=config.filter,
+        )
     if isinstance(config, HybridConfig):
         from resay.retrieval.hybrid import HybridRetriever, Reranker
 

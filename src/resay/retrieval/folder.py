@@ -15,7 +15,9 @@ import anyio.to_thread
 
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError
-from resay.retrieval.folder_index import index_folder, index_path, search
+from resay.retrieval.folder_index import MetadataFilter, index_folder, index_path, search
+from resay.retrieval.folder_languages import Language
+from resay.retrieval.folder_stems import require_stems
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +35,13 @@ class FolderRetriever:
         index: The file of the index, on a local disk; `.resay-index.sqlite` in the folder if None.
         refresh: Whether to bring the index up to date before the first search; if not, there must
             be one, and `index_folder` or `resay index` keeps it up to date.
+        language: What language the files are in, for an index that is brought up to date here; see
+            `index_folder`.
+        filter: What the metadata at the top of a file must be for it to be found: for each key a
+            value, or any of several.
+
+    Raises:
+        MissingDependencyError: What finds inflected words of the language is not installed.
     """
 
     def __init__(
@@ -41,10 +50,16 @@ class FolderRetriever:
         *,
         index: str | os.PathLike[str] | None = None,
         refresh: bool = True,
+        language: Language = "auto",
+        filter: MetadataFilter | None = None,  # noqa: A002 - what policies call it
     ) -> None:
+        if refresh and language not in ("auto", "none"):
+            require_stems(language)
         self._folder = Path(path).expanduser().absolute()
         self._index = index_path(self._folder, index)
         self._refresh = refresh
+        self._language: Language = language
+        self._filter = dict(filter or {})
         self._lock = threading.Lock()
         self._refreshing: Future[None] | None = None
 
@@ -73,8 +88,8 @@ class FolderRetriever:
         Returns:
             The documents that fit best, best first. A document's `id` is the path of its file with
             its number in there, its `score` is positive and to be compared within one search only,
-            its `metadata` has `title`, `path`, `start` and `end` (in code points of the file's
-            text, or of its page's), and `page` for PDF files.
+            its `metadata` has what stands at the top of the file, `title`, `path`, `start` and
+            `end` (in code points of the file's text, or of its page's), and `page` for PDF files.
 
         Raises:
             ConfigurationError: `k` is less than 1, there is no index, or see `prepare`.
@@ -82,7 +97,7 @@ class FolderRetriever:
         if k < 1:
             raise ConfigurationError(f"k must be at least 1, not {k!r}")
         await self.prepare()
-        find = partial(search, self._index, self._folder, query, k)
+        find = partial(search, self._index, self._folder, query, k, self._filter)
         return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
 
     def _refreshed(self) -> Future[None]:
@@ -99,7 +114,7 @@ class FolderRetriever:
 
     def _index_into(self, done: Future[None]) -> None:
         try:
-            report = index_folder(self._folder, self._index)
+            report = index_folder(self._folder, self._index, language=self._language)
         except BaseException as error:
             done.set_exception(error)
             return

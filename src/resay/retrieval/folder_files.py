@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import accumulate
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard, cast
+
+import yaml
 
 from resay._internal.importing import load_optional
 from resay.core.segmentation import Block, Kind, lay_out, sentence_ends
@@ -21,8 +25,24 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(?P<body>[\w-]+:.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
 )
 _TITLE = re.compile(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
+# More than that is no description of a file, and what is nested deeply takes a parser's stack.
+_MOST_METADATA = 16_384
+_NESTING = re.compile(r"[\[{]|- |\? ")
+_MOST_NESTING = 500
+# The same in C where PyYAML was built with it, at a tenth of the time.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+MetadataValue: TypeAlias = str | int | float
+Metadata: TypeAlias = Mapping[str, MetadataValue | tuple[MetadataValue, ...]]
+"""What a file says of itself; booleans are integers here as everywhere in Python."""
 _ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+# A title in the first line; what may be a heading, or the line below one; and a letter or digit.
+_FIRST_HEADING = re.compile(
+    r"(?:[ \t]*\r?\n)*(?P<heading>#{1,6} [^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)\n"
+)
+_MAYBE_HEADING = re.compile(r"#|[=-][ \t]*(?:\Z|[^\S \t])")
+_SAYS_SOMETHING = re.compile(r"[^\W_]")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 
 
@@ -46,19 +66,60 @@ class FrontMatter:
     Attributes:
         end: Where it ends (exclusive), in code points; 0 where there is none.
         title: The title it gives; empty where it gives none.
+        metadata: The rest of what it says in numbers, texts and lists of them; None where there is
+            none, or what is there is no YAML that can be read: that is text like any other.
     """
 
     end: int
     title: str
+    metadata: Metadata | None = None
 
 
 def front_matter(text: str) -> FrontMatter:
-    """Find the metadata a Markdown file begins with."""
+    """Find the metadata a file begins with."""
     match = _FRONT_MATTER.match(text)
     if match is None:
         return FrontMatter(0, "")
-    title = _TITLE.search(match["body"])
-    return FrontMatter(match.end(), title["title"].strip().strip("\"' ") if title else "")
+    metadata = _metadata(match["body"])
+    if metadata is None:
+        title = _TITLE.search(match["body"])
+        return FrontMatter(match.end(), title["title"].strip().strip("\"' ") if title else "")
+    title = metadata.get("title", "")
+    return FrontMatter(match.end(), "" if isinstance(title, tuple) else str(title), metadata)
+
+
+def _metadata(body: str) -> Metadata | None:
+    if len(body) > _MOST_METADATA or len(_NESTING.findall(body)) > _MOST_NESTING:
+        return None
+    try:
+        loaded: object = yaml.load(body, _Loader)  # noqa: S506 - either of them is a safe one
+    # A date that there is not is no error of YAML's, and neither is a number with too many digits.
+    except (yaml.YAMLError, ValueError, OverflowError):
+        return None
+    if not isinstance(loaded, dict):
+        return None
+    found: dict[str, MetadataValue | tuple[MetadataValue, ...]] = {}
+    for key, value in cast("dict[object, object]", loaded).items():
+        if isinstance(value, list):
+            found[str(key)] = tuple(filter(_is_value, map(_plain_value, cast("list[Any]", value))))
+        elif _is_value(kept := _plain_value(value)):
+            found[str(key)] = kept
+    return {_encodable(key): value for key, value in found.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    """What JSON has no form for becomes text: a date is written `2024-03-01`."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return _encodable(value) if isinstance(value, str) else value
+
+
+def _is_value(value: object) -> TypeGuard[MetadataValue]:
+    return isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def heading_of(block: str) -> Heading:
@@ -77,6 +138,8 @@ def _plain(markup: str) -> str:
 
 
 MAX_CHARS = 1200
+# A longer one is a paragraph that somebody drew a line below.
+_MAX_HEADING = 200
 _PATH = " > "
 _NO_SPACE = re.compile(r"\S")
 
@@ -96,51 +159,85 @@ class Chunk:
     title: str
 
 
-def split_text(text: str, *, title: str) -> list[Chunk]:
+def split_text(text: str, *, title: str, start: int = 0) -> list[Chunk]:
     """Divide plain text: at blank lines where possible, else between sentences, else anywhere.
 
     Args:
         text: Any text.
         title: What it is called.
+        start: Where to begin.
 
     Returns:
         The chunks, which hold every character but white space once, in order.
     """
-    pieces = [piece for block in lay_out(text).blocks for piece in _pieces(text, block, MAX_CHARS)]
-    return [Chunk(start, end, title) for start, end in _packed(pieces)]
+    # Most are short: what fits into one chunk is not divided first to be joined again.
+    if len(text) - start <= MAX_CHARS:
+        return [Chunk(first, end, title) for first, end in _trimmed(text, start, len(text))]
+    blocks = _blocks(text, start)
+    pieces = [piece for block in blocks for piece in _pieces(text, block, MAX_CHARS)]
+    return [Chunk(first, end, title) for first, end in _packed(pieces)]
 
 
-def split_markdown(text: str, *, title: str) -> list[Chunk]:
+def split_markdown(text: str, *, title: str, matter: FrontMatter | None = None) -> list[Chunk]:
     """Divide Markdown: like plain text, and at every heading.
 
-    A heading is in one chunk with what follows it; so does what precedes the first heading as
-    metadata (YAML between two lines of dashes).
+    A heading is in one chunk with what follows it. One that nothing follows is in none: it says
+    nothing by itself.
 
     Args:
         text: Any text.
         title: What it is called where it does not say.
+        matter: The metadata it begins with, where they were found already. They are in no chunk,
+            unless they cannot be read.
 
     Returns:
-        The chunks, which hold every character but white space once, in order.
+        The chunks, which hold every other character but white space once, in order.
     """
-    matter = front_matter(text)
+    matter = matter or front_matter(text)
     path = [Heading(0, matter.title)] if matter.title else []
+    if _is_one_section(text, matter):
+        if first := _FIRST_HEADING.match(text, matter.end):
+            path = _below(path, heading_of(first["heading"]))
+        return list(_titled(_trimmed(text, matter.end, len(text)), path, title))
     chunks: list[Chunk] = []
-    pieces: list[tuple[int, int]] = list(_spans(text, 0, matter.end))
-    only_headings = True
-    for block in lay_out(text[matter.end :]).blocks:
-        block = Block(block.kind, block.start + matter.end, block.end + matter.end)
+    pieces: list[tuple[int, int]] = []
+    if matter.metadata is None:
+        pieces += _spans(text, 0, matter.end)
+    unread, only_headings = bool(pieces), True
+    for block in _blocks(text, matter.end):
         heading = heading_of(text[block.start : block.end]) if block.kind == "heading" else None
         if heading is not None:
             if not only_headings:
                 chunks += _titled(pieces, path, title)
-                pieces = []
-            path = [*(above for above in path if _is_above(above, heading)), heading]
+                pieces, unread = [], False
+            path = _below(path, heading)
         # So much less goes beside the headings, which are worth nothing without what follows.
         taken = block.start - pieces[0][0] if pieces and only_headings else 0
         pieces += _pieces(text, block, max(MAX_CHARS - taken, MAX_CHARS // 2))
-        only_headings = heading is not None or (only_headings and block.kind == "rule")
-    return [*chunks, *_titled(pieces, path, title)]
+        short = heading is not None and block.end - block.start <= _MAX_HEADING
+        only_headings = short or (only_headings and block.kind == "rule")
+    return chunks if only_headings and not unread else [*chunks, *_titled(pieces, path, title)]
+
+
+def _blocks(text: str, start: int) -> Iterator[Block]:
+    for block in lay_out(text[start:]).blocks:
+        yield Block(block.kind, block.start + start, block.end + start)
+
+
+def _is_one_section(text: str, matter: FrontMatter) -> bool:
+    """Return whether it is seen at a glance that a text is one chunk, as that of most files is."""
+    if len(text) - matter.end > MAX_CHARS or (matter.end and matter.metadata is None):
+        return False
+    first = _FIRST_HEADING.match(text, matter.end)
+    below = first.end() if first is not None else matter.end
+    return (
+        _MAYBE_HEADING.search(text, below) is None
+        and _SAYS_SOMETHING.search(text, below) is not None
+    )
+
+
+def _below(path: Sequence[Heading], heading: Heading) -> list[Heading]:
+    return [*(above for above in path if _is_above(above, heading)), heading]
 
 
 def _is_above(above: Heading, heading: Heading) -> bool:
@@ -255,7 +352,7 @@ class Found:
     """
 
     path: str
-    file: Path
+    file: str
     size: int
     mtime_ns: int
 
@@ -274,6 +371,19 @@ class Excerpt:
     chunk: Chunk
     text: str = field(repr=False)
     page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpts:
+    """What is searched of a file.
+
+    Attributes:
+        parts: Its chunks, in order.
+        metadata: What it says of itself at its top.
+    """
+
+    parts: tuple[Excerpt, ...]
+    metadata: Metadata = field(default_factory=dict[str, Any], repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +448,7 @@ def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped
 
 
 class _Search:
-    """One walk through a folder."""
+    """One walk through a folder, which asks the disk about each file once."""
 
     def __init__(self, root: Path, seen: set[str]) -> None:
         self._root = root
@@ -349,47 +459,53 @@ class _Search:
 
     def enter(self, folder: Path) -> None:
         """Look at what is in a folder, and in those below it."""
-        self._seen.add(os.path.realpath(folder))
+        place = os.path.realpath(folder)
+        self._seen.add(place)
         with os.scandir(folder) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: e.name)
         for entry in visible:
-            path = folder / entry.name
             if entry.is_symlink():
-                self.links.append(path)
+                self.links.append(Path(entry.path))
             elif entry.is_dir():
-                self._try(self.enter, path)
+                self._try(entry.path, self.enter, Path(entry.path))
             else:
-                self._try(self._add, path)
+                target = f"{place}{'' if place.endswith(os.sep) else os.sep}{entry.name}"
+                self._try(entry.path, self._add, entry.path, target, entry.stat)
 
     def follow(self, link: Path) -> None:
         """Look at what a link leads to, if that is in the folder and was not seen before."""
         target = os.path.realpath(link)
         if target in self._seen or not Path(target).is_relative_to(self._root):
             return
-        self._try(self.enter if Path(target).is_dir() else self._add, link)
+        if Path(target).is_dir():
+            self._try(str(link), self.enter, link)
+        else:
+            self._try(str(link), self._add, str(link), target, link.stat)
 
-    def _try(self, look: Any, path: Path) -> None:
+    def _try(self, path: str, look: Callable[..., None], *about: Any) -> None:
         try:
-            look(path)
+            look(*about)
         except OSError as error:
-            self.skipped.append(Skipped(self._name(path), str(error.strerror)))
+            self.skipped.append(Skipped(self._name(path)[0], str(error.strerror)))
 
-    def _add(self, path: Path) -> None:
-        if path.suffix.lower() not in _SUFFIXES:
+    def _add(self, path: str, target: str, stat_of: Callable[[], os.stat_result]) -> None:
+        if not path.lower().endswith(_SUFFIXES):
             return
-        status = path.stat()
-        target = os.path.realpath(path)
+        status = stat_of()
         if not stat.S_ISREG(status.st_mode) or target in self._seen:
             return
         self._seen.add(target)
-        name = self._name(path)
-        if name != path.relative_to(self._root).as_posix():
-            self.skipped.append(Skipped(name, "its name is not valid Unicode"))
-        else:
+        name, is_valid = self._name(path)
+        if is_valid:
             self.found.append(Found(name, path, status.st_size, status.st_mtime_ns))
+        else:
+            self.skipped.append(Skipped(name, "its name is not valid Unicode"))
 
-    def _name(self, path: Path) -> str:
-        return os.fsencode(path.relative_to(self._root).as_posix()).decode(errors="replace")
+    def _name(self, path: str) -> tuple[str, bool]:
+        """Return what to call a file, and whether that is its name."""
+        inside = path[len(str(self._root)) :].lstrip(os.sep).replace(os.sep, "/")
+        name = os.fsencode(inside).decode(errors="replace")
+        return name, name == inside
 
 
 def read(found: Found, now_ns: int) -> Content:
@@ -403,9 +519,9 @@ def read(found: Found, now_ns: int) -> Content:
         UnreadableError: It cannot be read.
     """
     try:
-        with found.file.open("rb") as file:
+        with io.FileIO(found.file) as file:
             status = os.fstat(file.fileno())
-            data = file.read()
+            data = file.readall()
     except OSError as error:
         raise UnreadableError(str(error.strerror), lasting=False) from error
     settled = status.st_mtime_ns < now_ns - _TICK_NS
@@ -417,7 +533,7 @@ def read(found: Found, now_ns: int) -> Content:
     )
 
 
-def excerpts(path: str, data: bytes) -> Iterator[Excerpt]:
+def excerpts(path: str, data: bytes) -> Excerpts:
     """Divide the bytes of a file into chunks.
 
     Args:
@@ -427,15 +543,19 @@ def excerpts(path: str, data: bytes) -> Iterator[Excerpt]:
     Raises:
         UnreadableError: There is no text to be had from it.
     """
-    name = PurePosixPath(path)
-    suffix = name.suffix.lower()
+    name, _, suffix = path.rpartition("/")[2].rpartition(".")
+    suffix = f".{suffix.lower()}"
     if suffix == _PDF:
-        yield from _pages(data, name.stem)
-        return
+        return Excerpts(tuple(_pages(data, name)))
     text = _decoded(data)
-    split = split_markdown if suffix in _MARKDOWN else split_text
-    for chunk in split(text, title=name.stem):
-        yield Excerpt(chunk, text[chunk.start : chunk.end])
+    matter = front_matter(text)
+    if suffix in _MARKDOWN:
+        chunks = split_markdown(text, title=name, matter=matter)
+    else:
+        start = 0 if matter.metadata is None else matter.end
+        chunks = split_text(text, title=matter.title or name, start=start)
+    parts = tuple(Excerpt(chunk, text[chunk.start : chunk.end]) for chunk in chunks)
+    return Excerpts(parts, matter.metadata or {})
 
 
 def _decoded(data: bytes) -> str:

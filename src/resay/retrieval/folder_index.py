@@ -4,10 +4,14 @@ The index divides text at whatever is no letter, mark or digit, which finds no w
 are written without spaces. Stretches of those are therefore also indexed as overlapping pieces of a
 few characters, and searched for by such pieces: two characters where a character is about a
 syllable, three where it is a letter.
+
+Beside the words stand their stems, marked as such, so that a search for one form of a word finds
+the others; the form that was searched for counts for itself too, and therefore comes first.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -17,24 +21,29 @@ import unicodedata
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from resay.core.verdict import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.folder_files import (
     Content,
-    Excerpt,
+    Excerpts,
     Found,
+    MetadataValue,
     Skipped,
     UnreadableError,
     excerpts,
     find_files,
     read,
 )
+from resay.retrieval.folder_languages import STOP_WORDS, Language, language_of, words_of
+from resay.retrieval.folder_stems import TOKENIZER, has_stems, require_stems, stemmer
 
-# Marks belong to words: without them, those of most Indic scripts fall apart at their vowels.
-TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+MetadataFilter: TypeAlias = Mapping[str, MetadataValue | Sequence[MetadataValue]]
+"""What metadata must be: for each key a value, or any of several."""
+
 _SYLLABIC = (
     r"\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     r"\U0001b000-\U0001b16f\U00020000-\U000323af"
@@ -62,7 +71,7 @@ def pieces_of_unspaced(text: str) -> str:
         The pieces, and what touches them, with spaces between; empty for text with spaces.
     """
     pieces: list[str] = []
-    if _UNSPACED.search(text) is None:
+    if text.isascii() or _UNSPACED.search(text) is None:
         return ""
     for token in _TOKEN.findall(text):
         if _UNSPACED.search(token) is None:
@@ -74,20 +83,31 @@ def pieces_of_unspaced(text: str) -> str:
     return " ".join(pieces)
 
 
-def match_expression(query: str) -> str:
-    """Return the full-text expression for documents with any of the words of a search.
+def phrases_of(query: str, languages: Sequence[str] = ()) -> dict[str, str]:
+    """Return what to look for in the index for a search.
 
     Args:
         query: Any text; nothing in it is taken for an operator.
+        languages: Whose stems to look for as well.
 
     Returns:
-        The expression; empty where the search has no word.
+        The phrases of full-text expressions, each with the word as it stands in the index.
     """
-    terms: dict[str, None] = {}
+    found: dict[str, str] = {}
     for word in _words(query):
         for form in (word, *_words(_usual_form(word))):
-            terms.update(dict.fromkeys(_terms(form)))
-    return " OR ".join(terms)
+            found.update((phrase, _folded(form)) for phrase in _terms(form))
+    words = words_of(query)
+    for language in languages:
+        for stem in stemmer(language).stems([words])[0].split():
+            found[f'"{stem}"'] = _folded(stem)
+    return found
+
+
+def _folded(word: str) -> str:
+    """A word as the tokenizer writes it, nearly: it is asked only for how frequent a word is."""
+    letters = unicodedata.normalize("NFKD", word.lower())
+    return "".join(c for c in letters if not unicodedata.combining(c))
 
 
 def _words(query: str) -> list[str]:
@@ -125,31 +145,62 @@ def _stretches(token: str) -> Iterator[tuple[str, int]]:
 
 _APPLICATION_ID = 0x52657361
 # To be raised with every change of the tables, and of how text is divided into chunks and words.
-_VERSION = 1
+_VERSION = 2
 # Readers wait while a finished run is written down, which takes as long as the disk does; whoever
 # indexes waits for the others who do.
 _READER_PATIENCE_S = 60.0
 _WRITER_PATIENCE_S = 1800.0
 _TABLES = (
-    "CREATE TABLE about (folder TEXT NOT NULL)",
+    "CREATE TABLE about (folder TEXT NOT NULL, language TEXT NOT NULL, documents INTEGER NOT NULL,"
+    " languages TEXT NOT NULL, stemmed TEXT NOT NULL)",
     "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,"
-    " mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL, skipped TEXT)",
+    " mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL, skipped TEXT, metadata TEXT, language TEXT,"
+    " stemmed INTEGER NOT NULL)",
+    "CREATE TABLE labels (file INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL)",
+    "CREATE INDEX labels_file ON labels (file, key, value)",
     "CREATE TABLE chunks (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, number INTEGER NOT NULL,"
     " start INTEGER NOT NULL, stop INTEGER NOT NULL, page INTEGER)",
     "CREATE INDEX chunks_file ON chunks (file)",
-    f'CREATE VIRTUAL TABLE words USING fts5 (path, title, text, pieces, tokenize = "{TOKENIZER}")',
-    "INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 2.0, 1.0, 1.0)')",
+    "CREATE VIRTUAL TABLE words USING fts5 (path, title, text, pieces, stems,"
+    f' tokenize = "{TOKENIZER}")',
+    "INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 2.0, 1.0, 1.0, 0.5)')",
+    # Written down at once instead of in many parts that are merged time and again.
+    "INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)",
+    "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)",
+    "CREATE TABLE frequent (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID",
 )
-_NAMES = ("about", "files", "chunks", "words")
+_NAMES = ("about", "files", "labels", "chunks", "terms", "words", "frequent")
 _SEARCH = """
-    SELECT words.path, number, words.title, words.text, start, stop, page, score
+    SELECT words.path, number, words.title, words.text, start, stop, page, metadata, score
     FROM (
-        SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ?
+        SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ? {matching}
         ORDER BY rank, rowid LIMIT ?
     )
     JOIN words ON words.rowid = found JOIN chunks ON chunks.id = found
+    JOIN files ON files.id = chunks.file
     ORDER BY score, found
 """
+# Asked only of those that have the words, however many files are labelled so.
+_LABELLED = """
+    AND EXISTS (
+        SELECT 1 FROM chunks JOIN labels USING (file) WHERE chunks.id = words.rowid
+        AND key = ? AND value IN (SELECT value FROM json_each(?))
+    )
+"""
+# A word that fewer documents have counts as being in so many.
+_FEW = 50
+_SUMMARIES = (
+    "DELETE FROM frequent",
+    f"INSERT INTO frequent SELECT term, doc FROM terms WHERE doc > {_FEW}",  # noqa: S608
+    "UPDATE about SET documents = (SELECT count(*) FROM chunks)",
+    "UPDATE about SET (languages, stemmed) = (SELECT json_group_array(DISTINCT language),"
+    " json_group_array(DISTINCT language) FILTER (WHERE stemmed) FROM files"
+    " WHERE language IS NOT NULL)",
+)
+# What a search costs is how many documents it ranks. In a folder with more documents than the first
+# figure, it ranks those that have the rarest of its words, about as many as the second says.
+_MANY_DOCUMENTS = 2000
+_MOST_RANKED = 1000
 _making = threading.Lock()
 
 
@@ -260,7 +311,9 @@ def _rebuild(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     for statement in _TABLES:
         connection.execute(statement)
-    connection.execute("INSERT INTO about VALUES (?)", (_whereabouts(path, folder),))
+    connection.execute(
+        "INSERT INTO about VALUES (?, 'none', 0, '[]', '[]')", (_whereabouts(path, folder),)
+    )
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
 
@@ -279,7 +332,9 @@ def belongs_to(connection: sqlite3.Connection, path: Path, folder: Path) -> None
         )
 
 
-def search(path: Path, folder: Path, query: str, k: int) -> list[Document]:
+def search(
+    path: Path, folder: Path, query: str, k: int, matching: MetadataFilter | None = None
+) -> list[Document]:
     """Find the chunks with the words of a search, by BM25.
 
     Args:
@@ -287,6 +342,7 @@ def search(path: Path, folder: Path, query: str, k: int) -> list[Document]:
         folder: The folder it is the index of.
         query: Any text.
         k: How many chunks at the most.
+        matching: What the metadata of their files must be: for each key a value, or any of several.
 
     Returns:
         The best chunks, best first. Their scores are positive and can be compared within one search
@@ -296,26 +352,75 @@ def search(path: Path, folder: Path, query: str, k: int) -> list[Document]:
         NoIndexError: There is none, or it is of another version.
         ConfigurationError: It cannot be read, is damaged, or is something else.
     """
-    expression = match_expression(query)
+    wanted: list[str] = []
+    for key, value in (matching or {}).items():
+        values = [value] if isinstance(value, (str, int, float)) else value
+        wanted += [key, json.dumps([label_of(one) for one in values])]
+    statement = _SEARCH.format(matching=_LABELLED * (len(wanted) // 2))
+    found: list[Document] = []
     with opened(path, "read", folder=folder) as connection:
-        rows = connection.execute(_SEARCH, (expression, k)).fetchall() if expression else []
-    return [_document(*row) for row in rows]
+        for expression, times in _expressions(connection, query):
+            rows = connection.execute(statement, (expression, *wanted, k))
+            found = [_document(row, times) for row in rows]
+            if len(found) == k:
+                break
+    return found
 
 
-def _document(
-    path: str,
-    number: int,
-    title: str,
-    text: str,
-    start: int,
-    end: int,
-    page: int | None,
-    rank: float,
-) -> Document:
-    metadata: Mapping[str, Any] = {"title": title, "path": path, "start": start, "end": end}
+def label_of(value: MetadataValue) -> str:
+    """Return what a value of metadata is compared by: 2024, 2024.0 and "2024" are the same."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[str, int]]:
+    """Yield what finds the documents with the words of a search: if too few, with the next one.
+
+    With each comes how often it counts every word.
+    """
+    documents, *lists = connection.execute(
+        "SELECT documents, languages, stemmed FROM about"
+    ).fetchone()
+    languages, stemmed = map(json.loads, lists)
+    phrases = phrases_of(query, [one for one in stemmed if has_stems(one)])
+    if not phrases:
+        return
+    known: dict[str, int] = dict(
+        connection.execute(
+            "SELECT term, documents FROM frequent WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(phrases.values())),),
+        )
+    )
+    counts = {phrase: known.get(word, _FEW) for phrase, word in phrases.items()}
+    if documents <= _MANY_DOCUMENTS or sum(counts.values()) <= _MOST_RANKED:
+        yield " OR ".join(counts), 1
+        return
+    # To look up what many documents have takes long, and tells next to nothing of any: what half of
+    # them have weighs nothing in BM25.
+    common = frozenset[str]().union(*(STOP_WORDS.get(one, ()) for one in languages))
+    rarest = sorted(counts, key=lambda phrase: (phrases[phrase] in common, counts[phrase]))
+    telling = [
+        phrase
+        for phrase in rarest
+        if counts[phrase] < documents / 2 and phrases[phrase] not in common
+    ] or rarest[:1]
+    totals = accumulate(counts[phrase] for phrase in telling)
+    few = sum(total <= _MOST_RANKED for total in totals) or 1
+    rare, others = " OR ".join(telling[:few]), " OR ".join(telling[few:])
+    if others:
+        # Whatever stands in both parts counts twice, and so everything has to.
+        yield f"({rare}) AND ({rare} OR {others} OR {others})", 2
+    yield " OR ".join(telling), 1
+
+
+def _document(row: tuple[Any, ...], times: int) -> Document:
+    path, number, title, text, start, end, page, said, rank = row
+    metadata: dict[str, Any] = json.loads(said) if said else {}
+    metadata |= {"title": title, "path": path, "start": start, "end": end}
     if page is not None:
-        metadata = {**metadata, "page": page}
-    return Document(f"{path}#{number}", text, -rank, metadata)
+        metadata["page"] = page
+    return Document(f"{path}#{number}", text, -rank / times, metadata)
 
 
 def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -360,14 +465,19 @@ def _explained(error: sqlite3.Error, path: Path) -> ConfigurationError:
 
 
 INDEX_NAME = ".resay-index.sqlite"
-_ADD_FILE = "INSERT INTO files (path, size, mtime_ns, digest, skipped) VALUES (?, ?, ?, ?, ?)"
-_ADD_CHUNK = "INSERT INTO chunks (file, number, start, stop, page) VALUES (?, ?, ?, ?, ?)"
-_ADD_WORDS = "INSERT INTO words (rowid, path, title, text, pieces) VALUES (?, ?, ?, ?, ?)"
+_ADD_FILE = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_LABEL = "INSERT INTO labels VALUES (?, ?, ?)"
+_ADD_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)"
+_ADD_WORDS = "INSERT INTO words (rowid, path, title, text, pieces, stems) VALUES (?, ?, ?, ?, ?, ?)"
 _FORGET = (
     "DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)",
     "DELETE FROM chunks WHERE file = ?",
+    "DELETE FROM labels WHERE file = ?",
     "DELETE FROM files WHERE id = ?",
 )
+_LAST = "SELECT (SELECT ifnull(max(id), 0) FROM files), (SELECT ifnull(max(id), 0) FROM chunks)"
+# So many rows are written at once.
+_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +507,10 @@ def index_path(folder: Path, index: str | os.PathLike[str] | None) -> Path:
 
 
 def index_folder(
-    path: str | os.PathLike[str], index: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    index: str | os.PathLike[str] | None = None,
+    *,
+    language: Language = "auto",
 ) -> IndexReport:
     """Bring the index of a folder up to date, or make it.
 
@@ -408,6 +521,9 @@ def index_folder(
     Args:
         path: The folder; `~` is the home folder.
         index: The file of the index, on a local disk; `.resay-index.sqlite` in the folder if None.
+        language: What language the files are in, by its code, so that a search finds inflected
+            words; auto to tell it for each file by its stop words, none to find words as they
+            stand. An index that was made for another is made anew.
 
     Returns:
         What was done.
@@ -415,19 +531,22 @@ def index_folder(
     Raises:
         ConfigurationError: The folder cannot be read, or the index cannot be written, is damaged,
             or is something else.
+        MissingDependencyError: What finds inflected words of the language is not installed.
     """
+    if language not in ("auto", "none"):
+        require_stems(language)
     folder = Path(path).expanduser().absolute()
     file = index_path(folder, index)
     listing = find_files(folder, file)
     with suppress(NoIndexError, _OutdatedError):
-        return _go_over(folder, file, "stamps", listing)
+        return _go_over(folder, file, language, "stamps", listing)
     try:
-        return _go_over(folder, file, "write")
+        return _go_over(folder, file, language, "write")
     except ConfigurationError as error:
         # The times of copies differ from those of the files they were made from: what is in a
         # read-only image may be up to date all the same.
         try:
-            return _go_over(folder, file, "compare", listing)
+            return _go_over(folder, file, language, "compare", listing)
         except (NoIndexError, _OutdatedError):
             raise error from None
 
@@ -450,11 +569,30 @@ class _Known:
     skipped: str | None
 
 
-def _go_over(folder: Path, file: Path, how: _How, listing: _Listing | None = None) -> IndexReport:
+def _go_over(
+    folder: Path, file: Path, language: Language, how: _How, listing: _Listing | None = None
+) -> IndexReport:
     with opened(file, "write" if how == "write" else "read", folder=folder) as connection:
         belongs_to(connection, file, folder)
+        if not _is_stemmed(connection, language, how):
+            if how != "write":
+                raise _OutdatedError
+            _rebuild(connection, file, folder)
+            connection.execute("UPDATE about SET language = ?", (language,))
         # A list from before the wait for others who write may lack what they have found.
-        return _Run(connection, how).over(listing or find_files(folder, file))
+        return _Run(connection, language, how).over(listing or find_files(folder, file))
+
+
+def _is_stemmed(connection: sqlite3.Connection, language: Language, how: _How) -> bool:
+    """Return whether an index has the stems that are wanted, as far as they can be made here."""
+    made_for, *lists = connection.execute(
+        "SELECT language, languages, stemmed FROM about"
+    ).fetchone()
+    told, stemmed = map(json.loads, lists)
+    if made_for != language:
+        return False
+    # What was installed since is no reason to do without an index that cannot be written.
+    return how == "compare" or all(one in stemmed for one in told if has_stems(one))
 
 
 class _Run:
@@ -462,18 +600,28 @@ class _Run:
 
     Args:
         connection: The index.
+        language: What language the files are in.
         how: Whether to take all files of other times for changed (stamps), to read these (compare),
             or also to write down what has changed.
     """
 
-    def __init__(self, connection: sqlite3.Connection, how: _How) -> None:
+    def __init__(self, connection: sqlite3.Connection, language: Language, how: _How) -> None:
         self._connection = connection
+        self._language: Language = language
         self._how: _How = how
         self._added: list[str] = []
         self._changed: list[str] = []
         self._removed: list[str] = []
         self._unchanged: list[str] = []
         self._skipped: list[Skipped] = []
+        self._has_changed = False
+        self._files: list[tuple[object, ...]] = []
+        self._labels: list[tuple[object, ...]] = []
+        self._chunks: list[tuple[object, ...]] = []
+        self._texts: list[tuple[object, ...]] = []
+        # By language: which of the texts, and its words.
+        self._to_stem: dict[str, list[tuple[int, list[str]]]] = {}
+        self._last_file, self._last_chunk = connection.execute(_LAST).fetchone()
 
     def over(self, listing: _Listing) -> IndexReport:
         found, unseen = listing
@@ -482,6 +630,10 @@ class _Run:
             self._drop(path, known[path])
         for one in found:
             self._compare(one, known.get(one.path))
+        self._flush()
+        if self._has_changed:
+            for statement in _SUMMARIES:
+                self._connection.execute(statement)
         self._skipped.extend(unseen)
         return IndexReport(
             added=tuple(self._added),
@@ -532,10 +684,10 @@ class _Run:
             )
 
     def _replace(self, path: str, known: _Known | None, content: Content) -> None:
-        parts: list[Excerpt] = []
+        found = Excerpts(())
         reason = None
         try:
-            parts.extend(excerpts(path, content.data))
+            found = excerpts(path, content.data)
         except UnreadableError as error:
             if not error.lasting:
                 raise
@@ -544,7 +696,7 @@ class _Run:
         had_text = known is not None and known.skipped is None
         if known is not None:
             self._forget(known)
-        self._write(path, content, reason, parts)
+        self._write(path, content, reason, found)
         if reason is not None:
             self._skipped.append(Skipped(path, reason))
             self._removed.extend([path] if had_text else [])
@@ -562,17 +714,53 @@ class _Run:
             raise _OutdatedError
 
     def _forget(self, known: _Known) -> None:
+        self._has_changed = True
         for statement in _FORGET:
             self._connection.execute(statement, (known.id,))
 
-    def _write(
-        self, path: str, content: Content, skipped: str | None, parts: Sequence[Excerpt]
-    ) -> None:
-        row = (path, content.size, content.mtime_ns, content.digest, skipped)
-        file = self._connection.execute(_ADD_FILE, row).lastrowid
-        for number, part in enumerate(parts, 1):
+    def _write(self, path: str, content: Content, skipped: str | None, found: Excerpts) -> None:
+        self._has_changed = True
+        self._last_file = file = self._last_file + 1
+        words = [words_of(f"{part.chunk.title}\n{part.text}") for part in found.parts]
+        language = self._language_of(words)
+        stemmed = language if language is not None and has_stems(language) else None
+        said = json.dumps(found.metadata) if found.metadata else None
+        about = (content.size, content.mtime_ns, content.digest, skipped, said)
+        self._files.append((file, path, *about, language, stemmed is not None))
+        for key, value in found.metadata.items():
+            values = value if isinstance(value, tuple) else (value,)
+            self._labels += [(file, key, label_of(one)) for one in values]
+        words_of_path = words_of(path)
+        for number, part in enumerate(found.parts, 1):
             chunk = part.chunk
-            place = (file, number, chunk.start, chunk.end, part.page)
-            added = self._connection.execute(_ADD_CHUNK, place).lastrowid
+            self._last_chunk = row = self._last_chunk + 1
+            self._chunks.append((row, file, number, chunk.start, chunk.end, part.page))
             pieces = pieces_of_unspaced(f"{path}\n{chunk.title}\n{part.text}")
-            self._connection.execute(_ADD_WORDS, (added, path, chunk.title, part.text, pieces))
+            self._texts.append((row, path, chunk.title, part.text, pieces))
+            if stemmed is not None:
+                to_stem = (len(self._texts) - 1, words_of_path + words[number - 1])
+                self._to_stem.setdefault(stemmed, []).append(to_stem)
+        if len(self._texts) >= _BATCH:
+            self._flush()
+
+    def _language_of(self, words: Sequence[Sequence[str]]) -> str | None:
+        if self._language == "auto":
+            return language_of(words[0] if len(words) == 1 else [*chain.from_iterable(words[:3])])
+        return None if self._language == "none" else self._language
+
+    def _flush(self) -> None:
+        stems = [""] * len(self._texts)
+        for language, rows in self._to_stem.items():
+            found = stemmer(language).stems([words for _, words in rows])
+            for (row, _), stemmed in zip(rows, found, strict=True):
+                stems[row] = stemmed
+        texts = [(*row, stemmed) for row, stemmed in zip(self._texts, stems, strict=True)]
+        for statement, rows in (
+            (_ADD_FILE, self._files),
+            (_ADD_LABEL, self._labels),
+            (_ADD_CHUNK, self._chunks),
+            (_ADD_WORDS, texts),
+        ):
+            self._connection.executemany(statement, rows)
+        for pending in (self._files, self._labels, self._chunks, self._texts, self._to_stem):
+            pending.clear()

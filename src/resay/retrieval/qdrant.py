@@ -385,7 +385,8 @@ class QdrantRetriever:
     async def add(self, documents: Iterable[Document], *, prefix: str = "") -> None:
         """Add documents to the collection, which is made where there is none.
 
-        A document takes the place of one with the same id. Empty ones are left out.
+        A document takes the place of one with the same id. Empty ones are left out. A title is
+        embedded with its text, since a section seldom says what its page is about.
 
         Args:
             documents: Any number of documents; their metadata must be JSON. Their scores are not
@@ -402,7 +403,7 @@ class QdrantRetriever:
         await self._check()
         wanted = (document for document in documents if document.text.strip())
         while batch := list(islice(wanted, _AT_ONCE)):
-            vectors = await self._embedded([prefix + document.text for document in batch])
+            vectors = await self._embedded([prefix + _titled(document) for document in batch])
             points = [self._point(d, vector) for d, vector in zip(batch, vectors, strict=True)]
             await self._store.ask(
                 "upsert", collection_name=self._collection, points=points, wait=True
@@ -523,3 +524,7 @@ def _models() -> Any:
     return load_optional(
         "qdrant_client.models", package="qdrant-client", extra="qdrant", purpose=_PURPOSE
     )
+
+
+def _titled(document: Document) -> str:
+    return document.text if document.title == document.id else f"{document.title}\n{document.text}"

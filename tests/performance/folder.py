@@ -1,0 +1,176 @@
+"""What searching a folder takes, and indexing it, beside SQLite's full-text search alone."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from statistics import median
+
+from resay.benchmarks.table import Column, ResultTable, Row
+from resay.retrieval import FolderRetriever, index_folder
+
+__all__ = ["run"]
+
+_COLUMNS = (
+    Column("part", "part"),
+    Column("documents", "documents", 0),
+    Column("ours_ms", "ours, ms", 2),
+    Column("limit_ms", "limit, ms", 2),
+    Column("ratio", "ratio", 2),
+    Column("target", "target"),
+    Column("met", "met"),
+)
+_NOTES = (
+    "Texts of 50 to 150 made-up words with the frequencies of a language's; questions with four"
+    " words of one text among common ones. Times of searches are medians.",
+    "The limit is SQLite's FTS5 with the same texts in one column, in memory: a query with all"
+    " words of the question, and `INSERT` of all texts. Ours also divides files, finds inflected"
+    " words and opens the index for each search.",
+)
+_STOP_WORDS = (
+    *("the", "of", "and", "in", "a", "to", "was", "is", "for", "on", "as", "by", "with", "he"),
+    *("that", "at", "from", "it", "his", "an", "were", "are", "which", "be", "this", "or"),
+)
+_SEARCH_MS = 5.0
+_INDEX_MS = 2000.0
+_QUESTIONS = 40
+_K = 6
+
+
+def run(documents: int = 20_000) -> ResultTable:
+    """Measure folders of a tenth of the documents, and of all.
+
+    Args:
+        documents: How many there are in the larger folder.
+
+    Returns:
+        Rows for searching, searching with a filter and indexing.
+    """
+    rows: list[Row] = []
+    for count in (max(documents // 10, 100), documents):
+        with tempfile.TemporaryDirectory() as place:
+            rows += _rows(Path(place), _Texts.of(count))
+    return ResultTable("folder", _COLUMNS, tuple(rows), _NOTES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What is searched, and what for."""
+
+    texts: Sequence[str]
+    questions: Sequence[str]
+
+    @classmethod
+    def of(cls, count: int) -> _Texts:
+        chance = random.Random(count)
+        vocabulary = [*_STOP_WORDS, *_made_up(40_000, chance)]
+        weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(vocabulary))))
+        drawn = [
+            chance.choices(vocabulary, cum_weights=weights, k=chance.randint(50, 150))
+            for _ in range(count)
+        ]
+        texts = [
+            " ".join(
+                f"{' '.join(words[i : i + 14]).capitalize()}." for i in range(0, len(words), 14)
+            )
+            for words in drawn
+        ]
+        common = set(_STOP_WORDS)
+        rarer = [[word for word in words if word not in common] for words in drawn]
+        chosen = [chance.sample(chance.choice(rarer), 4) for _ in range(_QUESTIONS)]
+        questions = [
+            f"When was the {a} of {b} {c} in the {d} and which was it?" for a, b, c, d in chosen
+        ]
+        return cls(texts, questions)
+
+
+def _made_up(count: int, chance: random.Random) -> list[str]:
+    starts = (*"bcdfghjklmnprstvwz", "br", "st", "tr", "pl", "ch", "sh")
+    vowels = (*"aeiou", "ea", "ou")
+    endings = ["", "s", "ing", "ed", "er", "ation", "ly", "es"]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        syllables = (
+            chance.choice(starts) + chance.choice(vowels) for _ in range(chance.randint(2, 3))
+        )
+        stem = "".join(syllables) + chance.choice(starts)
+        found.update(dict.fromkeys(stem + ending for ending in chance.sample(endings, 3)))
+    return list(found)[:count]
+
+
+def _rows(place: Path, made: _Texts) -> list[Row]:
+    count = len(made.texts)
+    bare = sqlite3.connect(":memory:")
+    bare_ms = _timed_ms(partial(_fill, bare, made.texts))
+    rows: list[Row] = []
+    for part, per_file in (("index, a file each", 1), ("index, 50 to a file", 50)):
+        folder = place / str(per_file)
+        _write(folder, made.texts, per_file)
+        ours_ms = _timed_ms(partial(index_folder, folder))
+        rows.append(_row(part, count, ours_ms, bare_ms, _INDEX_MS))
+    for part, wanted in (("search", {}), ("search with a filter", {"half": "even"})):
+        retriever = FolderRetriever(folder, refresh=False, filter=wanted)
+        ours_ms, limit_ms = asyncio.run(_searched_ms(retriever, bare, made.questions))
+        rows.append(_row(part, count, ours_ms, limit_ms, _SEARCH_MS))
+    bare.close()
+    return rows
+
+
+async def _searched_ms(
+    retriever: FolderRetriever, bare: sqlite3.Connection, questions: Sequence[str]
+) -> tuple[float, float]:
+    ours: list[float] = []
+    limit: list[float] = []
+    for question in questions:
+        started = time.perf_counter()
+        await retriever.retrieve(question, k=_K)
+        ours.append(1000 * (time.perf_counter() - started))
+        limit.append(_timed_ms(partial(_ask, bare, question)))
+    return median(ours), median(limit)
+
+
+def _row(part: str, documents: int, ours_ms: float, limit_ms: float, most_ms: float) -> Row:
+    return {
+        "part": part,
+        "documents": documents,
+        "ours_ms": round(ours_ms, 3),
+        "limit_ms": round(limit_ms, 3),
+        "ratio": round(ours_ms / limit_ms, 3),
+        "target": f"<= {most_ms:g} ms",
+        "met": ours_ms <= most_ms,
+    }
+
+
+def _timed_ms(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - started)
+
+
+def _write(folder: Path, texts: Sequence[str], per_file: int) -> None:
+    folder.mkdir()
+    for first in range(0, len(texts), per_file):
+        half = "odd" if first // per_file % 2 else "even"
+        sections = "\n\n".join(f"## Part\n\n{text}" for text in texts[first : first + per_file])
+        (folder / f"{first:06}.md").write_text(f"---\nhalf: {half}\n---\n{sections}\n")
+
+
+def _fill(bare: sqlite3.Connection, texts: Sequence[str]) -> None:
+    bare.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+    bare.executemany("INSERT INTO words VALUES (?)", ((text,) for text in texts))
+    bare.commit()
+
+
+def _ask(bare: sqlite3.Connection, question: str) -> object:
+    words = dict.fromkeys(question.lower().replace("?", "").split())
+    expression = " OR ".join(f'"{word}"' for word in words)
+    statement = "SELECT rowid, text FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+    return bare.execute(statement, (expression, _K)).fetchall()
