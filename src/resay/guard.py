@@ -313,6 +313,11 @@ class Guard:
         return self._chain.grounds or self._chain.needing("references") is not None
 
     @property
+    def compares_documents(self) -> bool:
+        """Whether answers are held against documents in providers' own fields."""
+        return self._chain.grounds and "documents" in self.policy.references.from_
+
+    @property
     def decides_by_references(self) -> bool:
         """Whether references that are given to it decide without samples."""
         return self._chain.grounds and self.policy.references.unmentioned != "samples"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Query
+from resay import Policy, PolicyError, Query
 from resay.core.references import Origin, Reference, references_in, without_references
 
 ALL: tuple[Origin, ...] = ("given", "messages", "tools", "documents", "retriever")
@@ -204,3 +204,75 @@ def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
         return time.process_time() - start
 
     assert any(seconds(200_000) < 16 * max(seconds(25_000), 0.005) for _ in range(4))
+
+
+# Places of an application's own
+
+
+def at(path: str, **body: Any) -> list[tuple[str, str]]:
+    query = Query.of("When?", **body)
+    return [(r.text, r.source) for r in references_in(query, [path])]
+
+
+def test_a_path_names_places_in_the_request() -> None:
+    assert at("metadata.docs", metadata={"docs": [BRIDGE, {"text": TUNNEL}]}) == [
+        (BRIDGE, "metadata.docs[0]"),
+        (TUNNEL, "metadata.docs[1]"),
+    ]
+    hits = {"hits": [{"page": {"content": BRIDGE}}, {"page": None}, {"page": {"content": TUNNEL}}]}
+    every = at("search.hits[*].page.content", search=hits)
+    assert every == [
+        (BRIDGE, "search.hits[0].page.content"),
+        (TUNNEL, "search.hits[2].page.content"),
+    ]
+    assert at("search.hits[2].page", search=hits) == [(TUNNEL, "search.hits[2].page")]
+    for missing in ("search.hits[9].page", "search.pages[*].content", "search.hits.page"):
+        assert at(missing, search=hits) == []
+
+
+def test_a_path_may_begin_with_the_messages() -> None:
+    message = {"role": "user", "content": "When?", "metadata": {"sources": [{"text": BRIDGE}]}}
+    query = Query.of([{"role": "system", "content": "Be brief."}, message])
+    (reference,) = references_in(query, ["messages[*].metadata.sources[*].text"])
+    assert reference.source == "messages[1].metadata.sources[0].text"
+    assert (reference.origin, reference.binding) == ("own", True)
+
+
+def test_what_a_document_is_called_is_kept() -> None:
+    docs = [{"text": BRIDGE, "id": 7, "title": "Garmo", "url": "https://b.example/g"}]
+    (reference,) = references_in(Query.of("When?", metadata={"docs": docs}), ["metadata.docs"])
+    assert (reference.label, reference.url) == ("7", "https://b.example/g")
+
+
+@pytest.mark.parametrize("path", ["messages[*].content", "messages[1].content", "messages[*].text"])
+def test_a_path_never_leads_to_what_the_model_wrote(path: str) -> None:
+    said = [
+        {"role": "user", "content": BRIDGE},
+        {"role": "assistant", "content": TUNNEL, "text": TUNNEL},
+        {"role": "user", "content": "Really?"},
+    ]
+    found = references_in(Query.of(said), [path])
+    assert TUNNEL not in [reference.text for reference in found]
+
+
+def test_a_path_may_lead_to_what_was_put_beside_the_models_words() -> None:
+    cited = {
+        "role": "assistant",
+        "content": "Yes.",
+        "context": {"citations": [{"content": BRIDGE}]},
+    }
+    query = Query.of([{"role": "user", "content": "When?"}, cited])
+    (reference,) = references_in(query, ["messages[*].context.citations[*]"])
+    assert reference.text == BRIDGE
+
+
+def test_a_path_leads_to_no_key() -> None:
+    assert at("extra_headers.note", extra_headers={"note": BRIDGE}) == []
+
+
+@pytest.mark.parametrize(
+    "place", ["message", "docs", "$.docs", "docs[", "docs[-1]", "docs[?(@.x)]", "docs..text", "", 5]
+)
+def test_what_is_no_place_is_refused(place: Any) -> None:
+    with pytest.raises(PolicyError, match="must be one of"):
+        Policy.of({"chain": [{"method": "ngram"}], "references": {"from": [place]}})

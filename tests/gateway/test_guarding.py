@@ -516,3 +516,63 @@ def test_what_was_not_scored_is_told_or_withheld(tmp_path: Path, path: str, stre
     assert '"kind":"code"' in told.replace(" ", "")
     assert "Finch" not in withheld
     assert '"action":"block"' in withheld.replace(" ", "")
+
+
+AMOUNT = {"customer": {"type": "string"}, "amount": {"type": "integer"}}
+PARAMETERS = {"type": "object", "properties": AMOUNT, "required": list(AMOUNT)}
+TOOLS: dict[str, Any] = {
+    "/v1/chat/completions": {
+        "messages": [{"role": "user", "content": "[[tool]] Canberra"}],
+        "tools": [{"type": "function", "function": {"name": "pay", "parameters": PARAMETERS}}],
+    },
+    "/v1/responses": {
+        "input": "[[tool]] Canberra",
+        "tools": [{"type": "function", "name": "pay", "parameters": PARAMETERS}],
+    },
+    "/v1/messages": {
+        "messages": [{"role": "user", "content": "[[tool]] Canberra"}],
+        "tools": [{"name": "pay", "input_schema": PARAMETERS}],
+        "max_tokens": 200,
+    },
+}
+
+
+@pytest.mark.parametrize("path", sorted(TOOLS))
+def test_arguments_of_calls_are_compared(gateways: Gateways, path: str) -> None:
+    asked = {"model": "simulated", **TOOLS[path]}
+    plain = gateways.start().post(path, json=asked)
+    assert plain.headers["x-resay-decision"] == "skipped"
+    served = gateways.start(POLICY + "tools: arguments\n")
+    response = served.post(path, json=asked)
+    assert response.headers["x-resay-decision"] == "flagged"
+    assert response.headers["x-resay-action"] == "annotate"
+    flagged = [s["text"] for s in response.json()["hallucination"]["sentences"] if s["flagged"]]
+    assert len(flagged) == 1
+    amount = flagged[0].removeprefix("pay.amount: ")
+    assert amount in response.text.replace(flagged[0], "")
+    blocking = gateways.start(POLICY + "tools: arguments\naction: {do: block, message: Gone.}\n")
+    for body in (asked, {**asked, "stream": True}):
+        withheld = blocking.post(path, json=body)
+        assert "Gone." in withheld.text
+        assert "Canberra" not in withheld.text
+
+
+BRIDGE = "The Garmo bridge opened in 1932."
+
+
+@pytest.mark.parametrize(
+    ("path", "docs", "place"),
+    [
+        ("/v1/chat/completions", [{"text": BRIDGE, "id": "B"}], "metadata.docs"),
+        ("/v1/messages", [BRIDGE], "metadata.docs[*]"),
+        # It takes texts alone.
+        ("/v1/responses", BRIDGE, "metadata.docs"),
+    ],
+)
+def test_a_path_is_relative_to_what_the_client_sends(
+    gateways: Gateways, path: str, docs: Any, place: str
+) -> None:
+    served = gateways.start(f"{POLICY}references: {{from: ['{place}']}}\n")
+    response = served.post(path, json={**ASKED[path], "metadata": {"docs": docs}})
+    (found,) = response.json()["hallucination"]["references"]
+    assert found["source"] == ("metadata.docs" if docs == BRIDGE else "metadata.docs[0]")

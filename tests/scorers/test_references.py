@@ -244,7 +244,8 @@ async def test_words_are_compared_with_the_documents_about_the_same_subject() ->
         assert (score <= 0.5) is is_said, claim
     found = await scored(["It opened in 1932.", "It opened in 1950."], None, unmentioned=None)
     assert found.sentences[1] is None
-    assert found.grounds == ((Grounds(0, supports=True),), ())
+    against = Grounds(0, False, 0, len(OPENED) - 1)
+    assert found.grounds == ((Grounds(0, supports=True),), (against,))
 
 
 # In a chain
@@ -268,6 +269,32 @@ class Model(Judge):
 
 
 JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "cache": {"store": "none"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "documents", "consistent"),
+    [
+        # The trap: what has the value is another product's page.
+        ("What does the Garmo X100 weigh?", "It weighs 7.5 kg.", ("X110", "X100"), False),
+        ("What does the Garmo X110 weigh?", "It weighs 7.5 kg.", ("X110", "X100"), True),
+        ("What does the Garmo X100 weigh?", "It weighs 4.2 kg.", ("X110", "X100"), True),
+        # None of them is about it.
+        ("What does the Garmo X200 weigh?", "It weighs 7.5 kg.", ("X110", "X100"), False),
+        ("What does it weigh?", "It weighs 7.5 kg.", ("X110",), True),
+    ],
+)
+async def test_a_page_about_something_with_nearly_the_same_name_supports_nothing(
+    question: str, answer: str, documents: tuple[str, ...], consistent: bool
+) -> None:
+    pages = {
+        "X110": "Garmo X110\nIt weighs 7.5 kg.",
+        "X100": "Garmo X100\nIt weighs 4.2 kg.",
+    }
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = await guard.acheck(
+        answer, question=question, references=[pages[name] for name in documents]
+    )
+    assert (verdict.decision == "consistent") is consistent
 
 
 async def test_references_come_first_and_spare_the_samples() -> None:
@@ -371,3 +398,87 @@ async def test_a_structured_answer_is_compared_field_by_field() -> None:
     model = Model(['{"opened": 1932}'])
     answer = await Guard(JUDGED, provider=model).aask(RAG, response_format={"type": "json_object"})
     assert [step.method for step in answer.verdict.steps] == ["fields"]
+
+
+async def test_by_words_every_document_that_says_so_may_be_cited() -> None:
+    both = references(OPENED, f"In short: {OPENED}", TUNNEL, labels="123")
+    found = await scored([f"{OPENED} [2]", f"{OPENED} [3]"], None, both)
+    assert found.sentences == (0.0, 1.0)
+    assert found.grounds[0] == (Grounds(0, supports=True), Grounds(1, supports=True))
+    assert (found.why[1] or "").startswith("it cites [3], which does not say so")
+
+
+GARMO = (
+    "The Garmo bridge crosses the Lorne. It opened on 3 May 1932. It has 12 arches."
+    " It is 503 m long."
+)
+DENIED = {
+    "a year": ("It opened in 1950.", "It opened on 3 May 1932.", "date"),
+    "a day": ("It opened on 4 May 1932.", "It opened on 3 May 1932.", "date"),
+    "a number": ("It has 14 arches.", "It has 12 arches.", "number"),
+    "a length": ("It is 640 m long.", "It is 503 m long.", "number"),
+}
+
+
+@pytest.mark.parametrize(("claim", "said", "kind"), DENIED.values(), ids=DENIED)
+def test_by_words_what_a_document_says_otherwise_is_quoted(
+    claim: str, said: str, kind: str
+) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}]})
+    verdict = guard.check(
+        claim, question="What about the Garmo bridge?", references=[TUNNEL, GARMO]
+    )
+    (found,) = verdict.claims
+    assert found.flagged
+    start = GARMO.index(said)
+    assert found.grounds == (Grounds(1, False, start, start + len(said) - 1),)
+    assert found.why == "reference 2 says otherwise"
+    assert found.contradicted_by is not None
+    known = found.contradicted_by
+    assert (known.source, known.index, known.text, known.kind) == ("reference", 1, said, kind)
+
+
+@pytest.mark.parametrize("claim", ["It has 14 lamps.", "Ada Moor built it.", "It cost 9 dollars."])
+def test_by_words_what_no_document_mentions_is_not_said_otherwise(claim: str) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}]})
+    verdict = guard.check(
+        claim, question="What about the Garmo bridge?", references=[TUNNEL, GARMO]
+    )
+    (found,) = verdict.claims
+    assert found.flagged
+    assert found.grounds == ()
+    assert found.why == "no reference has its facts"
+
+
+def test_by_words_the_document_on_the_subject_contradicts_not_the_one_that_has_the_value() -> None:
+    verdict = Guard({"chain": [{"method": "ngram"}]}).check(
+        "It opened in 1950.",
+        question="When did the Garmo bridge open?",
+        references=["The Garmo bridge opened in 1932.", "The Silo tunnel opened in 1950."],
+    )
+    (found,) = verdict.claims
+    assert found.contradicted_by is not None
+    assert found.contradicted_by.text == "The Garmo bridge opened in 1932."
+    assert found.contradicted_by.kind == "date"
+    assert found.grounds == (Grounds(0, False, 0, 31),)
+
+
+def test_by_words_a_document_may_say_what_a_claim_denies() -> None:
+    carries = "The Garmo bridge carries trains."
+    verdict = Guard({"chain": [{"method": "ngram"}]}).check(
+        "The Garmo bridge does not carry trains.",
+        question="Tell me about the Garmo bridge.",
+        references=[f"{OPENED} {carries}", TUNNEL],
+    )
+    (found,) = verdict.claims
+    assert found.contradicted_by is not None
+    assert (found.contradicted_by.text, found.contradicted_by.kind) == (carries, "negation")
+    assert [(g.reference, g.supports) for g in found.grounds] == [(0, False)]
+
+
+async def test_what_a_judge_quotes_against_a_claim_is_what_contradicts_it() -> None:
+    held = [said(1, (), (1,), quote="opened in 1932")]
+    model = Model(["The Garmo bridge opened in 1950."], held)
+    (found,) = (await Guard(JUDGED, provider=model).aask(RAG)).verdict.claims
+    assert found.contradicted_by is not None
+    assert found.contradicted_by.text == "The Garmo bridge opened in 1932."

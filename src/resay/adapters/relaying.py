@@ -288,12 +288,20 @@ class Relay:
         references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
         request = self.api.read(without_own_field(body))
         reason = request.query.unchecked or self._unchecked(request)
-        query = replace(request.query, unchecked=reason, references=references)
+        query = replace(
+            request.query,
+            unchecked=reason,
+            unrepeatable=request.unrepeatable,
+            references=references,
+            body=request.body,
+        )
         return replace(request, query=query)
 
     def _unchecked(self, request: Request) -> str | None:
         query, guard = request.query, self.guard
-        if request.unrepeatable and (query.wants_object or guard.needing("samples")):
+        draws = query.wants_object or guard.needing("samples") or guard.policy.tools != "none"
+        by_references = request.brings_references and guard.compares_documents
+        if request.unrepeatable and draws and not (by_references and not query.wants_object):
             return request.unrepeatable
         if guard.needing("query") and not query.question:
             return "there is no question to compare with"

@@ -91,7 +91,11 @@ class Query:
             run. They are not sent.
         unchecked: Why the answer is not to be checked, where that is known before it is there. It
             is not sent.
+        unrepeatable: Why no samples of it may be drawn, though its answer is to be checked by what
+            the provider found for it. It is not sent.
         references: Trusted texts that came with it for its answer. They are not sent.
+        body: What the client sent, where that is another request than `messages` and `params`, so
+            that policies can name places in it. It is not sent.
         varied: Whether it is asked for an answer that may differ each time. It is not sent; it
             is for providers with a temperature, a seed or a cache of their own, of which `params`
             know nothing. A cache tells answers apart by `params` and `index`, not by this.
@@ -108,6 +112,8 @@ class Query:
     unchecked: str | None = None
     references: tuple[str, ...] = field(default=(), repr=False)
     varied: bool = False
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    unrepeatable: str | None = None
 
     @classmethod
     def of(
@@ -205,6 +211,12 @@ class Query:
             return cast("Mapping[str, object]", wanted).get("type") in _OBJECTS
         # litellm takes a class of pydantic's too.
         return isinstance(wanted, type)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What was asked as one mapping, without where it goes and who pays: `messages` and all."""
+        asked = {"messages": list(self.messages), **self.params} if self.body is None else self.body
+        return {name: value for name, value in asked.items() if name not in CONNECTION_PARAMS}
 
     @property
     def connection(self) -> dict[str, Any]:

@@ -16,9 +16,12 @@ from typing import Any, Final, Literal, cast
 
 from resay.core.query import Message, Query
 
-Origin = Literal["given", "messages", "tools", "documents", "retriever"]
+Origin = Literal["given", "messages", "tools", "documents", "retriever", "own"]
 """Where a reference is from: the caller, context in a message, what a tool returned, a provider's
-field for documents, or a retriever that the answer was written with."""
+field for documents, a retriever that the answer was written with, or a place of the application's
+own that the policy names."""
+KINDS: Final = ("given", "messages", "tools", "documents", "retriever")
+"""The kinds of places that a policy names by a word."""
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -106,6 +109,14 @@ _TAGS: Final = _NOUN | {
     "retrieved",
     "quote",
 }
+_KEY = r"[^\W\d][\w-]*"
+_PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
+_STEP = re.compile(rf"({_KEY})|\[(\d+|\*)\]")
+# What a message of the model's has its own words in; what else it has was put there by others.
+_SAID_BY_MODEL: Final = _listed("""
+    annotations audio content function_call reasoning reasoning_content reasoning_details refusal
+    text thinking tool_calls
+""")
 _LEAST_WORDS = 3
 _QUESTION_CHARS = 400
 
@@ -124,6 +135,9 @@ class Reference:
         binding: Whether the answer is to be written from it: what no such reference mentions is
             made up.
         edition: Its edition or date, where that is known: "2024-03-01".
+        id: What it is called where it is kept, which a citation may name; not shown to the model.
+        title: Its title.
+        url: Its address, which an answer may give as a link.
     """
 
     text: str = field(repr=False)
@@ -134,6 +148,9 @@ class Reference:
     label: str | None = None
     binding: bool = True
     edition: str | None = None
+    id: str | None = None
+    title: str | None = field(default=None, repr=False)
+    url: str | None = field(default=None, repr=False)
 
 
 _EDITIONS = (
@@ -179,45 +196,45 @@ def newness(edition: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def names_it(name: str, text: str) -> bool:
-    """Return whether a text has a name, and not only as a part of another: X100 is no X100-S."""
-    words = re.findall(r"[^\W_]+", name)
-    if not words:
-        return False
-    found = r"[\W_]{1,3}".join(map(re.escape, words))
-    return re.search(rf"(?<![^\W_]){found}(?![^\W_]|[-‐‑]\w)", text, re.IGNORECASE) is not None
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation that a provider attached to an answer, apart from its words.
 
-
-def names_another(name: str, text: str) -> bool:
-    """Return whether a text names something like a name with a number: an X110, for X100.
-
-    Args:
-        name: The name; one without digits, or of digits alone, is like no other.
-        text: A text that does not have it.
+    Attributes:
+        start: Where the words begin that it belongs to, in code points of the answer.
+        end: Where they end (exclusive); the same as `start` where it stands behind them.
+        id: What it names, where that is an id: a file.
+        title: The title that it names.
+        url: The address that it names.
+        quote: The words of the document that it quotes.
     """
-    words = re.findall(r"[^\W_]+", name)
-    numbered = [i for i, word in enumerate(words) if any(map(str.isdigit, word))]
-    if not numbered or words[0].isdigit():
-        return False
-    first = numbered[0]
-    before = "".join(rf"{re.escape(word)}[\W_]{{1,3}}" for word in words[:first])
-    # Alone, only the same letters make it alike: an A4 is no X100.
-    like = r"\w*\d\w*" if first else re.sub(r"\d+", r"\\d+", re.escape(words[0]))
-    return re.search(rf"(?<![^\W_]){before}{like}", text, re.IGNORECASE) is not None
+
+    start: int
+    end: int
+    id: str | None = None
+    title: str | None = field(default=None, repr=False)
+    url: str | None = field(default=None, repr=False)
+    quote: str | None = field(default=None, repr=False)
 
 
-def references_in(query: Query, wanted: Collection[Origin]) -> tuple[Reference, ...]:
+def is_path(text: str) -> bool:
+    """Return whether a text names places in a request: `messages[*].metadata.docs[*].text`."""
+    return _PATH.fullmatch(text) is not None
+
+
+def references_in(query: Query, wanted: Collection[str]) -> tuple[Reference, ...]:
     """Find the references of a request.
 
     Args:
         query: What is asked, with what the client sent.
-        wanted: Which kinds are looked for.
+        wanted: Where they are looked for: kinds of places, and paths in what the client sent.
 
     Returns:
-        Them, in the order of the conversation; each text once.
+        Them, in the order of the conversation, and then of the paths; each text once.
     """
     found: dict[str, Reference] = {}
-    for reference in _all_in(query, wanted):
+    own = [reference for path in filter(is_path, wanted) for reference in _at(query.request, path)]
+    for reference in (*_all_in(query, wanted), *own):
         if len(_WORD.findall(reference.text)) >= _LEAST_WORDS:
             found.setdefault(reference.text.strip(), reference)
     return tuple(found.values())
@@ -263,7 +280,65 @@ def _marked(text: str, references: Sequence[Reference]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _all_in(query: Query, wanted: Collection[Origin]) -> Iterator[Reference]:
+def own_reference(given: object, source: str) -> Reference | None:
+    """Return what an application has for a reference as one.
+
+    Args:
+        given: A text, or a mapping with one in `text` (or `content`, or as providers have it), and
+            an `id`, a `title` and a `url` where it has them.
+        source: Where it was found.
+
+    Returns:
+        The reference; None where it is neither.
+    """
+    text = _document_text(given)
+    if not text.strip():
+        return None
+    if not isinstance(given, Mapping):
+        return Reference(text, source, "own")
+    known = cast("Mapping[str, Any]", given)
+    made, title, url = (
+        str(known[key]) if isinstance(known.get(key), (str, int)) else None
+        for key in ("id", "title", "url")
+    )
+    return Reference(text, source, "own", label=made or title, id=made, title=title, url=url)
+
+
+def _at(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
+    """Yield what stands at a path of what the client sent, without the model's own words."""
+    steps = [name or (int(n) if n != "*" else n) for name, n in _STEP.findall(path)]
+    places: list[tuple[str, object, bool]] = [("", request, False)]
+    for step in steps:
+        places = [found for place in places for found in _inside(place, step)]
+    for source, value, _ in places:
+        listed = _sequence(value)
+        for k, item in enumerate(listed):
+            if (reference := own_reference(item, f"{source}[{k}]")) is not None:
+                yield reference
+        if not listed and (reference := own_reference(value, source)) is not None:
+            yield reference
+
+
+def _inside(place: tuple[str, object, bool], step: str | int) -> Iterator[tuple[str, object, bool]]:
+    source, value, is_models = place
+    if isinstance(step, int) or step == "*":
+        for k, item in enumerate(_sequence(value)):
+            if step in ("*", k):
+                yield f"{source}[{k}]", item, _is_models(item)
+    elif isinstance(value, Mapping) and not (is_models and step in _SAID_BY_MODEL):
+        known = cast("Mapping[str, object]", value)
+        if step in known:
+            yield f"{source}.{step}" if source else step, known[step], False
+
+
+def _is_models(item: object) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    known = cast("Mapping[str, object]", item)
+    return known.get("role") in ("assistant", "model") or known.get("type") == "function_call"
+
+
+def _all_in(query: Query, wanted: Collection[str]) -> Iterator[Reference]:
     for i, text in enumerate(query.references if "given" in wanted else ()):
         yield Reference(text, f"resay.references[{i}]")
     documents = _sequence(query.params.get("documents")) if "documents" in wanted else ()
@@ -282,7 +357,7 @@ def _all_in(query: Query, wanted: Collection[Origin]) -> Iterator[Reference]:
             yield from _in_parts(message.get("content"), source, wanted)
 
 
-def _in_parts(content: Any, source: str, wanted: Collection[Origin]) -> Iterator[Reference]:
+def _in_parts(content: Any, source: str, wanted: Collection[str]) -> Iterator[Reference]:
     """Yield what providers have parts of their own for: results of tools, documents, hits."""
     for k, part in enumerate(_mappings(content)):
         kind = part.get("type")
@@ -290,7 +365,14 @@ def _in_parts(content: Any, source: str, wanted: Collection[Origin]) -> Iterator
             text = _plain(part.get("content") or part.get("output"))
             yield Reference(text, f"{source}.content[{k}]", "tools")
         elif kind in ("document", "search_result") and "documents" in wanted:
-            yield Reference(_document_text(part), f"{source}.content[{k}]", "documents")
+            title, address = part.get("title"), part.get("source")
+            yield Reference(
+                _document_text(part),
+                f"{source}.content[{k}]",
+                "documents",
+                title=title if isinstance(title, str) else None,
+                url=address if isinstance(address, str) else None,
+            )
 
 
 def _document_text(given: object) -> str:

@@ -650,7 +650,7 @@ class Verdict:
             A dictionary; `Verdict.from_dict` reads it back.
         """
         # What the caller sent comes back by its place alone.
-        bare = tuple(replace(reference, text="") for reference in self.references)
+        bare = tuple(replace(r, text="", title=None, url=None) for r in self.references)
         shown = replace(self if content else self._without_content(), references=bare)
         data = asdict(shown) | {"flagged": self.flagged, "inconclusive": self.inconclusive}
         return cast("dict[str, Any]", _listed(data))

@@ -34,6 +34,7 @@ from resay.core.verdict import (
 from resay.engine.code_names import NameClaim, NameFinder, compared, names_in, read_samples
 from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding
 from resay.engine.model_claims import claims_by_model
+from resay.engine.reference_functions import reference_functions
 from resay.engine.state import Board, Entry
 from resay.policy import Block, Policy
 from resay.providers.base import Provider
@@ -46,6 +47,7 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
 from resay.scorers.stopping import Aim, Outcome, Stopping
 from resay.scorers.structured import Fields
+from resay.scorers.tools import Arguments
 
 # As many characters take as long as one that is searched for contradictions.
 _SEARCHING = 10
@@ -71,9 +73,12 @@ class Chain:
         cache: Where judges' answers are kept; None for nowhere.
         steps: What to run in place of the policy's chain: what looks at the fields of objects.
 
+    Attributes:
+        reference_functions: The application's own that find what a request is answered from.
+
     Raises:
-        ConfigurationError: A step has no registered scorer, or a `when` or `non_claims` names no
-            function.
+        ConfigurationError: A step has no registered scorer, or a `when`, `non_claims` or
+            `references.from` names no function.
     """
 
     def __init__(
@@ -87,6 +92,8 @@ class Chain:
             if when is not None:
                 when.load()
         self._grounding = _grounding(policy, () if steps else self._steps)
+        wanted = policy.references.from_ if self._grounding else ()
+        self.reference_functions = reference_functions(wanted)
         self._tell = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early = _early(self._steps)
         self._late = self._steps[len(self._early) :]
@@ -103,6 +110,12 @@ class Chain:
         """Return what looks at structured answers, in place of the policy's chain."""
         config = Fields.Config(ignore=policy.structured.ignore)
         return cls(policy, cache, steps=[Step(config, cast("Scorer", Fields(config)))])
+
+    @classmethod
+    def of_calls(cls, policy: Policy, cache: Cache | None = None) -> Chain:
+        """Return what looks at calls of tools, in place of the policy's chain."""
+        config = Fields.Config(ignore=policy.structured.ignore)
+        return cls(policy, cache, steps=[Step(config, cast("Scorer", Arguments(config)))])
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""

@@ -12,12 +12,12 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
-from resay._internal.event_loops import compute
+from resay._internal.event_loops import compute, in_task_group
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference, references_in, without_references
-from resay.core.verdict import Unscored, Usage, Verdict
+from resay.core.verdict import StepRecord, Unscored, Usage, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import skipped_as
 from resay.engine.state import Board
@@ -29,6 +29,7 @@ from resay.providers.limits import Budget, Budgeted, process_limiter
 from resay.providers.prices import Priced
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
+from resay.scorers.tools import compared_calls, passage_of_calls
 
 # As many characters take as long as one of a conversation that references are looked for in.
 _FINDING = 2
@@ -59,6 +60,7 @@ class Check:
         sources: Who gives samples and answers for judges; None where nobody may be asked.
         given: What the caller supplies.
         cache: Where samples are kept; None for nowhere.
+        calls: What looks at calls of tools; None where nothing does.
     """
 
     def __init__(
@@ -69,11 +71,14 @@ class Check:
         sources: Sources | None,
         given: Given,
         cache: Cache | None = None,
+        calls: Chain | None = None,
     ) -> None:
         sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
         self._via = sources.via if sources else None
         self._policy = policy
         self._chain = chain
+        self._calls = calls
+        self._notes: list[StepRecord] = []
         self._query = query
         self._cache = cache
         self._started = anyio.current_time()
@@ -208,9 +213,27 @@ class Check:
 
         chars = sum(len(str(message.get("content"))) for message in query.messages)
         found, asked = await compute(find, chars=_FINDING * chars)
+        found = (*found, *await self._own_references(query))
         if found:
             self._evidence = replace(self._with_sources(self._evidence, found), asked=asked)
             self._reference_tokens += sum(_tokens(reference.text) for reference in found)
+
+    async def _own_references(self, query: Query) -> list[Reference]:
+        """Return what functions of the application's own find; one that fails is noted."""
+        found: list[Reference] = []
+        for function in () if self.skip_early() else self._chain.reference_functions:
+            reason = f"it took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
+            try:
+                with anyio.CancelScope(deadline=self.deadline):
+                    found += await function.find(query)
+                    reason = None
+            # Whatever is wrong with it, the answer is there to be given.
+            except Exception as error:
+                reason = type(error).__name__
+            if reason is not None:
+                note = f"{function.path!r} of `references.from` failed: {reason}"
+                self._notes.append(StepRecord("references", 0, note=note))
+        return found
 
     def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
         """Return evidence with further references, each text once."""
@@ -230,7 +253,9 @@ class Check:
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Say where samples come from, if any step wants them. None is drawn yet."""
-        if self._query is not None and self._sampler and self._chain.needing("samples"):
+        if self._query is None or self._query.unrepeatable is not None:
+            return
+        if self._sampler and self._chain.needing("samples"):
             samples, source = self._evidence.samples, self._sampled_by
             self._draw(samples, self._query, self._sampler, source, tasks)
 
@@ -247,15 +272,25 @@ class Check:
             self._draw(samples, query, self._judge, self._judged_by, tasks)
 
     def _draw(
-        self, samples: Samples, query: Query, sampler: Metered, source: str, tasks: TaskGroup
+        self,
+        samples: Samples,
+        query: Query,
+        sampler: Metered,
+        source: str,
+        tasks: TaskGroup,
+        *,
+        calls: bool = False,
     ) -> None:
         sampling = self._policy.sampling
         query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        provider: Provider = Traced(Comparable(self._limited(sampler)), "resay.sample")
+        keep = compared_calls if calls else partial(compared, query=query)
+        reads = calls or query.wants_object
+        comparable = Comparable(self._limited(sampler), keep, reads_objects=reads)
+        provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
-            kind = "fields" if query.wants_object else "sample"
+            kind = "calls" if calls else "fields" if query.wants_object else "sample"
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
@@ -283,7 +318,7 @@ class Check:
         if self._query is not None and self._query.wants_object:
             return await self._run_fields(completion, self._query)
         if completion.calls:
-            return Verdict("skipped", None, "the answer calls tools")
+            return await self._run_calls(completion)
         if not completion.text.strip():
             return Verdict("skipped", None, "the answer has no words")
         early = self.skip_early()
@@ -300,6 +335,9 @@ class Check:
             tell = partial(skipped_as, skipped, passage)
             return await compute(tell, chars=len(completion.text))
         evidence = self._evidence_with(completion)
+        unrepeatable = self._query.unrepeatable if self._query is not None else None
+        if unrepeatable and not evidence.sources and self._chain.needing("samples"):
+            return Verdict("skipped", None, unrepeatable)
         board = await self._chain.board(passage, evidence, self.deadline)
         self.allow(len(board.claims), completion.references)
         return await self._chain.check(board, evidence, self.deadline, self._budget)
@@ -325,12 +363,36 @@ class Check:
             return self._unsplit(completion.text)
         self._evidence.samples.add(samples)
         if passage is None and completion.calls:
-            return Verdict("skipped", None, "the answer calls tools")
+            return await self._run_calls(completion)
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer holds no object, as was asked for")
         self.allow(len(passage.sentences))
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
+
+    async def _run_calls(self, completion: Completion) -> Verdict:
+        """Compare calls of tools with those of samples, which are drawn for them alone."""
+        chain, query, sampler = self._calls, self._query, self._sampler
+        if chain is None or query is None or sampler is None:
+            return Verdict("skipped", None, "the answer calls tools")
+        skipped = self.skip_early() or query.unrepeatable
+        if skipped:
+            return Verdict("skipped", None, skipped)
+        passage, texts = None, [call.arguments for call in completion.calls]
+        with anyio.CancelScope(deadline=self.deadline):
+            read = partial(passage_of_calls, completion.calls)
+            passage = await compute(read, chars=READING * sum(map(len, texts)))
+        if passage is None:
+            return self._unsplit(completion.text)
+        samples = Samples(splitter=self._policy.splitter)
+        self._evidence = replace(self._evidence, samples=samples)
+        self.allow(len(passage.sentences))
+
+        async def run(tasks: TaskGroup) -> Verdict:
+            self._draw(samples, query, sampler, self._sampled_by, tasks, calls=True)
+            return await chain.run(passage, self._evidence, self.deadline, self._budget)
+
+        return await in_task_group(run)
 
     def _unsplit(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
@@ -389,13 +451,23 @@ class Check:
             known = replace(known, references=references)
             if self._chain.grounds and "retriever" in self._policy.references.from_:
                 known = self._with_sources(known, retrieved)
+        wanted = self._policy.references.from_ if self._chain.grounds else ()
+        if completion.found and "documents" in wanted:
+            known = self._with_sources(known, completion.found)
+        known = replace(known, citations=completion.citations)
         return replace(known, logprobs=known.logprobs or completion.logprobs)
 
     def finished(self, verdict: Verdict) -> Verdict:
         """Return a verdict with what everything has cost and taken so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
-        return replace(verdict, usage=self.usage, elapsed_s=elapsed_s, via=via)
+        # What was written again has them already.
+        new = [record for record in self._notes if record not in verdict.steps]
+        reason = "; ".join([verdict.reason, *(record.note for record in new if record.note)])
+        steps = (*new, *verdict.steps)
+        return replace(
+            verdict, reason=reason, steps=steps, usage=self.usage, elapsed_s=elapsed_s, via=via
+        )
 
 
 def _objects_in(

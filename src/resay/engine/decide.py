@@ -334,7 +334,7 @@ class Deciding:
         for i in self.flagged(board, evidence):
             stop_if_abandoned()
             entry, claim = board.entries[i], board.claims[i]
-            contradiction = entry.contradiction
+            contradiction = entry.contradiction or _by_grounds(entry, evidence)
             if contradiction is None:
                 source = entry.source
                 if source not in searches:
@@ -577,6 +577,18 @@ class Ahead:
     def _exceeds(self, total: float, known: int) -> bool:
         count = len(self._scores) if self._in_doubt else known
         return count > 0 and over(total / count, self._threshold.passage)
+
+
+def _by_grounds(entry: Entry, evidence: Evidence) -> Contradiction | None:
+    """Return the sentence of a reference that was found to say otherwise."""
+    against = (g for g in entry.grounds if not g.supports and g.start is not None)
+    for ground in against if entry.is_grounded else ():
+        text = evidence.sources[ground.reference].text if evidence.sources else ""
+        held = next((r for r in evidence.references.landed if r.text == text), None)
+        for sentence in held.passage.sentences if held else ():
+            if ground.start is not None and sentence.start <= ground.start < sentence.end:
+                return Contradiction("reference", held.index if held else 0, sentence.text)
+    return None
 
 
 def _badness(claim: ClaimVerdict) -> tuple[bool, float]:

@@ -122,6 +122,7 @@ class Running:
         self._regenerator = _regenerator(policy, chain, cache, retriever)
         self._chain = chain
         self._fields = Chain.of_fields(policy, cache)
+        self._calls = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
         self._cache = cache
         self.names_models = bool(policy.named_models)
 
@@ -133,7 +134,7 @@ class Running:
 
     def _check_for(self, query: Query | None, sources: Sources | None, given: Given) -> Check:
         chain = self._fields if query is not None and query.wants_object else self._chain
-        return Check(self._policy, chain, query, sources, given, self._cache)
+        return Check(self._policy, chain, query, sources, given, self._cache, self._calls)
 
     async def _started(
         self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
@@ -152,7 +153,7 @@ class Running:
         if sources is None:
             return
         asked = [sources.main]
-        if self._chain.needing("samples"):
+        if self._chain.needing("samples") or self._calls is not None:
             asked.append(sources.samples)
         if self.names_models or sources.via == "litellm":
             asked.append(sources.judge)

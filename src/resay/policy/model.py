@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     PlainSerializer,
     ValidationError,
@@ -29,6 +28,7 @@ from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml
+from resay.policy.reference_places import ReferencesOf
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
 from resay.retrieval import RetrieverConfig, retriever_configs
@@ -207,32 +207,6 @@ class Threshold(Strict):
         if self.passage is None or self.sentence is None or self.passage < self.sentence:
             return self.passage
         return None
-
-
-class ReferencesOf(Strict):
-    """What trusted texts answers are held against, and what is made of what they do not mention."""
-
-    # `from` is no name in Python, and what is written down there has the other.
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
-
-    from_: tuple[Literal["given", "messages", "tools", "documents", "retriever"], ...] = Field(
-        default=("given", "messages", "tools", "documents", "retriever"),
-        alias="from",
-        strict=False,
-        description="Where references are taken from: what is passed as `references`, context in"
-        " the conversation, what tools returned, documents in a provider's own field, and what a"
-        " retriever found; an empty list = nowhere.",
-    )
-    by: Literal["auto", "judge", "words"] = Field(
-        default="auto",
-        description="Who compares: a judge, in one call; numbers, names and words; or a judge where"
-        " the chain has one.",
-    )
-    unmentioned: Literal["auto", "flag", "samples"] = Field(
-        default="auto",
-        description="What is done about a claim that no reference mentions: it is flagged, or"
-        " compared with samples; or flagged where the answer is to be written from the references.",
-    )
 
 
 class Structured(Strict):
@@ -584,6 +558,13 @@ class Policy(Strict):
     structured: Structured = Field(
         default=Structured(),
         description="What is done with answers that are objects in place of prose.",
+    )
+    tools: Literal["none", "arguments"] = Field(
+        default="none",
+        description="What is done with an answer that calls tools: it is passed on unchecked, or"
+        " the arguments of its calls are compared field by field with those of the samples' calls,"
+        " and values that neither the conversation nor a tool's result has are named. No tool is"
+        " run. `structured.ignore` leaves fields out: `get_weather.unit`.",
     )
     splitter: Splitter = Field(
         default="builtin",

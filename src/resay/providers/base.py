@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
+from resay.core.references import Citation, Reference
 from resay.core.verdict import Usage, Via
 
 __all__ = [
@@ -63,6 +64,8 @@ class Completion:
         references: Trusted texts it was written from, where the provider knows them: what a chain
             retrieved for the question, say. Together they are one reference.
         unread: What of it cannot be read, and so is not in the text; None where all can.
+        found: What the provider itself found for it: the results of its file search, say.
+        citations: The citations that the provider attached to it.
     """
 
     text: str
@@ -72,6 +75,8 @@ class Completion:
     calls: tuple[ToolCall, ...] = field(default=(), repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
     unread: str | None = field(default=None, repr=False)
+    found: tuple[Reference, ...] = field(default=(), repr=False)
+    citations: tuple[Citation, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ class Chunk:
         calls: Pieces of the calls of tools it asks for; pieces with the same index belong together.
         references: Trusted texts the answer is written from, in the chunk that says so.
         unread: What of this piece cannot be read; None where all can.
+        found: What the provider itself found for the answer, in the chunk that says so.
+        citations: The citations attached to the whole answer, in the chunk that says so.
         repeats: Text of the answer that this piece gives once more, after a name for the kind of
             piece: those of one kind, joined, have no words that did not come before.
     """
@@ -120,6 +127,8 @@ class Chunk:
     references: tuple[str, ...] = field(default=(), repr=False)
     unread: str | None = field(default=None, repr=False)
     repeats: tuple[str, str] | None = field(default=None, repr=False)
+    found: tuple[Reference, ...] = field(default=(), repr=False)
+    citations: tuple[Citation, ...] = field(default=(), repr=False)
 
 
 class Gathered:
@@ -175,6 +184,8 @@ class Gathered:
             _joined([call for chunk in self._chunks for call in chunk.calls]),
             tuple(text for chunk in self._chunks for text in chunk.references),
             self._unread,
+            tuple(found for chunk in self._chunks for found in chunk.found),
+            tuple(citation for chunk in self._chunks for citation in chunk.citations),
         )
 
     @property

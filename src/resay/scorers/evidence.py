@@ -14,7 +14,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
-from resay.core.references import Reference
+from resay.core.references import Citation, Reference
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
@@ -396,6 +396,7 @@ class Evidence:
         unfinished: Where a method that is cancelled leaves what it has so far.
         sources: The references one by one, with where they are from, where they are compared with
             before anything else.
+        citations: What the provider attached to the answer to cite them.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -411,6 +412,7 @@ class Evidence:
     stopping: Stopping | None = None
     unfinished: list[Scores] = field(default_factory=list[Scores])
     sources: tuple[Reference, ...] = ()
+    citations: tuple[Citation, ...] = ()
 
     def conversation(self, chars: int) -> str:
         """Return the end of the user's conversation as text; see `Query.conversation`."""

@@ -62,12 +62,12 @@ from resay.core.quantities import (
     may_negate,
     negations,
     quantities,
-    word_set,
 )
 from resay.core.query import Query
 from resay.core.tokens import Shared
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, Unit
+from resay.scorers.common.polarity import asks_yes_or_no, restricts, stance
 from resay.scorers.common.stems import STOP, WORD, Stems, stems_of, words_of
 from resay.scorers.evidence import Evidence, Sample
 
@@ -114,37 +114,6 @@ _NOISE = re.compile(
     r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]|https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))"
 )
 
-_YES: Final = word_set(
-    "yes yeah yep correct true ja jawohl doch oui si sí sì sim はい 是 是的 对 네 예 да نعم हाँ"
-)
-_NO: Final = word_set("no nope nein non não nee nej いいえ 不 不是 否 没有 아니요 нет لا नहीं false")
-_RESTRICTS: Final = word_set(
-    "only hardly barely scarcely partly partially nur kaum teilweise seulement guère partiellement"
-    " solo solamente apenas parcialmente soltanto parzialmente somente slechts alleen nauwelijks"
-    " deels"
-)
-_POLAR = re.compile(
-    r"""
-    (?:[^?\n]{0,120}[,;:.]\s)?
-    (?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|must
-      |isn't|aren't|wasn't|doesn't|didn't|don't|can't
-      |ist|sind|war|waren|hat|haben|hatte|kann|können|wird|wurde|wurden|gibt|darf|muss|soll
-      |est-ce|est-il|est-elle|est|sont|était|a-t-il|a-t-elle|peut-on|y\sa-t-il
-      |es|son|fue|era|hay|tiene|tienen|puede|está|están|existe
-      |è|sono|era|fu|ha|hanno|può|esiste|c'è
-      |é|são|foi|tem|têm|pode|há
-      |zijn|heeft|hebben|kan|kunnen|wordt|werd|bestaat)\s
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-# "Was" asks what in German.
-_WHAT = re.compile(
-    r"was\s+(?:ist|sind|war|waren|wei(?:ß|ss)t|wissen|kann|kannst|können|macht|machen|bedeutet|hat"
-    r"|haben|für|sagt|passiert|kostet|kosten|gibt|versteht|heißt|soll|wird|wurde|wurden|du|man|sie"
-    r"|er|es|ich|die|der|das)\b",
-    re.IGNORECASE,
-)
-_POLAR_SIGN = re.compile(r"吗|嗎|ですか|ますか|是否|\bهل\b|\bली\b|^क्या\b|\bли\b")
 # By language, since "of", "o" and "ou" mean something else elsewhere.
 _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
     language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
@@ -216,9 +185,7 @@ class _Asked:
         topic = frozenset(stems_of(question))
         offered = frozenset(_offered(question))
         found = () if offered else quantities(question)
-        asked = question.lstrip()
-        begins = _POLAR.match(asked) is not None and _WHAT.match(asked) is None
-        is_polar = not offered and (begins or _POLAR_SIGN.search(question) is not None)
+        is_polar = not offered and asks_yes_or_no(question)
         return cls((topic | set(stems_of(conversation))) - offered, found, topic, is_polar)
 
 
@@ -284,7 +251,7 @@ class _Indexing:
         for place, sample in enumerate(samples):
             stop_if_abandoned()
             text = _without_noise(sample.text)
-            stances.append(_stance(text))
+            stances.append(stance(text))
             mine, whole = set[str](), set[str]()
             for sentence in _read(text, place, stems, whole):
                 mine |= sentence.words
@@ -392,19 +359,6 @@ def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[_Sa
         yield _Said(sample, found, tuple(near[i + 1]), sentences[i], cuts[i], negated, alone)
 
 
-def _stance(text: str) -> str | None:
-    match = WORD.search(text)
-    word = match.group().lower() if match else ""
-    # "No" may be short for "number", and "si" mean "if": an answer's is followed by a mark.
-    if match is None or text[match.end() : match.end() + 1].strip(" \n"):
-        following = text[match.end() : match.end() + 1] if match else ""
-        if following not in ",.!;:，。、–—-":
-            return None
-    elif text[match.end() :].strip():
-        return None
-    return "yes" if word in _YES else "no" if word in _NO else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Item:
     """Something that a sentence says.
@@ -475,6 +429,27 @@ class Facts:
         chars = sum(len(sentence.text) for sentence in passage.sentences)
         work = partial(self._score, passage, index)
         return await compute(work, chars=_READING * chars * (1 + index.count / 5))
+
+    async def denials(self, passage: Passage, evidence: Evidence) -> Sequence[Mapping[int, str]]:
+        """Return for each sentence what the texts that are there say otherwise.
+
+        Args:
+            passage: The text; its `sentences` are looked at.
+            evidence: The texts, as `look` has them.
+
+        Returns:
+            By the place of a text, its sentence on the same matter that has another number or
+            date, or denies what is said.
+        """
+        query = evidence.asked or evidence.query
+        indexing = _Indexing(*_texts(query)) if query else _Indexing("", "")
+        index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
+        chars = sum(len(sentence.text) for sentence in passage.sentences)
+
+        def find() -> list[Mapping[int, str]]:
+            return [_Claim(sentence.text, index).denied() for sentence in passage.sentences]
+
+        return await compute(find, chars=_READING * chars * (1 + index.count / 5))
 
     def _score(self, passage: Passage, index: _Index) -> Scores:
         any_of = self.config.evidence == "references"
@@ -673,6 +648,31 @@ class _Claim:
         """The places of sentences that share its own words, with how many."""
         return self._near(self._own)
 
+    def denied(self) -> dict[int, str]:
+        """By sample, the sentence on the same matter that says otherwise, where it has one."""
+        index = self._index
+        # Where it says no more than was asked about, what was asked about is its matter.
+        matter = self._own or index.asked.topic
+        support = [self._quantity(q).support for q in self._quantities]
+        negated = bool(negations(self._text))
+        found: dict[int, tuple[float, str]] = {}
+        shared = self._near(self._all | index.asked.topic)
+        for place, likeness in shared.items():
+            said = index.said[place]
+            if likeness <= found.get(said.sample, (0.0, ""))[0]:
+                continue
+            if _share(matter, said.words) < _SAME_MATTER:
+                continue
+            other = any(
+                held[said.sample] < _ELSEWHERE and _differs(quantity, said.quantities)
+                for quantity, held in zip(self._quantities, support, strict=True)
+            )
+            union = len(self._all | said.words)
+            denies = said.negated != negated and len(self._all & said.words) >= _SAME_MATTER * union
+            if other or denies:
+                found[said.sample] = likeness, said.text.strip()
+        return {sample: text for sample, (_, text) in found.items()}
+
     def _near(self, words: frozenset[str]) -> dict[int, float]:
         """The places of sentences that share words, with how many."""
         return self._index.shared.with_any(words)[0]
@@ -680,11 +680,11 @@ class _Claim:
     def _polarity(self) -> _Item | None:
         """What the sentence answers to yes or no, or whether it negates what samples say."""
         asked = self._index.asked
-        mine = _stance(self._text)
+        mine = stance(self._text)
         polar = asked.is_polar or mine is not None
         if polar and (mine or _share(asked.topic, self._all) >= _SAME_MATTER):
             negative = mine == "no" or (mine is None and bool(negations(self._text)))
-            limited = self._restricts(self._text)
+            limited = restricts(self._text)
             support = [1.0] * self._index.count
             for k in range(self._index.count):
                 support[k] = self._answers(k, negative=negative, limited=limited)
@@ -702,12 +702,9 @@ class _Claim:
         if stance is None and not negative:
             known = self._index.asked.topic | self._all | self._index.asked.words
             more = bool(nearest.words - known) or bool(nearest.quantities)
-            if self._restricts(nearest.text) != limited or (more and not limited):
+            if restricts(nearest.text) != limited or (more and not limited):
                 return _EVASIVE
-        return _EVASIVE if limited and not self._restricts(nearest.text) else 1.0
-
-    def _restricts(self, text: str) -> bool:
-        return not _RESTRICTS.isdisjoint(match.group().lower() for match in WORD.finditer(text))
+        return _EVASIVE if limited and not restricts(nearest.text) else 1.0
 
     def _negation(self) -> _Item | None:
         """Whether samples deny what the sentence says, or say what it denies."""
@@ -766,6 +763,12 @@ def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:
 def _is_as_asked(quantity: Quantity, asked: Quantity) -> bool:
     """Whether a quantity repeats one of the question, in its unit: a conversion is an answer."""
     return quantity.agrees(asked) and (quantity.kind == "date" or quantity.plain == asked.plain)
+
+
+def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether others are of the same kind, and none of them can be the same."""
+    comparable = [other for other in others if quantity.comparable(other)]
+    return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
 
 
 def _share(wanted: frozenset[str], words: frozenset[str]) -> float:

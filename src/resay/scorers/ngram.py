@@ -72,6 +72,18 @@ class _Counting:
 
 
 @dataclass(frozen=True, slots=True)
+class _CountingEach:
+    """Counts the n-grams of each text by itself, with the response where that counts too."""
+
+    n: int
+    response: Passage | None
+
+    def __call__(self, texts: Sequence[Sample]) -> list[_Model]:
+        count, beside = _Counting(self.n), () if self.response is None else (self.response,)
+        return [count((*beside, text)) for text in texts]
+
+
+@dataclass(frozen=True, slots=True)
 class _Model:
     """Counts of n-grams; an n-gram is its tokens joined by spaces."""
 
@@ -166,6 +178,11 @@ class Ngram:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
         """
         samples, counting = await evidence.samples.all(), _Counting(self.config.n)
+        if self.config.evidence == "references" and len(samples) > 1:
+            chars = len(samples) * len(passage.text) + evidence.samples.chars
+            each = _CountingEach(self.config.n, None if self.by_sentence else passage)
+            models = await evidence.samples.derive(each, chars=chars)
+            return await compute(partial(self._best, passage, models), chars=chars)
         if self.by_sentence:
             # Once for all sentences of a streamed response, each of which is scored by itself.
             model = await evidence.samples.derive(counting, chars=evidence.samples.chars)
@@ -197,6 +214,24 @@ class Ngram:
             why=tuple(_why(f, samples, alone=alone) for f in found),
         )
 
+    def _best(self, passage: Passage, models: Sequence[_Model]) -> Scores:
+        """Score by the document that each sentence is nearest to: any one is enough."""
+        found = [self._score(passage, model, 1) for model in models]
+        rows = zip(*(scores.sentences for scores in found), strict=True)
+        best = [min(range(len(row)), key=lambda k: _or_one(row[k])) for row in rows]
+        scores = tuple(found[k].sentences[i] for i, k in enumerate(best))
+        known = [score for score in scores if score is not None]
+        if not known:
+            return Scores(sentences=scores)
+        raw = tuple(found[k].raw[i] for i, k in enumerate(best))
+        return Scores(
+            sentences=scores,
+            passage=fmean(known),
+            raw=raw,
+            raw_passage=fmean(raw),
+            why=tuple(found[k].why[i] for i, k in enumerate(best)),
+        )
+
     def _place(self, raw: float, total: int, samples: int) -> float:
         """Return the score of a raw value."""
         highest = log(total)
@@ -204,6 +239,10 @@ class Ngram:
         if highest <= lowest:
             return 1.0
         return min(max((raw - lowest) / (highest - lowest), 0.0), 1.0)
+
+
+def _or_one(score: float | None) -> float:
+    return 1.0 if score is None else score
 
 
 def _why(found: _Found, samples: int, *, alone: bool) -> str | None:

@@ -70,7 +70,12 @@ from resay.core.verdict import Scores, mean_score
 from resay.errors import ScorerError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, SampleConfig
-from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.comparing import (
+    Column,
+    SampleScorer,
+    best_scores,
+    why_inconclusive,
+)
 from resay.scorers.common.judging import (
     RESTATED,
     JudgedConfig,
@@ -455,7 +460,8 @@ class Prompt(SampleScorer):
             ScorerError: There is no judge to ask, or the task's source is not there.
         """
         config = self.config
-        if config.task is None and config.order == "nearest":
+        # Estimates are of the mean, and one document is enough.
+        if config.task is None and config.order == "nearest" and not self.any_of:
             return await self._nearest_first(passage, evidence)
         if config.task is None:
             found = await super().score(passage, evidence)
@@ -487,8 +493,11 @@ class Prompt(SampleScorer):
             tuple(weights[i] if n in silent[i] else entry for i, entry in enumerate(column))
             for n, column in enumerate(found.columns)
         )
-        entries = zip(*columns, strict=True) if columns else ()
-        means = tuple(mean_score(row) for row in entries)
+        if self.any_of:
+            means = tuple(best_scores(columns, found.silent, len(weights))) if columns else ()
+        else:
+            entries = zip(*columns, strict=True) if columns else ()
+            means = tuple(mean_score(row) for row in entries)
         return replace(found, sentences=means or found.sentences, columns=columns)
 
     async def _probed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:

@@ -28,8 +28,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
@@ -38,8 +38,9 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay.core.names import names_another, names_it, naming
 from resay.core.passage import Passage, Sentence
-from resay.core.references import Reference, newness
+from resay.core.references import Citation, Reference, newness
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
@@ -80,6 +81,13 @@ _ARRAY = re.compile(r"\[.*\]", re.DOTALL)
 _CITED = re.compile(r"\[(\w{1,12}(?:\s?[,;]\s?\w{1,12}){0,9})\]")
 _LINK = re.compile(r"https?://[^\s<>()\[\]\"'“”«»]{3,400}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
+# Capitalised words in a row, numbers among them.
+_RUN = re.compile(r"(?<!\w)[^\W\d_a-z][\w’-]*(?:[ \u00a0](?:[^\W\d_a-z][\w’-]*|\d[\w’-]*))*")
+_ARTICLE = re.compile(
+    r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
+    r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
+)
+_DIGITS = re.compile(r"\d+")
 _CHUNK = 1_200
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 # A reference that is no longer is compared as a whole.
@@ -230,22 +238,54 @@ class References:
         said = " ".join([*map(_bare, passage.sentences), query.question if query else ""])
         shorten = partial(_bearing_on, said, [references[place].text for place in wanted])
         pool = Samples(await compute(shorten, chars=chars))
-        looked = await self._facts.look(passage, replace(evidence, samples=pool))
+        near = replace(evidence, samples=pool)
+        looked = await self._facts.look(passage, near)
         columns: list[list[float | None]] = [[None] * len(about) for _ in references]
+        for i, places in enumerate(about):
+            for place in places:
+                columns[place][i] = looked.columns[wanted.index(place)][i]
+        # The places of the documents that say it, the nearest first.
+        saying = [
+            sorted(
+                (k for k in places if _is_said(columns[k][i])),
+                key=lambda k, column=i: (columns[k][column] or 0.0, k),
+            )
+            for i, places in enumerate(about)
+        ]
+        # What is said may be out of date.
+        open_to_doubt = [
+            i
+            for i, places in enumerate(saying)
+            if not places or _is_newer([k for k in about[i] if k not in places], places, references)
+        ]
+        denials = await self._facts.denials(passage.only(open_to_doubt), near)
+        denied = defaultdict[int, Mapping[int, str]](dict, zip(open_to_doubt, denials, strict=True))
         scores: list[float | None] = []
         why: list[str | None] = []
         grounds: list[tuple[Grounds, ...]] = []
         for i, places in enumerate(about):
-            for place in places:
-                columns[place][i] = looked.columns[wanted.index(place)][i]
-            best = min(places, key=lambda place: columns[place][i] or 0.0)
-            score = columns[best][i]
-            is_said = score is not None and score <= _SUPPORTED
-            if not is_said and self.config.unmentioned is None:
-                score = None
-            scores.append(score)
-            why.append(f"{_named((best,))} so" if is_said else "no reference has its facts")
-            grounds.append((Grounds(best, supports=True),) if is_said else ())
+            against = {k: text for k in places if (text := denied[i].get(wanted.index(k)))}
+            denying = tuple(
+                Grounds(k, False, *_place_of(text, references[k].text))
+                for k, text in against.items()
+            )
+            supporting = tuple(Grounds(k, supports=True) for k in sorted(saying[i]))
+            if supporting and not _is_newer([*against], saying[i], references):
+                scores.append(columns[saying[i][0]][i])
+                why.append(f"{_named(saying[i][:1])} so")
+                grounds.append((*supporting, *denying))
+                continue
+            if supporting:
+                scores.append(1.0)
+                why.append(f"{_named([*against])} otherwise and newer; {_named(saying[i])} so")
+                grounds.append((*supporting, *denying))
+                continue
+            best = min(places, key=lambda place: columns[place][i] or 0.0, default=None)
+            found = 1.0 if best is None else columns[best][i]
+            scores.append(None if self.config.unmentioned is None else found)
+            otherwise = f"{_named([*against])} otherwise" if against else None
+            why.append(otherwise or "no reference has its facts")
+            grounds.append(denying)
         _check_citations(passage, references, evidence, scores, why, grounds)
         return Scores(
             sentences=tuple(scores),
@@ -253,6 +293,10 @@ class References:
             why=tuple(why),
             grounds=tuple(grounds),
         )
+
+
+def _is_said(score: float | None) -> bool:
+    return score is not None and score <= _SUPPORTED
 
 
 def render(
@@ -439,13 +483,13 @@ def _columns(
 
 
 def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
-    """Return of each text the sentences that share the beginning of a word, or have a number."""
+    """Return of each text the sentences that share the beginning of a word, or a number."""
     # Where words are not set apart by spaces, all of it.
     words = {word[:_STEM] for word in said.casefold().split() if len(word) >= _STEM}
-    has_number = any(map(str.isdigit, said))
+    numbers = frozenset(_DIGITS.findall(said))
 
     def bears(sentence: str) -> bool:
-        if has_number and any(map(str.isdigit, sentence)):
+        if numbers and not numbers.isdisjoint(_DIGITS.findall(sentence)):
             return True
         return not words.isdisjoint(word[:_STEM] for word in sentence.casefold().split())
 
@@ -471,9 +515,10 @@ def _check_citations(
     grounds: Sequence[Sequence[Grounds]],
 ) -> None:
     """Hold the citations and links of claims against the references; what is wrong scores 1."""
+    _check_attached(passage, references, evidence, scores, why, grounds)
     labels = {reference.label: i for i, reference in enumerate(references) if reference.label}
     query = evidence.query
-    known = "\n".join(reference.text for reference in references)
+    known = "\n".join(f"{reference.text}\n{reference.url or ''}" for reference in references)
     said = query.conversation(1_000_000) if query else ""
     for i, claim in enumerate(passage.sentences):
         for link in _LINK.findall(claim.text):
@@ -492,6 +537,69 @@ def _check_citations(
             scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not say so; {others} so"
 
 
+def _check_attached(
+    passage: Passage,
+    references: Sequence[Reference],
+    evidence: Evidence,
+    scores: list[float | None],
+    why: list[str | None],
+    grounds: Sequence[Sequence[Grounds]],
+) -> None:
+    """Hold the citations that a provider attached to an answer against the references."""
+    of_claim: dict[int, list[tuple[str, frozenset[int]]]] = {}
+    for citation in evidence.citations:
+        cited = _cited_by(citation, references)
+        if cited is not None:
+            for i in _behind(passage, citation):
+                of_claim.setdefault(i, []).append(cited)
+    for i, citations in of_claim.items():
+        missing = [name for name, places in citations if not places]
+        supporting = {g.reference for g in grounds[i] if g.supports}
+        if missing:
+            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which there is not"
+        elif supporting and not any(supporting & places for _, places in citations):
+            others = _named(sorted(supporting))
+            name = citations[0][0]
+            scores[i], why[i] = 1.0, f"it cites {name}, which does not say so; {others} so"
+
+
+def _cited_by(
+    citation: Citation, references: Sequence[Reference]
+) -> tuple[str, frozenset[int]] | None:
+    """Return what a citation names, and which references that are; None where nobody can tell.
+
+    Nobody can where no reference is called by an id, a title or an address as it gives, or its
+    words are of a document that cannot be read, such as a scan.
+    """
+    quote = citation.quote
+    if quote:
+        texts = enumerate(reference.text for reference in references)
+        places = frozenset(i for i, text in texts if _place_of(quote, text)[0] is not None)
+        if places:
+            return citation.title or "a document", places
+    for key in ("id", "url", "title"):
+        named: str | None = getattr(citation, key)
+        known: list[str | None] = [getattr(reference, key) for reference in references]
+        if named and any(known):
+            places = frozenset(i for i, own in enumerate(known) if own == named)
+            name = citation.title or named
+            if not quote:
+                return name, places
+            if places:
+                return f"words of {name}", frozenset()
+    return None
+
+
+def _behind(passage: Passage, citation: Citation) -> list[int]:
+    """Return the claims that a citation belongs to: those it spans, or the sentence before it."""
+    start, end = citation.start, citation.end
+    spanned = [i for i, s in enumerate(passage.sentences) if s.start < end and start < s.end]
+    if spanned and start < end:
+        return spanned
+    last = max((s.end for s in passage.sentences if s.start < max(start, 1)), default=None)
+    return [i for i, s in enumerate(passage.sentences) if s.end == last]
+
+
 def _names(cited: str) -> list[str]:
     return re.findall(r"\w+", cited)
 
@@ -505,26 +613,40 @@ class _Subjects:
     """
 
     def __init__(self, references: Sequence[Reference], question: str) -> None:
-        self._words = [frozenset(map(str.casefold, _NAME.findall(r.text))) for r in references]
-        self._asked = _capitals(question)
+        self._texts = [reference.text for reference in references]
+        self._words = [frozenset(map(str.casefold, _NAME.findall(text))) for text in self._texts]
+        self._asked = _names_in(question)
 
     def of(self, claim: str) -> list[int]:
-        """Return the places of the references to compare a claim with, at least one."""
-        everything = list(range(len(self._words)))
-        for names in (self._asked, _capitals(claim)):
-            # A name that all of them have tells nothing apart, and one that none has is invented.
-            telling = {
-                name for name in names if 0 < sum(name in w for w in self._words) < len(everything)
-            }
-            places = [k for k in everything if telling & self._words[k]]
-            if places:
+        """Return the places of the references to compare a claim with.
+
+        What has a number in its name is not what has another: where all speak of an X110, none is
+        about the X100.
+        """
+        claimed = _names_in(claim)
+        asked = [name for name in self._asked if _names_any([name], claim)] or self._asked
+        for names in (asked, claimed):
+            sure = [max((naming(name, t) for name in names), default=0.0) for t in self._texts]
+            if any(sure):
+                return [k for k, one in enumerate(sure) if one == max(sure)]
+        about = [
+            k
+            for k, text in enumerate(self._texts)
+            if not any(names_another(name, text) for name in asked)
+        ]
+        for names in (asked, claimed):
+            words = {word.casefold() for name in names for word in _NAME.findall(name)}
+            # A word that all of them have tells nothing apart, and one that none has is invented.
+            telling = {w for w in words if 0 < sum(w in self._words[k] for k in about) < len(about)}
+            if places := [k for k in about if telling & self._words[k]]:
                 return places
-        return everything
+        return about
 
 
-def _capitals(text: str) -> set[str]:
-    return {
-        match[0].casefold()
-        for match in _NAME.finditer(text)
-        if match[0][0].isupper() and match.start() > 0
-    }
+def _names_in(text: str) -> list[str]:
+    runs = [(match.start(), _ARTICLE.sub("", match[0])) for match in _RUN.finditer(text)]
+    return [name for start, name in runs if name and (start > 0 or " " in name)]
+
+
+def _names_any(names: Sequence[str], text: str) -> bool:
+    return any(names_it(name, text) for name in names)

@@ -20,7 +20,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, cast
 
@@ -29,7 +29,7 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import Contradiction
-from resay.providers.base import Completion, Completions, Layer
+from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
@@ -55,14 +55,15 @@ def object_in(completion: Completion, query: Query) -> Any:
     """
     calls = [call for call in completion.calls if call.name in query.object_tools]
     if calls:
-        objects = [_read(call.arguments) for call in calls]
+        objects = [read_object(call.arguments) for call in calls]
         return objects[0] if len(objects) == 1 else objects
     opening = _FENCE.search(completion.text)
     inside = completion.text[opening.end() :].partition("```") if opening else None
-    return _read(inside[0] if inside and inside[1] else completion.text)
+    return read_object(inside[0] if inside and inside[1] else completion.text)
 
 
-def _read(text: str) -> Any:
+def read_object(text: str) -> Any:
+    """Return the mapping or the list that a text is in JSON; None where it is none."""
     try:
         value: Any = json.loads(text)
     # Deep nesting is refused with a RecursionError.
@@ -134,25 +135,36 @@ def _step(path: str, key: str) -> str:
 class Comparable(Layer):
     """Gives samples in the form in which they are compared.
 
-    Where the query wants an object, a sample is that object, one line for each field; where it
-    wants words, one that calls tools instead says nothing.
+    Args:
+        inner: Who gives them.
+        keep: Returns what of one is compared; an empty text where it says nothing.
+        reads_objects: Whether that takes objects apart, which takes time.
     """
+
+    def __init__(
+        self, inner: Provider, keep: Callable[[Completion], str], *, reads_objects: bool
+    ) -> None:
+        super().__init__(inner)
+        self._keep = keep
+        self._reads_objects = reads_objects
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask, and keep of the answers what is compared."""
         answers = await self.inner.complete(query, n=n)
         texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
-        chars = READING * sum(map(len, texts)) if query.wants_object else 0
-        items = await compute(partial(_all_compared, answers.items, query), chars=chars)
+        chars = READING * sum(map(len, texts)) if self._reads_objects else 0
+        items = await compute(partial(self._kept, answers.items), chars=chars)
         return Completions(items, answers.usage, answers.failures)
 
-
-def _all_compared(items: Sequence[Completion], query: Query) -> tuple[Completion, ...]:
-    return tuple(Completion(compared(item, query), item.finish_reason) for item in items)
+    def _kept(self, items: Sequence[Completion]) -> tuple[Completion, ...]:
+        return tuple(Completion(self._keep(item), item.finish_reason) for item in items)
 
 
 def compared(completion: Completion, query: Query) -> str:
     """Return what of a sample is compared; an empty text where there is nothing.
+
+    Where the query wants an object, that is the object, one line for each field; where it wants
+    words, one that calls tools instead says nothing.
 
     Args:
         completion: The sample.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.core.references import names_another, names_it
+from resay.core.names import names_another, names_it, naming
 from resay.engine.regeneration.search import Gathering
 from resay.policy import Regenerate
 from resay.retrieval import as_retriever, fused
@@ -173,6 +173,11 @@ async def test_the_edition_is_where_the_policy_says() -> None:
     action = Regenerate(edition="stand")
     found = await Gathering(action, as_retriever(lambda _: documents)).search(["x"])
     assert [d.id for d in found.documents] == ["b", "a"]
+
+
+def test_a_longer_name_may_be_of_something_else() -> None:
+    assert naming("Garmo X100", "The Garmo X100 Pro weighs 3 kg.") == 0.5
+    assert naming("Garmo X100", "Garmo X100 Manual. The Garmo X100 weighs 3 kg.") == 1.0
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from itertools import cycle
+from itertools import count, cycle
 from typing import Any
 
 import pytest
@@ -154,6 +154,21 @@ async def test_words_that_come_with_a_call_are_passed_on():
     message = await guarded.ainvoke("How is the weather?")
     assert (message.text, message.tool_calls) == (said.text, said.tool_calls)
     assert verdict_of(message)["reason"] == "the answer calls tools"
+
+
+@pytest.mark.parametrize("action", ["annotate", "block"])
+async def test_arguments_of_calls_are_compared_where_the_policy_says_so(action):
+    amounts = ({"amount": amount} for amount in count(11))
+    calls = ([{"name": "pay", "args": given, "id": "1"}] for given in amounts)
+    said = (AIMessage("", tool_calls=call) for call in calls)
+    policy = UNJUDGED | {"tools": "arguments", "action": {"do": action}}
+    message = await GuardedChatModel(GenericFakeChatModel(messages=said), policy).ainvoke("Pay.")
+    verdict = verdict_of(message)
+    assert verdict["decision"] == "flagged"
+    withheld = action == "block"
+    flagged = [s["text"] for s in verdict["sentences"] if s["flagged"]]
+    assert flagged == ["" if withheld else "pay.amount: 11"]
+    assert [c["args"] for c in message.tool_calls] == ([] if withheld else [{"amount": 11}])
 
 
 BLOCKS = [

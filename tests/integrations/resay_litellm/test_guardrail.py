@@ -206,6 +206,23 @@ async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provide
     assert len(provider.requests) == 1
 
 
+async def test_arguments_of_calls_are_compared_where_the_policy_says_so(make_guardrail, router):
+    given = {
+        "type": "object",
+        "properties": {"amount": {"type": "integer"}},
+        "required": ["amount"],
+    }
+    pay = {"type": "function", "function": {"name": "pay", "parameters": given}}
+    policy = {**JUDGED, **BLOCK, "tools": "arguments"}
+    body = ask("[[tool]] Canberra", tools=[pay])
+    response = await checked(make_guardrail(policy), router, body)
+
+    (choice,) = response.choices
+    assert not choice.message.tool_calls
+    assert choice.message.content == "Withheld."
+    assert verdict_of(response).flagged
+
+
 @pytest.mark.parametrize(
     "params",
     [

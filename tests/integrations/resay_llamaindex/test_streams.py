@@ -135,6 +135,22 @@ async def test_calls_of_tools_pass(call, llm, provider, mode):
     assert provider.calls == 1
 
 
+def pay(customer: str, amount: int) -> str:
+    """Pay somebody."""
+    return f"{amount} to {customer}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_arguments_of_calls_are_compared_where_the_policy_says_so(call, llm, mode):
+    guarded = GuardedLLM(llm, JUDGED | {"stream": mode, "tools": "arguments"})
+    tools = [FunctionTool.from_defaults(pay)]
+    pieces = await call(guarded, "stream_chat_with_tools", tools, user_msg="[[tool]] Canberra")
+    (selected,) = guarded.get_tool_calls_from_response(pieces[-1])
+    verdict = verdict_of(pieces[-1])
+    (flagged,) = verdict.flagged_sentences
+    assert flagged.text == f"pay.amount: {selected.tool_kwargs['amount']}"
+
+
 async def test_events_of_a_stream_tell_who_asks(call, llm, seen):
     await call(GuardedLLM(llm, JUDGED), "stream_chat", ask(MADE_UP))
     progress = [e for e in seen if e.class_name() == "LLMChatInProgressEvent"]

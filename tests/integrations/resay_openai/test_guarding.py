@@ -284,6 +284,87 @@ async def test_calls_of_tools_are_not_checked(make, done, provider) -> None:
     assert len(provider.requests) == 1
 
 
+PARAMETERS = {"customer": {"type": "string"}, "amount": {"type": "integer"}}
+REFUND = {"type": "object", "properties": PARAMETERS, "required": list(PARAMETERS)}
+REFUNDS = [{"type": "function", "function": {"name": "refund", "parameters": REFUND}}]
+# The amount is nowhere, and each sample makes up another one.
+CALLING = "[[tool]] Canberra"
+ARGUMENTS = NGRAM | {"tools": "arguments"}
+
+
+def refund_in(message: Any) -> Any:
+    (call,) = message.tool_calls
+    return json.loads(call.function.arguments)
+
+
+async def test_the_arguments_of_calls_are_compared_where_the_policy_says_so(
+    make, done, provider
+) -> None:
+    answer = await done(chat(make(ARGUMENTS), CALLING, tools=REFUNDS))
+    amount = refund_in(answer.choices[0].message)["amount"]
+    assert answer.choices[0].finish_reason == "tool_calls"
+    assert answer.hallucination["action"] == "annotate"
+    verdict = verdict_of(answer)
+    (flagged,) = verdict.flagged_sentences
+    assert flagged.text == f"refund.amount: {amount}"
+    assert "stands in neither the conversation nor a tool's result" in (flagged.why or "")
+    assert all(body["tools"] == REFUNDS for body in samples(provider))
+    assert len(samples(provider)) > 0
+
+
+async def test_flagged_calls_are_withheld(make, done) -> None:
+    blocking = ARGUMENTS | {"action": {"do": "block", "message": MESSAGE}}
+    answer = await done(chat(make(blocking), CALLING, tools=REFUNDS))
+    assert answer.choices[0].message.tool_calls is None
+    assert answer.choices[0].message.content == MESSAGE
+    assert answer.choices[0].finish_reason == "content_filter"
+    with pytest.raises(HallucinationBlocked):
+        await done(
+            chat(
+                make(ARGUMENTS | {"action": {"do": "block", "exit": "raise"}}),
+                CALLING,
+                tools=REFUNDS,
+            )
+        )
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+async def test_streams_withhold_flagged_calls(make, done, mode) -> None:
+    blocking = ARGUMENTS | {"action": {"do": "block", "message": MESSAGE}, "stream": mode}
+    events = await done(chat(make(blocking), CALLING, tools=REFUNDS, stream=True))
+    deltas = [choice.delta for event in events for choice in event.choices]
+    assert not any(delta.tool_calls for delta in deltas)
+    assert "".join(delta.content or "" for delta in deltas) == MESSAGE
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
+async def test_streams_pass_calls_on_with_their_verdict(make, done, mode) -> None:
+    annotating = ARGUMENTS | {"stream": mode}
+    events = await done(chat(make(annotating), CALLING, tools=REFUNDS, stream=True))
+    pieces = [c for e in events for choice in e.choices for c in choice.delta.tool_calls or ()]
+    given = json.loads("".join(piece.function.arguments or "" for piece in pieces))
+    (verdict,) = [found for event in events if (found := verdict_of(event))]
+    (flagged,) = verdict.flagged_sentences
+    assert flagged.text == f"refund.amount: {given['amount']}"
+
+
+async def test_each_of_several_answers_with_calls_is_compared(make, done) -> None:
+    answer = await done(chat(make(ARGUMENTS), CALLING, tools=REFUNDS, n=2))
+    for choice in answer.choices:
+        (flagged,) = verdict_of(choice).flagged_sentences
+        assert flagged.text == f"refund.amount: {refund_in(choice.message)['amount']}"
+
+
+async def test_calls_are_not_drawn_again_where_the_provider_runs_tools(
+    make, done, provider
+) -> None:
+    logprobs = ARGUMENTS | {"chain": [{"method": "logprobs"}]}
+    hosted = [{"type": "web_search"}]
+    answer = await done(respond(make(logprobs), MADE_UP, tools=hosted))
+    assert verdict_of(answer).skipped
+    assert len(provider.requests) == 1
+
+
 async def test_words_are_checked_where_tools_are_offered(make, done) -> None:
     answer = await done(chat(make(JUDGED), MADE_UP, tools=TOOLS))
     assert verdict_of(answer).flagged

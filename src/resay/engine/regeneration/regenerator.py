@@ -12,10 +12,10 @@ import anyio
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
+from resay.core.names import names_it
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage, Sentence
 from resay.core.query import MAIN_CALL_ONLY, Query
-from resay.core.references import names_it
 from resay.core.standalone import standalone_question
 from resay.core.verdict import (
     Attempt,

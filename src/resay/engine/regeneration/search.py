@@ -17,7 +17,8 @@ import anyio
 from rapidfuzz import fuzz, utils
 
 from resay._internal.telemetry import span
-from resay.core.references import edition_of, names_another, names_it, newness
+from resay.core.names import names_another, names_it, naming
+from resay.core.references import edition_of, newness
 from resay.core.verdict import Document, tally
 from resay.engine.regeneration.prompts import disarmed
 from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
@@ -255,7 +256,7 @@ def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Doc
 
     Those are left out that speak of something else with nearly the same name, and of none of these.
     """
-    counts = [sum(names_it(name, full_text(document)) for name in names) for document in documents]
+    counts = [sum(naming(name, full_text(document)) for name in names) for document in documents]
     about = [
         (-count, place)
         for place, (count, document) in enumerate(zip(counts, documents, strict=True))

@@ -227,6 +227,8 @@ class Request:
         streams: Whether the answer is to come in pieces.
         unrepeatable: Why nobody may ask it again, or None: a conversation that the provider keeps,
             say, would grow by every sample.
+        brings_references: Whether it may be checked all the same, as its answer brings along what
+            the provider found for it.
     """
 
     body: Body
@@ -234,6 +236,7 @@ class Request:
     n: int = 1
     streams: bool = False
     unrepeatable: str | None = None
+    brings_references: bool = False
 
     @property
     def model(self) -> str | None:

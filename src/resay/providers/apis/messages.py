@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.core.query import Message, Query
+from resay.core.references import Citation
 from resay.core.verdict import Usage
 from resay.providers.apis import messages_stream
 from resay.providers.apis.base import (
@@ -373,7 +374,11 @@ class _Messages(OneAnswerApi):
         calls = tuple(_call(b, i) for i, b in enumerate(blocks) if b.get("type") == "tool_use")
         reason = text(response.get("stop_reason")) or None
         unread = unread_in(listed(response["content"]))
-        return (Completion(said, reason, raw=response, calls=calls, unread=unread),)
+        cited = _citations(blocks)
+        completion = Completion(
+            said, reason, raw=response, calls=calls, unread=unread, citations=cited
+        )
+        return (completion,)
 
     def usage(self, response: Body) -> Usage:
         usage = mapping(response.get("usage"))
@@ -392,6 +397,26 @@ class _Messages(OneAnswerApi):
 
 MESSAGES: Api = _Messages()
 """`POST /messages`."""
+
+
+def _citations(blocks: Sequence[Mapping[str, Any]]) -> tuple[Citation, ...]:
+    """Return the citations of blocks of text, each of which is about all of its block."""
+    found: list[Citation] = []
+    before = 0
+    for block in blocks:
+        said = text(block.get("text")) if block.get("type") == "text" else ""
+        found += [
+            Citation(
+                before,
+                before + len(said),
+                title=text(one.get("document_title")) or text(one.get("title")) or None,
+                url=text(one.get("url")) or text(one.get("source")) or None,
+                quote=text(one.get("cited_text")) or None,
+            )
+            for one in mappings(block.get("citations") if said else None)
+        ]
+        before += len(said)
+    return tuple(found)
 
 
 def _call(block: Mapping[str, Any], place: int) -> ToolCall:

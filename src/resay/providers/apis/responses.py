@@ -23,7 +23,9 @@ from resay.providers.apis.base import (
 from resay.providers.apis.reading import is_yes, listed, mapping, mappings, number, text
 from resay.providers.apis.responses_answer import (
     KEY,
+    attached_citations,
     event_without_logprobs,
+    found_by_provider,
     item_status,
     made_id,
     message_item,
@@ -177,6 +179,7 @@ _CLIENT_RUN = frozenset(
         "namespace",
     }
 )
+_RESULTS = "file_search_call.results"
 _HOSTED = "the provider would run its tools once more for every sample"
 _CONVERSATION = "every sample would be added to the conversation that the provider keeps"
 _BACKGROUND = "the answer is made in the background"
@@ -187,7 +190,9 @@ def read_request(body: Body) -> Request:
     """Return a request as the guard understands it."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
+    streams, reason = is_yes(body.get("stream")), _unrepeatable(body)
+    brings = reason == _HOSTED and _includes_results(body)
+    return Request(body, query, 1, streams, reason, brings_references=brings)
 
 
 def asking_logprobs(body: Body, top: int) -> dict[str, Any]:
@@ -236,6 +241,12 @@ def _unrepeatable(body: Body) -> str | None:
         return _BACKGROUND
     kinds = {_kind(tool) for tool in mappings(body.get("tools"))}
     return _HOSTED if kinds - _CLIENT_RUN else None
+
+
+def _includes_results(body: Body) -> bool:
+    """Whether the answer comes with what was found for it: by a search of files, and no other."""
+    hosted = {_kind(tool) for tool in mappings(body.get("tools"))} - _CLIENT_RUN
+    return hosted == {"file_search"} and _RESULTS in listed(body.get("include"))
 
 
 def _kind(tool: Mapping[str, Any]) -> str:
@@ -399,6 +410,8 @@ class _Responses(OneAnswerApi):
             response,
             said_calls(response),
             unread=unread,
+            found=found_by_provider(response),
+            citations=attached_citations(response),
         )
         return (completion,)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.references import Citation, Reference
 from resay.core.verdict import Usage
 from resay.providers.apis.base import Body, Event, Outcome
 from resay.providers.apis.reading import listed, mapping, mappings, named, number, text
@@ -97,6 +98,51 @@ def _is_known(part: Mapping[str, Any]) -> bool:
     if is_text(part):
         return isinstance(part.get("text"), str)
     return text(part.get("type")) in _PARTS
+
+
+def found_by_provider(response: Body) -> tuple[Reference, ...]:
+    """Return the results of a response's file searches, where they were to be included."""
+    found: list[Reference] = []
+    for place, item in enumerate(mappings(response.get("output"))):
+        if item.get("type") == "file_search_call":
+            found += [
+                Reference(
+                    text(result.get("text")),
+                    f"output[{place}].results[{k}]",
+                    "documents",
+                    id=text(result.get("file_id")) or None,
+                    title=text(result.get("filename")) or None,
+                )
+                for k, result in enumerate(mappings(item.get("results")))
+                if text(result.get("text")).strip()
+            ]
+    return tuple(found)
+
+
+def attached_citations(response: Body) -> tuple[Citation, ...]:
+    """Return the annotations of a response's text that name a document or an address."""
+    found: list[Citation] = []
+    before = 0
+    for part in _texts(response):
+        said = text(part.get("text"))
+        for note in mappings(part.get("annotations")):
+            if note.get("type") == "file_citation":
+                start = end = number(note.get("index"))
+            elif note.get("type") in ("container_file_citation", "url_citation"):
+                start, end = number(note.get("start_index")), number(note.get("end_index"))
+            else:
+                continue
+            found.append(
+                Citation(
+                    before + start,
+                    before + end,
+                    id=text(note.get("file_id")) or None,
+                    title=text(note.get("filename")) or text(note.get("title")) or None,
+                    url=text(note.get("url")) or None,
+                )
+            )
+        before += len(said)
+    return tuple(found)
 
 
 def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
@@ -280,6 +326,8 @@ def chunk_of(event: Event) -> Chunk:
         raw=event,
         unread=unread_in(listed(response.get("output"))),
         repeats=(_kind(event), said_text(response)),
+        found=found_by_provider(response),
+        citations=attached_citations(response),
     )
 
 

@@ -47,7 +47,9 @@ class SampleScorer(ABC):
     """The base for methods that compare the passage with one sample at a time.
 
     A sentence's score is the mean of its entries over the samples' columns; where those have
-    unbounded ones, the mean of these, clipped to [0, 1]. Where the evidence holds a stopping rule,
+    unbounded ones, the mean of these, clipped to [0, 1]. Where references are compared with in the
+    place of samples (`evidence: references`), it is that of the document that supports it best, of
+    those that speak of it: any one is enough. Where the evidence holds a stopping rule,
     samples are drawn in waves, and only as many are compared as the rule asks for.
 
     Attributes:
@@ -61,6 +63,11 @@ class SampleScorer(ABC):
     stops: bool = True
     by_sentence: bool = True
     needs: frozenset[Need] = frozenset({"samples"})
+
+    @property
+    def any_of(self) -> bool:
+        """Whether one text that supports a sentence is enough: a document, not a sample."""
+        return getattr(getattr(self, "config", None), "evidence", None) == "references"
 
     @abstractmethod
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
@@ -153,17 +160,25 @@ class _Comparison:
         rows = [[c.scores[i] for c, of in compared if i in of] for i in sentences]
         failures = tuple(failure for column in columns for failure in column.failures)
         undetermined = sum(column.undetermined for column in columns)
-        means = [mean_score(row) for row in rows]
-        raw = _raw_means(columns, len(sentences))
+        silent = _silent(columns, len(sentences))
+        if self.scorer.any_of:
+            found = tuple(column.scores for column in columns)
+            means = best_scores(found, silent, len(sentences))
+            raw = _raw_best(columns, len(sentences))
+            passage = min((c.passage for c in columns if c.passage is not None), default=None)
+        else:
+            means = [mean_score(row) for row in rows]
+            raw = _raw_means(columns, len(sentences))
+            passage = mean_score([c.passage for c in columns])
         if raw:
             means = [min(max(value, 0.0), 1.0) for value in raw]
         return Scores(
             sentences=tuple(means),
-            passage=mean_score([c.passage for c in columns]),
+            passage=passage,
             raw=raw,
             columns=tuple(column.scores for column in columns),
-            silent=_silent(columns, len(sentences)),
-            why=tuple(_why(row) for row in rows),
+            silent=silent,
+            why=tuple(_why(row, any_of=self.scorer.any_of) for row in rows),
             failures=failures,
             undetermined=undetermined,
             inconclusive=why_inconclusive(rows, failures, undetermined),
@@ -195,16 +210,51 @@ def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...],
     return tuple(tuple(n for n, silent in told if silent[i]) for i in range(sentences))
 
 
+def best_scores(
+    columns: Sequence[Row], silent: Sequence[Sequence[int]], sentences: int
+) -> list[float | None]:
+    """Return for each sentence the entry of the document that supports it best.
+
+    Documents that do not speak of it do not count where another does: what one contradicts, and
+    none supports, is contradicted.
+
+    Args:
+        columns: One for each document.
+        silent: For each sentence the documents that do not speak of it; empty where nobody tells.
+        sentences: How many there are.
+    """
+    found: list[float | None] = []
+    for i in range(sentences):
+        quiet = frozenset(silent[i]) if silent else frozenset[int]()
+        row = [(n, c[i]) for n, c in enumerate(columns)]
+        known = [(n, score) for n, score in row if score is not None]
+        speaking = [score for n, score in known if n not in quiet]
+        found.append(min(speaking or (score for _, score in known), default=None))
+    return found
+
+
+def _raw_best(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:
+    known = [column.raw for column in columns if column.raw]
+    best = [
+        min((v for raw in known if (v := raw[i]) is not None), default=None)
+        for i in range(sentences)
+    ]
+    found = tuple(value for value in best if value is not None)
+    return found if len(found) == sentences else ()
+
+
 def _raw_means(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:
     means = [mean_score([c.raw[i] for c in columns if c.raw]) for i in range(sentences)]
     known = tuple(mean for mean in means if mean is not None)
     return known if len(known) == sentences else ()
 
 
-def _why(row: list[float | None]) -> str | None:
+def _why(row: list[float | None], *, any_of: bool) -> str | None:
     known = [score for score in row if score is not None]
     if not known:
         return None
+    if any_of and len(known) > 1 and (support := sum(score <= 0.5 for score in known)):
+        return f"supported by {support} of {len(known)} texts compared"
     against = sum(score > 0.5 for score in known)
     return f"not supported by {against} of {len(known)} texts compared"
 

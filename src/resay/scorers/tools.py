@@ -1,0 +1,230 @@
+"""Calls of tools, compared with those of the samples, and with what the model could know.
+
+A call is compared as an object is: the tool's name and each of its arguments are a field, and its
+score is the share of the samples that have something else in its place (`structured`). A sample
+that calls no tool, or another one, has none of its arguments. Several calls of one tool are
+compared in their order. It is our own, and has no published figures.
+
+Beside that, values that the model can only have made up are named: numbers, dates, names,
+identifiers and longer texts that neither the conversation nor the result of a tool has, nor a
+reference, nor the definition of a tool. That changes no score, as values may be computed, or
+looked up in what the model knows: "tomorrow" becomes a date, "Paris" a code of an airport.
+
+Cost: no calls beside the samples. No tool is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.passage import Passage
+from resay.core.quantities import Quantity, quantities
+from resay.core.query import Query
+from resay.core.tokens import tokenize
+from resay.core.verdict import Scores
+from resay.providers.base import Completion, ToolCall
+from resay.scorers.evidence import Evidence
+from resay.scorers.structured import Fields, fields_in, read_object, rendered
+
+NOWHERE = "stands in neither the conversation nor a tool's result"
+"""What is said of a value that the model can only have made up."""
+
+_NAMES = re.compile(r"tools\[\d+\]\Z")
+_CODE = re.compile(r"[A-Z]{1,3}\Z")
+_RUN = re.compile(r"[^\W\d_]+|\d+")
+_DIGIT = re.compile(r"\d")
+_ADDRESS = re.compile(r"://|@")
+_LONG_WORDS = 7
+_CONTENT_CHARS = 4
+# A day and a month without the year say two thirds of a date.
+_SAID = 0.5
+_READING = 20
+# What a part of a message has beside its words, and what the model itself has given tools.
+_NO_WORDS = frozenset(
+    {"cache_control", "file_data", "function_call", "id", "image_url", "role", "tool_call_id"}
+    | {"tool_calls", "tool_use_id", "type"}
+)
+_OF_THE_MODEL = frozenset({"custom_tool_call", "function_call", "tool_use"})
+
+
+def rendered_calls(calls: Sequence[ToolCall]) -> str:
+    """Return calls of tools as text: one line for each field, `get_weather.city: "Paris"`.
+
+    Args:
+        calls: The calls, in order; without any, the line says so.
+    """
+    lines = [rendered({"tools": [call.name for call in calls]})]
+    known: set[str] = set()
+    for call in calls:
+        key, count = call.name, 1
+        while key in known:
+            count += 1
+            key = f"{call.name} {count}"
+        known.add(key)
+        # What is no JSON is what the tool is given as it is.
+        given = read_object(call.arguments)
+        if given is None:
+            given = call.arguments.strip()
+        if given:
+            lines.append(rendered({key: given}))
+    return "\n".join(lines)
+
+
+def compared_calls(completion: Completion) -> str:
+    """Return what of a sample is compared with calls; an empty text where it says nothing."""
+    said = completion.calls or completion.text.strip()
+    return rendered_calls(completion.calls) if said else ""
+
+
+def passage_of_calls(calls: Sequence[ToolCall]) -> Passage:
+    """Return calls of tools as a passage whose sentences are the lines of `rendered_calls`."""
+    text = rendered_calls(calls)
+    return Passage.from_sentences(text.split("\n"), text=text)
+
+
+class Arguments(Fields):
+    """Compares calls of tools, rendered as one line for each field, with those of the samples."""
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare with the samples, and say of values that nobody gave that they are such."""
+        scores = await super().score(passage, evidence)
+        known = [*_texts_known(evidence)]
+        find = partial(_made_up, [sentence.text for sentence in passage.sentences], known)
+        made_up = await compute(find, chars=_READING * sum(map(len, known)))
+        why = scores.why or (None,) * len(passage.sentences)
+        noted = (
+            "; ".join(filter(None, (reason, NOWHERE if i in made_up else None))) or None
+            for i, reason in enumerate(why)
+        )
+        return replace(scores, why=tuple(noted))
+
+
+def _texts_known(evidence: Evidence) -> Iterator[str]:
+    """Yield what the model was told: the conversation, results and definitions, references."""
+    query = evidence.query or Query(())
+    yield from _texts_in(query.messages)
+    for name in ("tools", "functions", "documents"):
+        yield from _texts_in(query.params.get(name))
+    yield from query.references
+    yield from (reference.text for reference in evidence.sources)
+    yield from (sample.text for sample in evidence.references.landed)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if not value.startswith("data:"):
+            yield value
+    elif isinstance(value, Mapping):
+        part = cast("Mapping[Any, Any]", value)
+        if part.get("type") not in (*_OF_THE_MODEL, "base64"):
+            for name, inner in part.items():
+                if name not in _NO_WORDS:
+                    yield from _texts_in(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in cast("Sequence[Any]", value):
+            yield from _texts_in(inner)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _made_up(lines: Sequence[str], known: Sequence[str]) -> frozenset[int]:
+    """Return the places of the lines whose values stand nowhere in what is known."""
+    told = _Told("\n".join(known))
+    found: set[int] = set()
+    for i, line in enumerate(lines):
+        stop_if_abandoned()
+        ((path, value),) = fields_in(line).items()
+        if not (_NAMES.match(path) or told.has(value)):
+            found.add(i)
+    return frozenset(found)
+
+
+class _Told:
+    """What the model was told, ready to be searched for values."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def has(self, value: Any) -> bool:
+        """Whether a value stands in it, or is of a kind that need not."""
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            return True
+        if isinstance(value, (int, float)):
+            # These count, switch and begin.
+            return value in (0, 1) or self._has_number(value)
+        if not value.strip() or self._has_words(value):
+            return True
+        if len(value.split()) >= _LONG_WORDS:
+            return self._has_most(value)
+        if _DIGIT.search(value):
+            return self._has_quantities(value)
+        # A word in small letters is a choice, such as "celsius".
+        named = [word for word in value.split() if _looks_named(word)]
+        return all(set(tokenize(word)) <= self._words for word in named)
+
+    def _has_words(self, value: str) -> bool:
+        """Whether the words of a value stand in it in their order: "ORD 4711" has "ord-4711"."""
+        run = r"[\W_]*".join(_RUN.findall(value.casefold()))
+        # Where a script has no capitals it may have no spaces either.
+        if not any(map(_is_caseless, value)):
+            run = rf"(?<![^\W_])(?<!\d[.,]){run}(?![^\W_]|[.,]\d)"
+        return bool(re.search(run, self._folded))
+
+    def _has_number(self, value: float) -> bool:
+        said = next(iter(quantities(str(value))), None)
+        return any(
+            value in (known.low, known.plain) or (said is not None and said.agrees(known))
+            for known in self._quantities
+        )
+
+    def _has_quantities(self, value: str) -> bool:
+        """Whether what a text with digits says is there; an identifier says nothing but itself."""
+        said = quantities(value)
+        bare = "".join(
+            mark
+            for i, mark in enumerate(value)
+            if not any(one.start <= i < one.end for one in said)
+        )
+        if not said or any(map(str.isalnum, bare)):
+            return False
+        return all(any(one.supported_by(k) >= _SAID for k in self._quantities) for one in said)
+
+    def _has_most(self, value: str) -> bool:
+        """Whether half of the longer words of a text are there, and all of its numbers."""
+        words = {word for word in tokenize(value) if len(word) >= _CONTENT_CHARS}
+        if len(words & self._words) * 2 < len(words):
+            return False
+        return all(
+            any(one.supported_by(known) >= _SAID for known in self._quantities)
+            for one in quantities(value)
+        )
+
+    @cached_property
+    def _folded(self) -> str:
+        return self._text.casefold()
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(tokenize(self._text))
+
+    @cached_property
+    def _quantities(self) -> Sequence[Quantity]:
+        return quantities(self._text)
+
+
+def _looks_named(word: str) -> bool:
+    """Whether a word is a name or an address: it has a capital, or its script has none."""
+    bare = word.strip(".,;:!?()'\"")
+    if _CODE.match(bare):
+        return False
+    has_capital = any(mark.isupper() or _is_caseless(mark) for mark in bare)
+    return has_capital or bool(_ADDRESS.search(bare))
+
+
+def _is_caseless(mark: str) -> bool:
+    return mark.isalpha() and mark.lower() == mark.upper()
