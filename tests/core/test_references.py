@@ -77,6 +77,14 @@ def test_numbered_passages_are_references_with_their_numbers(prompt: str) -> Non
     assert all(r.binding for r in references)
 
 
+def test_clauses_of_a_numbered_passage_are_no_passages() -> None:
+    lease = "Lease of Marlow House.\n1. The term begins in May.\n2. The deposit is 900 euros."
+    shapes = f"[1] {lease}\n\n[2] {TUNNEL}", f"Document 1: {lease}\n\nDocument 2: {TUNNEL}"
+    for shape in shapes:
+        references = found(f"Use only these sources.\n\nSources:\n{shape}\n\nQuestion: When?")
+        assert [(r.text, r.label) for r in references] == [(lease, "1"), (TUNNEL, "2")]
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

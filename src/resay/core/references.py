@@ -510,6 +510,8 @@ class _Block:
         start: Where it begins.
         mark: The line that it begins with and ends at, such as a fence; None where there is none.
         passages: Its numbered passages: where each begins, ends, and what it is called.
+        marked: Whether one of them has a mark or a noun, "[1]" or "Document 1:". A line with a
+            plain number is then a clause of it, and no passage.
     """
 
     start: int
@@ -517,6 +519,7 @@ class _Block:
     passages: list[tuple[int, int, str | None]] = field(
         default_factory=list[tuple[int, int, str | None]]
     )
+    marked: bool = False
 
     def begin_passage(self, line: int, start: int, label: str | None) -> None:
         """End the passage before a line, and begin one behind its label."""
@@ -548,7 +551,7 @@ class _Lines:
         if mark is not None:
             self._read_mark(mark[1], start, end)
         elif block is not None and block.mark is not None:
-            if passage := _passage(line, inside=True):
+            if passage := self._passage_in(block, line):
                 block.begin_passage(start, start + passage[0], passage[1])
         else:
             self._read_words(line, start)
@@ -585,15 +588,26 @@ class _Lines:
             block.begin_passage(start, end, None)
         self._announced = False
 
+    def _passage_in(self, block: _Block | None, line: str) -> tuple[int, str | None] | None:
+        """Return what `_passage` does, but for items within a passage that is marked: "[1] ..."."""
+        passage = _passage(line, inside=block is not None)
+        if passage is None or block is None:
+            return passage
+        is_marked = _is_marked(line)
+        if block.marked and not is_marked:
+            return None
+        block.marked = block.marked or is_marked
+        return passage
+
     def _read_words(self, line: str, start: int) -> None:
-        passage = _passage(line, inside=self._block is not None)
+        passage = self._passage_in(self._block, line)
         label = None if passage and _names_passage(line) else _label_of(line)
         if label is not None:
             self.close(start, asked=label < 0)
             if label >= 0:
                 self._block = _Block(start + label)
         elif passage is not None:
-            self._block = self._block or _Block(start)
+            self._block = self._block or _Block(start, marked=_is_marked(line))
             self._block.begin_passage(start, start + passage[0], passage[1])
         if line.strip():
             self._announced = self._block is None and label is None and _announces(line)
@@ -653,6 +667,12 @@ def _passage(line: str, *, inside: bool) -> tuple[int, str | None] | None:
     if match["plain"] is not None:
         return (match.end(), match["plain"]) if inside else None
     return (match.end(), match["mark"]) if inside or match["mark"].isdigit() else None
+
+
+def _is_marked(line: str) -> bool:
+    """Whether a passage has more than a plain number: "[2] ...", "Document 2: ..."."""
+    match = _PASSAGE.match(line)
+    return match is not None and match["plain"] is None
 
 
 def _names_passage(line: str) -> bool:
