@@ -70,6 +70,8 @@ def test_what_is_written_differently_is_the_same(group: str) -> None:
     [
         ("5 km", "6 km"),
         ("5 km", "5 kg"),
+        ("60 dB", "60 minutes"),
+        ("5,000 mAh", "5,000 lumens"),
         ("1932", "1923"),
         ("1932", "1930"),
         ("19 March 1932", "18 March 1932"),
