@@ -194,6 +194,7 @@ async def test_a_sentence_the_documents_say_nothing_about_is_removed() -> None:
     ("written", "row"),
     [
         (f"Bridge | {DESIGNED} [1]", f"| Bridge | {DESIGNED} |\n"),
+        (f"| Bridge | {DESIGNED} | [1]", f"| Bridge | {DESIGNED} |\n"),
         # Another number of bars, and the table falls apart.
         (f"{DESIGNED} [1]", f"| Bridge | {MADE_UP} |\n"),
         ("REMOVE", ""),

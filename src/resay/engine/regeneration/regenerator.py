@@ -357,10 +357,12 @@ class Writer:
         )
         judge = judge_for(self._model, self._check.evidence)
         found = replacement_in(await judge.ask(prompt), shown)
+        if not found or not found.text or found.text.count("|") == sentence.count("|"):
+            return found
+        # The sentence is a row without the bars around it, which a model that knows tables adds.
+        cells = found.text.strip().removeprefix("|").removesuffix("|").strip()
         # With another number of bars the row of a table has other columns.
-        if found and found.text and found.text.count("|") != sentence.count("|"):
-            return None
-        return found
+        return replace(found, text=cells) if cells.count("|") == sentence.count("|") else None
 
     def _params(self, query: Query) -> dict[str, Any]:
         """Return the parameters of the main call that go for a whole answer as well."""
