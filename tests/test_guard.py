@@ -283,6 +283,8 @@ async def test_a_check_by_words_against_references_needs_no_litellm() -> None:
             "no step of the chain compares with ref",
         ),
         (NGRAM, {"samples": ["a"], "references": "b"}, "references must be a list"),
+        (NGRAM, {"references": [{"text": "b"}]}, "references must be a list of texts; one is of"),
+        (NGRAM, {"messages": [{"role": "user", "content": "Who?"}]}, "as `question`, not as"),
         (
             {"chain": [{"method": "ngram", "evidence": "references"}]},
             {},

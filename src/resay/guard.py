@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from os import PathLike
-from typing import Any, Literal, ParamSpec, TypeVar, get_args
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from resay._internal.event_loops import in_sync, named_in_sync, wait_for
 from resay._internal.telling import atell, tell
@@ -110,6 +110,10 @@ class Demands:
         """Refuse missing references, and such as nobody would look at."""
         if isinstance(references, str):
             raise ConfigurationError("references must be a list of texts, not one text")
+        other = next((r for r in references if not isinstance(cast("object", r), str)), None)
+        if other is not None:
+            kind = type(other).__name__
+            raise ConfigurationError(f"references must be a list of texts; one is of type {kind}")
         if not references:
             self.refuse({"references": "; pass `references`"})
         elif not (self._chain.needing("references") or self._chain.grounds):
@@ -445,6 +449,8 @@ class Guard:
         Raises:
             ConfigurationError: What the chain needs is neither given nor to be had.
         """
+        if "messages" in params:
+            raise ConfigurationError("pass the conversation as `question`, not as `messages`")
         query = None
         if question is not None:
             query = Query.of(
