@@ -270,6 +270,31 @@ async def test_a_check_by_words_against_references_needs_no_litellm() -> None:
     assert verdict.claims[0].contradicted_by
 
 
+KETTLES = (
+    "AquaPure 300\nThe kettle holds 1.7 litres. The warranty is 24 months.",
+    "AquaPure 500\nThe kettle holds 2.0 litres. The warranty is 36 months.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "response", "decision"),
+    [
+        ("How long is the warranty of the AquaPure 300?", "It is 24 months.", "consistent"),
+        ("How long is the warranty of the AquaPure 300?", "It is 36 months.", "flagged"),
+        ("How long is the warranty?", "It is 36 months for the AquaPure 500.", "consistent"),
+        ("How long is the warranty?", "It is 36 months for the AquaPure 300.", "flagged"),
+        ("Which is better?", "The AquaPure 400 has 36 months of warranty.", "flagged"),
+        ("How long is the warranty in May 300?", "It is 36 months.", "consistent"),
+    ],
+)
+async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
+    question: str, response: str, decision: str
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = await guard.acheck(response, question=question, references=KETTLES)
+    assert verdict.decision == decision
+
+
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LONGER = re.compile(r"[ \u00a0](?:[^\W\d_a-zß-ÿ]|\d)")
 
 
@@ -36,12 +37,13 @@ def names_another(name: str, text: str) -> bool:
     """Return whether a text names something like a name with a number: an X110, for X100.
 
     Args:
-        name: The name; one without digits, or of digits alone, is like no other.
+        name: The name; one without digits, or of digits alone, is like no other, and neither is one
+            with a year: March 1932.
         text: A text that does not have it.
     """
     words = re.findall(r"[^\W_]+", name)
     numbered = [i for i, word in enumerate(words) if any(map(str.isdigit, word))]
-    if not numbered or words[0].isdigit():
+    if not numbered or words[0].isdigit() or _YEAR.fullmatch(words[numbered[0]]):
         return False
     first = numbered[0]
     before = "".join(rf"{re.escape(word)}[\W_]{{1,3}}" for word in words[:first])

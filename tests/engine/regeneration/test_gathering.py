@@ -190,6 +190,7 @@ def test_a_longer_name_may_be_of_something_else() -> None:
         ("X100", "An A4 weighs 3 kg.", False),
         ("Ada Lovelace", "Ada Byron", False),
         ("2024", "2023", False),
+        ("March 1932", "March 1950", False),
     ],
 )
 def test_what_has_nearly_the_same_name_is_something_else(name: str, text: str, found: bool) -> None:
