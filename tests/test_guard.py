@@ -270,6 +270,16 @@ async def test_a_check_by_words_against_references_needs_no_litellm() -> None:
     assert verdict.claims[0].contradicted_by
 
 
+async def test_documents_in_the_conversation_need_no_model_to_check_by() -> None:
+    context = "Context:\nThe Garmo bridge opened in 1932."
+    asked = f"Answer only from the context.\n\n{context}\n\nQuestion: When?"
+    verdict = await Guard(NGRAM).acheck("It opened in 1950.", question=asked)
+    assert (verdict.decision, len(verdict.references)) == ("flagged", 1)
+    free = f"{context}\n\nYou may use it if it is helpful."
+    with pytest.raises(ConfigurationError, match="needs samples"):
+        await Guard(NGRAM).acheck("It opened in 1950.", question=free)
+
+
 KETTLES = (
     "AquaPure 300\nThe kettle holds 1.7 litres. The warranty is 24 months.",
     "AquaPure 500\nThe kettle holds 2.0 litres. The warranty is 36 months.",

@@ -13,6 +13,7 @@ from resay._internal.event_loops import in_sync, named_in_sync, wait_for
 from resay._internal.telling import atell, tell
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
+from resay.core.references import references_in
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
@@ -321,10 +322,19 @@ class Guard:
         """Whether answers are held against documents in providers' own fields."""
         return self._chain.grounds and "documents" in self.policy.references.from_
 
-    @property
-    def decides_by_references(self) -> bool:
-        """Whether references that are given to it decide without samples."""
-        return self._chain.grounds and self.policy.references.unmentioned != "samples"
+    def decides_by_references(self, query: Query | None, references: Sequence[object]) -> bool:
+        """Return whether the references of a check decide without samples.
+
+        Args:
+            query: What the response answers; its messages may bring references along.
+            references: Those that are given.
+        """
+        if not self._chain.grounds:
+            return False
+        if references:
+            return self.policy.references.unmentioned != "samples"
+        found = references_in(query, self.policy.references.from_) if query else ()
+        return bool(found) and not self._chain.leaves_open(found)
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
         """Return what is said of the first thing lacking that the chain needs; None where all is.
@@ -459,7 +469,9 @@ class Guard:
         elif model or self._model or params or entity or tenant:
             query = Query((), model or self._model, params, entity, tenant)
         self._demands.check_question(query)
-        if not (references and self.decides_by_references):
+        # References are looked for only where it depends on them.
+        can_compare = samples is not None or self._demands.can_draw(query)
+        if can_compare or not self.decides_by_references(query, references):
             self._demands.check_samples(query, samples)
         self._demands.check_references(references)
         tokens = self._demands.tokens(logprobs)

@@ -442,7 +442,7 @@ def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
     if not asked.logprobs:
         lacking["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (asked.model or guard.policy.sampling.model)
-    decided = bool(asked.references) and guard.decides_by_references
+    decided = guard.decides_by_references(query, asked.references or ())
     if asked.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
