@@ -297,6 +297,35 @@ async def test_a_page_about_something_with_nearly_the_same_name_supports_nothing
     assert (verdict.decision == "consistent") is consistent
 
 
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        ("Yes. The Garmo bridge opened in 1932.", "consistent"),
+        ("Yes. The Garmo bridge opened in 1950.", "flagged"),
+        ("No. The Garmo bridge opened in 1932.", "flagged"),
+    ],
+)
+async def test_a_bare_yes_goes_with_its_reason(answer: str, decision: str) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = await guard.acheck(
+        answer, question="Did the Garmo bridge open before the war?", references=[BRIDGE]
+    )
+    assert verdict.decision == decision
+
+
+@pytest.mark.parametrize(("cited", "decision"), [(1, "consistent"), (2, "flagged"), (7, "flagged")])
+async def test_references_that_are_given_are_cited_by_their_place(
+    cited: int, decision: str
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = await guard.acheck(
+        f"The Garmo bridge opened in 1932 [{cited}].",
+        question="When did the Garmo bridge open?",
+        references=[BRIDGE, TUNNEL],
+    )
+    assert verdict.decision == decision
+
+
 async def test_references_come_first_and_spare_the_samples() -> None:
     model = Model(["The Garmo bridge opened in 1932."], [said(1, (1,))])
     answer = await Guard(JUDGED, provider=model).aask(RAG)

@@ -109,7 +109,8 @@ class Check:
             ),
             references=Samples(given.references, splitter=policy.splitter),
             sources=tuple(
-                Reference(text, f"references[{i}]") for i, text in enumerate(given.references)
+                Reference(text, f"references[{i}]", label=str(i + 1))
+                for i, text in enumerate(given.references)
             ),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,

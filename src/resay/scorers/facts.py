@@ -453,7 +453,7 @@ class Facts:
 
     def _score(self, passage: Passage, index: _Index) -> Scores:
         any_of = self.config.evidence == "references"
-        claims = [_Claim(sentence.text, index) for sentence in passage.sentences]
+        claims = [_Claim(s.text, index, with_answers=not any_of) for s in passage.sentences]
         found = [claim.items() for claim in claims]
         known = 0.0 if any_of else self.config.disagreement
         more = [
@@ -516,10 +516,18 @@ def _pooled(items: Sequence[_Item], doubts: Sequence[float], undoubted: float) -
 
 
 class _Claim:
-    """A sentence that is compared with the samples."""
+    """A sentence that is compared with the samples.
 
-    def __init__(self, text: str, index: _Index) -> None:
+    Args:
+        text: The sentence.
+        index: What there is to compare with.
+        with_answers: Whether these are answers to the same question, and no documents, which say
+            neither yes nor no and much besides.
+    """
+
+    def __init__(self, text: str, index: _Index, *, with_answers: bool = True) -> None:
         stop_if_abandoned()
+        self._with_answers = with_answers
         self._text = _without_noise(text)
         self._index = index
         asked = index.asked
@@ -699,6 +707,8 @@ class _Claim:
         denies = stance == "no" or (stance is None and nearest.negated)
         if denies != negative:
             return 0.0
+        if not self._with_answers:
+            return 1.0
         if stance is None and not negative:
             known = self._index.asked.topic | self._all | self._index.asked.words
             more = bool(nearest.words - known) or bool(nearest.quantities)

@@ -32,6 +32,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from math import log
 from typing import Any, ClassVar, Literal, cast
 
@@ -40,12 +41,14 @@ from pydantic import Field
 from resay._internal.event_loops import compute
 from resay.core.names import names_another, names_it, naming
 from resay.core.passage import Passage, Sentence
+from resay.core.quantities import negations
 from resay.core.references import Citation, Reference, newness
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
+from resay.scorers.common.polarity import stance
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
 
@@ -286,6 +289,7 @@ class References:
             otherwise = f"{_named([*against])} otherwise" if against else None
             why.append(otherwise or "no reference has its facts")
             grounds.append(denying)
+        _follow_reasons(passage, scores, why, grounds)
         _check_citations(passage, references, evidence, scores, why, grounds)
         return Scores(
             sentences=tuple(scores),
@@ -504,6 +508,24 @@ def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
 def _bare(claim: Sentence) -> str:
     """Return a claim without the marks of its sources."""
     return _CITED.sub("", claim.standalone).strip() or claim.standalone
+
+
+def _follow_reasons(
+    passage: Passage,
+    scores: list[float | None],
+    why: list[str | None],
+    grounds: list[tuple[Grounds, ...]],
+) -> None:
+    """Give a bare "Yes." or "No.", which has no words to compare, what the sentence behind it has.
+
+    A yes with a reason that denies, or a no with one that does not, is left as it is.
+    """
+    for i, (claim, reason) in enumerate(pairwise(passage.sentences)):
+        said = stance(claim.text)
+        if said is None or len(claim.text.split()) > 1:
+            continue
+        if bool(negations(reason.text)) == (said == "no"):
+            scores[i], why[i], grounds[i] = scores[i + 1], why[i + 1], grounds[i + 1]
 
 
 def _check_citations(
