@@ -7,12 +7,13 @@ import re
 from resay.core.verdict import Usage
 
 # A model's words must not move the cursor or recolour the reader's terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal or a browser would obey rather than show."""
 
 
 def clean(text: str) -> str:
     """Return a text without what a terminal would obey."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def cost(usage: Usage) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 
 from resay.core.verdict import Decision
-from resay.reporting.render.texts import clean
+from resay.reporting.render.texts import CONTROL, clean
 
 _VOID = frozenset({"br", "input", "link", "meta"})
 _NEWLINE = re.compile(r"\r\n?")
 # JSON can hold halves of a character, which no file can.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+# What `words` or `escape` would change; most texts hold none of it, and one look says so.
+_UNSAFE = re.compile(rf"""[&<>"'\r\ud800-\udfff]|{CONTROL.pattern}""")
 # Whatever begins like this is read as an address of the web, by every browser.
 _WEB = re.compile(r"https?://[^\s\x00-\x20\x7f]+", re.IGNORECASE)
 
@@ -42,15 +45,19 @@ def tag(name: str, *children: str | None, **attributes: str | int | bool | None)
         attributes: Its attributes, `class_` for `class` and `aria_label` for `aria-label`. True
             gives one without a value; None and False leave it out.
     """
-    opening = f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}>"
+    opening = f"<{name}"
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            opening += _attribute(key, value)
     if name in _VOID:
-        return Html(opening)
-    return Html(f"{opening}{joined(children)}</{name}>")
+        return Html(opening + ">")
+    body = "".join([_escaped(child) for child in children if child is not None])
+    return Html(f"{opening}>{body}</{name}>")
 
 
 def joined(parts: Iterable[str | None]) -> Html:
     """Return what follows each other as one piece, `Html` as it is and other strings escaped."""
-    return Html("".join(_escaped(part) for part in parts if part is not None))
+    return Html("".join([_escaped(part) for part in parts if part is not None]))
 
 
 def link(text: str, url: object) -> Html:
@@ -66,14 +73,21 @@ def link(text: str, url: object) -> Html:
 
 
 def _escaped(part: str) -> str:
-    return part if isinstance(part, Html) else escape(words(part))
+    if isinstance(part, Html) or not _UNSAFE.search(part):
+        return part
+    return escape(words(part))
 
 
-def _attribute(key: str, value: str | int | bool | None) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(words(str(value)))}"'
+def _attribute(key: str, value: str | int) -> str:
+    name = _attribute_name(key)
+    # The escaping of `Html` is that of an element, not of an attribute.
+    return f" {name}" if value is True else f' {name}="{_escaped(str(value))}"'
+
+
+# Those that the code names, so there are few.
+@cache
+def _attribute_name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 LEVELS = 5
@@ -95,12 +109,17 @@ def level(score: float | None) -> str:
 
 def chip(score: float | None, *, flagged: bool = False) -> Html:
     """Return a coloured score, with a mark where it is flagged."""
+    return _chip(score_text(score), level(score), flagged)
+
+
+# A hundred scores with two digits, and each is on a page many times.
+@cache
+def _chip(text: str, colour: str, flagged: bool) -> Html:
     mark = joined([tag("b", "!", aria_hidden="true"), hidden(" flagged")]) if flagged else None
-    return tag(
-        "span", hidden("score "), score_text(score), mark, class_=f"chip {level(score)}", dir="ltr"
-    )
+    return tag("span", hidden("score "), text, mark, class_=f"chip {colour}", dir="ltr")
 
 
+@cache
 def badge(decision: Decision) -> Html:
     """Return a decision, with a sign of its own."""
     mark = tag("span", _MARKS[decision], aria_hidden="true", class_="sign")
@@ -111,7 +130,11 @@ def meter(score: float | None) -> Html | None:
     """Return a bar as long as a score, or None where there is none."""
     if _known(score) is None:
         return None
-    text = score_text(score)
+    return _meter(score_text(score))
+
+
+@cache
+def _meter(text: str) -> Html:
     limits = {"min": "0", "low": "0.25", "high": "0.5", "max": "1", "optimum": "0"}
     # The number appears beside it, so it need not be read out.
     return tag("meter", text, value=text, aria_hidden="true", **limits)

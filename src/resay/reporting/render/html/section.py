@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast, get_args
 
 from resay.core.verdict import (
@@ -74,6 +75,7 @@ def methods_of(sentence: SentenceVerdict) -> str:
     return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
 
 
+@cache
 def legend(*, unscored: bool = False) -> Html:
     """Return what the colours and marks mean.
 
@@ -331,7 +333,8 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
         key: What the ids of the verdict's elements begin with.
     """
     shown = kept(verdict)
-    columns = ["Characters", "Score", "Method", *(["Sentence", "Why"] if shown else []), "Sources"]
+    words = ("Sentence", "Why") if shown else ()
+    columns = ("Characters", "Score", "Method", *words, "Sources")
     rows = [_sentence_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
     table = tag("table", tag("thead", _heads(columns)), tag("tbody", *rows))
     return scrolling(table, "All sentences")
@@ -353,11 +356,12 @@ def unscored_table(verdict: Verdict) -> Html:
         )
         for stretch in verdict.unscored
     ]
-    heads = _heads(["Characters", "What", *(["Text"] if shown else [])])
+    heads = _heads(("Characters", "What", *(("Text",) if shown else ())))
     return scrolling(tag("table", tag("thead", heads), tag("tbody", *rows)), "Not scored")
 
 
-def _heads(columns: Sequence[str]) -> Html:
+@cache
+def _heads(columns: tuple[str, ...]) -> Html:
     return tag("tr", *(tag("th", name, scope="col") for name in columns))
 
 
@@ -413,8 +417,7 @@ def step_table(steps: Sequence[StepRecord]) -> Html:
     Args:
         steps: The steps, in order.
     """
-    heads = tag("tr", *(tag("th", name, scope="col") for name in _COLUMNS))
-    table = tag("table", tag("thead", heads), tag("tbody", *map(_step_row, steps)))
+    table = tag("table", tag("thead", _heads(_COLUMNS)), tag("tbody", *map(_step_row, steps)))
     return scrolling(table, "What each step did")
 
 
