@@ -17,9 +17,10 @@ files = ["--response", "answer.txt", "--samples", "a.txt", "b.txt", "c.txt", "--
 done = subprocess.run([sys.executable, "-I", "-m", "resay", "check", *files], check=False)
 assert done.returncode in (0, 1), done.returncode
 
+Guard({**NGRAM, "cache": {"store": "sqlite", "path": "kept.db"}})
+
 MISSING = {
     "litellm": lambda: Guard(model="openai/m").ask("When did it open?"),
-    "sqlite": lambda: Guard({**NGRAM, "cache": {"store": "sqlite", "path": "kept.db"}}),
     "redis": lambda: Guard({**NGRAM, "cache": {"store": "redis", "url": "redis://127.0.0.1:9"}}),
     "remote": lambda: Guard({"chain": [MODEL]}),
 }

@@ -40,17 +40,23 @@ class Flight:
     """One answer that somebody is asking for."""
 
     def __init__(self) -> None:
-        self._landed = anyio.Event()
+        # Made by the first who waits: mostly nobody does.
+        self._landed: anyio.Event | None = None
+        self._has_landed = False
         self._outcome: Outcome = None
 
     def land(self, outcome: Outcome) -> None:
         """Wake everybody who waits."""
         self._outcome = outcome
-        self._landed.set()
+        self._has_landed = True
+        if self._landed is not None:
+            self._landed.set()
 
     async def wait(self) -> Outcome:
         """Wait until it lands and return what came of it."""
-        await self._landed.wait()
+        if not self._has_landed:
+            self._landed = self._landed or anyio.Event()
+            await self._landed.wait()
         return self._outcome
 
 
@@ -496,9 +502,7 @@ class MemoryCacheConfig(Strict):
 class SqliteCacheConfig(Strict):
     """Keep answers in a file."""
 
-    store: Literal["sqlite"] = Field(
-        default="sqlite", description="Keep answers in a file; needs resay[sqlite]."
-    )
+    store: Literal["sqlite"] = Field(default="sqlite", description="Keep answers in a file.")
     path: str = Field(
         min_length=1,
         description="The file, on a local disk; made where it is missing, and readable to its"
@@ -597,10 +601,9 @@ def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> 
     if isinstance(config, MemoryCacheConfig):
         return MemoryStore(max_entries=config.max_entries, max_mb=config.max_mb, ttl_s=config.ttl_s)
     if isinstance(config, SqliteCacheConfig):
-        _require("aiosqlite", config.store)
         from resay.providers.caching.sqlite import SqliteStore
 
-        return SqliteStore(config.path, ttl_s=config.ttl_s, max_mb=config.max_mb)
+        return SqliteStore(config.path, ttl_s=config.ttl_s, max_mb=config.max_mb, deferred=True)
     _require("redis", config.store)
     from resay.providers.caching.stores import RedisStore
 

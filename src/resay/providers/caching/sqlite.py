@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import sqlite3
+import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from typing import TypeVar
+from weakref import WeakSet
 
-import anyio
-
-from resay._internal.importing import load_optional
+from resay._internal.event_loops import PerLoop
 from resay.providers.caching.stores import StoreError
 
-if TYPE_CHECKING:
-    from aiosqlite import Connection
+T = TypeVar("T")
+_Job = Callable[[], None] | None
 
 _MB = 1_000_000
 # How long one statement waits for other processes that write.
 _PATIENCE_S = 0.5
+# How long the end of the process is held up for answers that are not written yet.
+_LAST_CHANCE_S = 5.0
 
 _SET_UP = (
     "PRAGMA synchronous = NORMAL",
@@ -46,15 +51,8 @@ _SIZE = (
     "SELECT (page_count - freelist_count) * page_size"
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
-
-
-class _Lease:
-    """The connection of one event loop while anybody there uses it."""
-
-    def __init__(self) -> None:
-        self.turn = anyio.Lock()
-        self.users = 0
-        self.connection: Connection | None = None
+# What was dropped is in the file until what overwrites it leaves the log beside it.
+_FORGET = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 class SqliteStore:
@@ -62,13 +60,16 @@ class SqliteStore:
 
     The file is made readable to its owner only, in write-ahead mode, which needs a local disk.
     Expired answers and, where it grows too large, the oldest are overwritten and removed. It is
-    open only while somebody uses it, so there is nothing to close.
+    open until the last event loop that used it shuts down, or the process ends.
 
     Args:
         path: The file; it and its folder are made where they are missing. `~` is the home folder.
         ttl_s: Seconds an answer is kept.
         max_mb: How many megabytes (10^6 bytes) the answers may take, at least 1.
         clock: Seconds since the epoch.
+        deferred: Whether answers are written in batches, after `set_many` returned. They are found
+            at once; those of a process that is killed may be lost. Where they could not be written,
+            the next call says so.
     """
 
     def __init__(
@@ -78,12 +79,25 @@ class SqliteStore:
         ttl_s: float = 86_400.0,
         max_mb: float = 256.0,
         clock: Callable[[], float] = time.time,
+        deferred: bool = False,
     ) -> None:
         self._path = Path(path).expanduser()
         self._ttl_s = ttl_s
         self._max_bytes = max_mb * _MB
         self._clock = clock
-        self._leases: dict[asyncio.AbstractEventLoop, _Lease] = {}
+        self._deferred = deferred
+        self.begin()
+        _stores.add(self)
+
+    def begin(self) -> None:
+        """Begin with nothing open and nothing waiting: when it is made, and in a forked process."""
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[bytes, float]] = {}
+        self._trouble: StoreError | None = None
+        self._loops = 0
+        self._users: PerLoop[None] = PerLoop(self._enter, self._leave)
+        self._reading = _Desk(self._path)
+        self._writing = _Desk(self._path)
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
@@ -94,11 +108,18 @@ class SqliteStore:
         Raises:
             StoreError: The file cannot be read.
         """
-        async with self._connected() as connection:
-            given = (json.dumps(list(keys)), self._clock())
-            return {
-                key: bytes(data) for key, data in await connection.execute_fetchall(_GET, given)
-            }
+        await self._users.get()
+        self._complain()
+        now = self._clock()
+        with self._lock:
+            waiting = {key: self._waiting[key] for key in keys if key in self._waiting}
+        fresh = {key: data for key, (data, expires) in waiting.items() if expires > now}
+        rest = [key for key in keys if key not in waiting]
+        if not rest:
+            return fresh
+        given = (json.dumps(rest), now)
+        rows = await self._reading.do(lambda c: c.execute(_GET, given).fetchall())
+        return fresh | {key: bytes(data) for key, data in rows}
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
         """Keep these, in place of what is there under their keys.
@@ -106,83 +127,242 @@ class SqliteStore:
         Raises:
             StoreError: The file cannot be written.
         """
-        now = self._clock()
-        rows = [(key, data, now + self._ttl_s) for key, data in entries.items()]
-        async with self._connected() as connection:
-            await connection.execute("BEGIN IMMEDIATE")
-            try:
-                await connection.execute(_DROP_EXPIRED, (now,))
-                await connection.executemany(_SET, rows)
-                await self._make_room(connection)
-                await connection.commit()
-            except BaseException:
-                await connection.rollback()
-                raise
+        await self._users.get()
+        expires = self._clock() + self._ttl_s
+        if not self._deferred:
+            rows = [(key, data, expires) for key, data in entries.items()]
+            await self._writing.do(lambda connection: self._write(connection, rows))
+            return
+        self._complain()
+        with self._lock:
+            idle = not self._waiting
+            self._waiting.update({key: (data, expires) for key, data in entries.items()})
+        # Who finds answers waiting is followed by the one who put them there.
+        if idle:
+            self._writing.submit(self._drain).add_done_callback(self._drained)
 
     async def aclose(self) -> None:
-        """Do nothing: the file is open only while it is used."""
+        """Write what waits, and close the file where no other event loop uses it."""
+        await self._users.aclose()
 
-    async def _make_room(self, connection: Connection) -> None:
-        dropped = 1
-        while dropped and await _size(connection) > self._max_bytes:
-            async with connection.execute(_DROP_OLDEST) as cursor:
-                dropped = cursor.rowcount
+    def _enter(self) -> None:
+        with self._lock:
+            self._loops += 1
 
-    # A connection has a thread of its own, which keeps the process from ending and is lost to other
-    # loops when the one that waits for it closes. So nobody holds one longer than needed.
-    @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[Connection, None]:
-        loop = asyncio.get_running_loop()
-        lease = self._leases.setdefault(loop, _Lease())
-        lease.users += 1
+    async def _leave(self, _made: None) -> None:
+        with self._lock:
+            self._loops -= 1
+            last = not self._loops
+        if last:
+            for closed in self._close():
+                await asyncio.wrap_future(closed)
+
+    def _close(self) -> list[Future[None]]:
+        # After what is being done: a desk does one thing after the other.
+        return [self._writing.close(), self._reading.close()]
+
+    @property
+    def connections(self) -> tuple[sqlite3.Connection | None, ...]:
+        """What is open."""
+        return self._reading.connection, self._writing.connection
+
+    def finish(self) -> None:
+        """Write what waits and close the file, when the process ends."""
+        for closed in self._close():
+            with suppress(Exception):
+                closed.result(_LAST_CHANCE_S)
+
+    def _complain(self) -> None:
+        """Say what went wrong since the last call, once."""
+        if self._trouble is None:
+            return
+        with self._lock:
+            trouble, self._trouble = self._trouble, None
+        if trouble is not None:
+            raise trouble
+
+    def _drain(self, connection: sqlite3.Connection) -> None:
+        while True:
+            with self._lock:
+                batch = dict(self._waiting)
+            if not batch:
+                return
+            self._write(connection, [(key, *kept) for key, kept in batch.items()])
+            with self._lock:
+                for key, kept in batch.items():
+                    # Not what was put there in the meantime.
+                    if self._waiting[key] is kept:
+                        del self._waiting[key]
+
+    def _drained(self, drain: Future[None]) -> None:
+        error = drain.exception()
+        if error is None:
+            return
+        # What could not be written is asked for again.
+        with self._lock:
+            self._waiting.clear()
+            self._trouble = StoreError(_reason(error))
+
+    def _write(
+        self, connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes, float]]
+    ) -> None:
+        with _transaction(connection):
+            dropped = connection.execute(_DROP_EXPIRED, (self._clock(),)).rowcount
+            connection.executemany(_SET, rows)
+            dropped += self._make_room(connection)
+        if dropped:
+            with suppress(sqlite3.OperationalError):
+                connection.execute(_FORGET).fetchall()
+
+    def _make_room(self, connection: sqlite3.Connection) -> int:
+        total, dropped = 0, 1
+        while dropped and _size(connection) > self._max_bytes:
+            dropped = connection.execute(_DROP_OLDEST).rowcount
+            total += dropped
+        return total
+
+
+class _Desk:
+    """One connection in one thread.
+
+    The thread is a daemon, as those of an executor are not: it keeps no process from ending, and
+    still works while others clean up at its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._jobs: SimpleQueue[_Job] | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something with the connection.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
         try:
-            # One at a time, because a transaction belongs to a connection.
-            async with lease.turn:
-                # Short, and a transaction that is broken off half-way would stay open.
-                with anyio.CancelScope(shield=True):
-                    lease.connection = lease.connection or await self._open()
-                    yield lease.connection
+            return await asyncio.wrap_future(self.submit(work))
         except (sqlite3.Error, OSError) as error:
             raise StoreError(_reason(error)) from error
-        finally:
-            lease.users -= 1
-            if not lease.users:
-                del self._leases[loop]
-                with anyio.CancelScope(shield=True):
-                    await _close(lease.connection)
 
-    async def _open(self) -> Connection:
-        aiosqlite = load_optional(
-            "aiosqlite", package="aiosqlite", extra="sqlite", purpose="the cache store 'sqlite'"
-        )
-        await anyio.to_thread.run_sync(_make_private, self._path)
-        connection: Connection = await aiosqlite.connect(
-            self._path, timeout=_PATIENCE_S, isolation_level=None
-        )
-        try:
-            await _set_up(connection)
-        except BaseException:
-            await _close(connection)
-            raise
-        return connection
+    @property
+    def connection(self) -> sqlite3.Connection | None:
+        """What is open, if anything."""
+        return self._connection
+
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have something done after what was asked for before."""
+        future: Future[T] = Future()
+
+        def job() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                self._connection = self._connection or _opened(self._path)
+                result = work(self._connection)
+            except BaseException as error:
+                # A new connection finds a file that was moved or put back, too.
+                self._disconnect()
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        with self._lock:
+            self._running().put(job)
+        return future
+
+    def close(self) -> Future[None]:
+        """Close the connection and end the thread, after what was asked for before."""
+        future: Future[None] = Future()
+
+        def job() -> None:
+            self._disconnect()
+            future.set_result(None)
+
+        with self._lock:
+            if self._jobs is None:
+                future.set_result(None)
+            else:
+                self._jobs.put(job)
+                self._jobs.put(None)
+                self._jobs = None
+        return future
+
+    def _running(self) -> SimpleQueue[_Job]:
+        if self._jobs is None:
+            self._jobs = SimpleQueue()
+            threading.Thread(
+                target=_work, args=(self._jobs,), name="resay-cache", daemon=True
+            ).start()
+        return self._jobs
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
-async def _set_up(connection: Connection) -> None:
-    # Somebody else may be at it; where it fails for good, the file still works.
-    with suppress(sqlite3.OperationalError):
-        await connection.execute("PRAGMA journal_mode = WAL")
-    for statement in _SET_UP:
-        await connection.execute(statement)
+_stores: WeakSet[SqliteStore] = WeakSet()
+_inherited: list[sqlite3.Connection | None] = []
 
 
-async def _size(connection: Connection) -> int:
-    (row,) = await connection.execute_fetchall(_SIZE)
-    return row[0]
+def _work(jobs: SimpleQueue[_Job]) -> None:
+    while (job := jobs.get()) is not None:
+        job()
 
 
-async def _close(connection: Connection | None) -> None:
-    if connection is not None:
-        await connection.close()
+@atexit.register
+def _finish() -> None:
+    for store in list(_stores):
+        store.finish()
+
+
+def _begin_again() -> None:
+    for store in list(_stores):
+        # A fork copies connections, which are neither to be used in the child nor to be closed, and
+        # no threads.
+        _inherited.extend(store.connections)
+        store.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Generator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite ends it by itself where the disk is full, for one.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    _make_private(path)
+    # A desk that was closed and opened again has another thread.
+    connection = sqlite3.connect(
+        path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # Somebody else may be at it; where it fails for good, the file still works.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+        for statement in _SET_UP:
+            connection.execute(statement)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _size(connection: sqlite3.Connection) -> int:
+    return connection.execute(_SIZE).fetchone()[0]
 
 
 def _make_private(path: Path) -> None:
@@ -192,14 +372,13 @@ def _make_private(path: Path) -> None:
     if not path.exists():
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    # aiosqlite leaves a thread behind for a moment when it cannot open a file, and the thread
-    # breaks when the loop is closed by then.
-    if not path.is_file() or not os.access(path, os.R_OK):
+    if not path.is_file():
         raise StoreError("not a file that can be read")
 
 
-def _reason(error: sqlite3.Error | OSError) -> str:
+def _reason(error: BaseException) -> str:
     # SQLite's messages speak of files and tables; those of the system name what is in the repr.
-    return (
-        str(error) if isinstance(error, sqlite3.Error) else error.strerror or type(error).__name__
-    )
+    if isinstance(error, (sqlite3.Error, StoreError)):
+        return str(error)
+    said = error.strerror if isinstance(error, OSError) else None
+    return said or type(error).__name__
