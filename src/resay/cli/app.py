@@ -12,7 +12,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -168,11 +168,16 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def run() -> int:
     """Run the command line and return the exit code."""
+    return run_and_say(app)
+
+
+def run_and_say(command: Callable[[], object]) -> int:
+    """Run something, say on stderr why it failed, and return the exit code."""
     _prepare_output()
     # litellm makes it before it waits for it; a call that is cancelled in between leaves it behind.
     warnings.filterwarnings("ignore", "coroutine '.*' was never awaited", RuntimeWarning)
     try:
-        app()
+        command()
     except SystemExit as left:
         return _finish(left.code if isinstance(left.code, int) else 0)
     except ResayError as error:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from resay.cli.app import run_and_say
+
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from resay.gateway import GatewayConfig
+    from resay.gateway.logs import Format, Level
 
 app = typer.Typer(add_completion=False)
 
@@ -58,18 +64,29 @@ def serve(
     ] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8100,
+    workers: Annotated[
+        int, typer.Option(min=1, help="How many processes serve, about one for each core (Linux).")
+    ] = 1,
 ) -> None:
     """Guard what any client asks of an upstream: OpenAI's and Anthropic's APIs, behind one URL."""
-    from resay.gateway import Gateway, GatewayConfig, check_exposure, listener
+    from resay.gateway import (
+        Gateway,
+        GatewayConfig,
+        check_exposure,
+        listener,
+        reserve,
+        serve_workers,
+    )
     from resay.gateway import serve as serve_gateway
     from resay.gateway.logs import configure
 
     told = GatewayConfig.load(config, upstream=upstream, policy=policy, journal=_url(journal))
     told = _with_journal(told, journal)
     check_exposure(told, host)
-    gateway = Gateway(told)
-    configure(log_format.value, log_level.value)
-    with listener(host, port) as listening:
+    log = log_format.value, log_level.value
+    gateway = Gateway(told) if workers == 1 else None
+    configure(*log)
+    with listener(host, port) if gateway else reserve(host, port) as listening:
         url = f"http://{host}:{listening.getsockname()[1]}"
 
         def say() -> None:
@@ -77,7 +94,28 @@ def serve(
             if told.journal is not None:
                 typer.echo(f"what is found is shown on {url}/ui")
 
-        serve_gateway(gateway, told.limits, listening, say)
+        if gateway is not None:
+            serve_gateway(gateway, told.limits, listening, say)
+            return
+        work = partial(_work, told, host, listening.getsockname()[1], log)
+        raise typer.Exit(serve_workers(workers, work, say))
+
+
+def _work(
+    told: GatewayConfig, host: str, port: int, log: tuple[Format, Level], pipe: Connection
+) -> None:
+    """Serve as one of several processes."""
+    from resay.gateway import Gateway, listener
+    from resay.gateway import serve as serve_gateway
+    from resay.gateway.logs import configure
+
+    def serve_until_told() -> None:
+        configure(*log)
+        gateway = Gateway(told)
+        with listener(host, port, shared=True) as listening:
+            serve_gateway(gateway, told.limits, listening, lambda: pipe.send_bytes(b"+"), pipe)
+
+    raise SystemExit(run_and_say(serve_until_told))
 
 
 def _url(journal: str | None) -> str | None:

@@ -15,6 +15,7 @@ from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, Upstre
 from resay.gateway.gateway import Gateway  # noqa: E402
 from resay.gateway.observing import Observation, Observer  # noqa: E402
 from resay.gateway.server import check_exposure, listener, serve, serving  # noqa: E402
+from resay.gateway.workers import reserve, serve_workers  # noqa: E402
 
 __all__ = [
     "ClientKey",
@@ -26,6 +27,8 @@ __all__ = [
     "UpstreamConfig",
     "check_exposure",
     "listener",
+    "reserve",
     "serve",
+    "serve_workers",
     "serving",
 ]

@@ -35,6 +35,8 @@ from resay.reporting.journal import open_journal
 
 # What a proxy says of whom it asks for. They would all come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
+# How old what other workers tell of themselves in the metrics may be.
+_REFRESH_S = 1.0
 _ASKED = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
 
 
@@ -177,18 +179,26 @@ class Gateway:
         upstream = self._config.upstream
         known = None if upstream is None else UpstreamClient(self._config, upstream)
         routing = Routing(known, self._models)
-        following = asyncio.ensure_future(self.policies.follow(self._config.reload_s))
+        beside = [asyncio.ensure_future(self.policies.follow(self._config.reload_s))]
+        if self._metrics.shared:
+            beside.append(asyncio.ensure_future(self._refresh()))
         self._handling.begin(routing)
         try:
             yield
         finally:
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
+            for task in beside:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await self._handling.end()
             await routing.aclose()
             if self._journal is not None:
                 await self._journal.aclose()
+
+    async def _refresh(self) -> None:
+        while True:
+            self._metrics.refresh()
+            await asyncio.sleep(_REFRESH_S)
 
     async def prepare(self) -> None:
         """Read the policies, load litellm, and see whether the journal can be read.

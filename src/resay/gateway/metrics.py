@@ -6,14 +6,16 @@ are not among them, but for the names of models, of which only so many are disti
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from resay._internal._version import __version__
 from resay.core.verdict import Usage
@@ -22,6 +24,10 @@ from resay.gateway.logs import one_line
 from resay.gateway.observing import Observation
 
 _Metric = TypeVar("_Metric", bound="Counter | Histogram")
+
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the folder where processes that count together do so. It must be set before
+prometheus_client is imported."""
 
 _PREFIX = "resay_gateway_"
 _NONE, _OTHER = "none", "other"
@@ -70,8 +76,26 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._counted = _Counted(self._registry)
         self._models = _Models()
-        self._registry.register(_Read(readings or Readings()))
-        ProcessCollector(registry=self._registry)
+        self._shared: _SharedReadings | None = None
+        if SHARED_FOLDER in os.environ:
+            self._shared = _SharedReadings(readings or Readings(), self._registry)
+            # What all of them counted, of which this process has only its own.
+            self._registry = CollectorRegistry()
+            MultiProcessCollector(self._registry)
+        else:
+            self._registry.register(_Read(readings or Readings()))
+            ProcessCollector(registry=self._registry)
+        self._registry.register(_About())
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes count together, so that each must `refresh`."""
+        return self._shared is not None
+
+    def refresh(self) -> None:
+        """Let the other processes know what is to be read in this one."""
+        if self._shared is not None:
+            self._shared.refresh()
 
     def observe(self, observation: Observation) -> None:
         """Count a request that was guarded, or was to be. An `Observer`.
@@ -150,6 +174,7 @@ class Metrics:
         Returns:
             The body, in OpenMetrics' format where that is asked for, and its media type.
         """
+        self.refresh()
         try:
             encode, media_type = choose_encoder(accept or "")
         # The library compares the version of a format with numbers, whatever it is.
@@ -217,8 +242,14 @@ class _Counted:
         self.passed_duration = histogram(
             "passed_duration_seconds", "How long these took.", _REQUEST_S
         )
-        about = Info("resay_gateway", "Which version serves.", registry=registry)
-        about.info({"version": __version__})
+
+
+class _About:
+    """Which version serves."""
+
+    def collect(self) -> Iterator[Metric]:
+        about = {"version": __version__}
+        yield InfoMetricFamily("resay_gateway", "Which version serves.", about)
 
 
 class _Models:
@@ -274,6 +305,48 @@ class _Read:
         for family, name, what, reading in table:
             if reading is not None:
                 yield family(_PREFIX + name, what, value=reading())
+
+
+class _SharedReadings:
+    """What is read when somebody asks, of processes that count together.
+
+    Whoever is asked cannot read what is in the others, so that each writes down its own.
+    """
+
+    def __init__(self, readings: Readings, registry: CollectorRegistry) -> None:
+        def gauge(name: str, what: str, mode: str) -> Gauge:
+            # Its type names the modes that there are.
+            mode_of: Any = mode
+            return Gauge(_PREFIX + name, what, multiprocess_mode=mode_of, registry=registry)
+
+        what = "Whether the policies could be used when all processes last read them."
+        when = "When the policies were last read and could be used, where that is longest ago."
+        reload = "policies_last_reload_success"
+        self._gauges: Sequence[tuple[Gauge, Callable[[], float] | None]] = (
+            (
+                gauge("guarded_requests", "Requests that are being guarded.", "livesum"),
+                readings.guarded,
+            ),
+            (
+                gauge("waiting_requests", "Requests that wait for that.", "livesum"),
+                readings.waiting,
+            ),
+            (gauge(f"{reload}ful", what, "livemin"), readings.reload_succeeded),
+            (gauge(f"{reload}_timestamp_seconds", when, "livemin"), readings.reloaded_at),
+        )
+        self._journal_lost = readings.journal_lost
+        self._lost = 0
+        if self._journal_lost is not None:
+            name, what = "journal_lost_entries", "Entries that the journal has lost."
+            self._lost_counter = Counter(_PREFIX + name, what, registry=registry)
+
+    def refresh(self) -> None:
+        for gauge, reading in self._gauges:
+            if reading is not None:
+                gauge.set(reading())
+        if self._journal_lost is not None:
+            known, self._lost = self._lost, self._journal_lost()
+            self._lost_counter.inc(self._lost - known)
 
 
 def _status_class(status: int) -> str:

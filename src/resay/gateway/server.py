@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -166,8 +167,13 @@ def check_exposure(config: GatewayConfig, host: str) -> None:
         )
 
 
-def listener(host: str, port: int) -> socket.socket:
+def listener(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Return a socket that listens.
+
+    Args:
+        host: The address.
+        port: The port; 0 for a free one.
+        shared: Whether other processes of this user may listen there too (SO_REUSEPORT).
 
     Raises:
         ConfigurationError: There is no such address, or somebody else uses it.
@@ -178,8 +184,14 @@ def listener(host: str, port: int) -> socket.socket:
         )[0]
         # asyncio turns Nagle's algorithm off only where the protocol is spelt out.
         found = socket.socket(family, kind, protocol)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if shared:
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            found.bind(address)
+        except BaseException:
+            found.close()
+            raise
     except (OSError, OverflowError) as error:
         message = f"cannot serve on {host!r} and port {port!r}: {error}"
         raise ConfigurationError(message) from error
@@ -191,6 +203,7 @@ def serve(
     limits: GatewayLimits,
     listening: socket.socket,
     on_start: Callable[[], None] | None = None,
+    until: Connection | None = None,
 ) -> None:
     """Serve until the process is to stop, and until what was begun is ended.
 
@@ -201,9 +214,10 @@ def serve(
         limits: Its limits.
         listening: Where to serve.
         on_start: Called once it can be connected to.
+        until: A pipe; it is stopped as well when the other end is closed.
     """
     server = _server(gateway, limits, on_start)
-    asyncio.run(_serve(gateway, server, listening))
+    asyncio.run(_serve(gateway, server, listening, until))
 
 
 @contextmanager
@@ -245,7 +259,12 @@ def _run(
         started.set_exception(error)
 
 
-async def _serve(gateway: Gateway, server: Lifetime, listening: socket.socket) -> None:
+async def _serve(
+    gateway: Gateway,
+    server: Lifetime,
+    listening: socket.socket,
+    until: Connection | None = None,
+) -> None:
     # Before uvicorn, which says only that the application did not start.
     await gateway.prepare()
     reloading: set[asyncio.Task[bool]] = set()
@@ -258,7 +277,18 @@ async def _serve(gateway: Gateway, server: Lifetime, listening: socket.socket) -
     # Windows has no such signal, and only the main thread receives any.
     if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    if until is None:
+        await server.serve(sockets=[listening])
+        return
+    loop, end = asyncio.get_running_loop(), until.fileno()
+
+    def stop() -> None:
+        loop.remove_reader(end)
+        server.stop()
+
+    loop.add_reader(end, stop)
     await server.serve(sockets=[listening])
+    loop.remove_reader(end)
 
 
 def _server(
