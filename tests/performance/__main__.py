@@ -11,6 +11,7 @@ from performance import growth as growth_bench
 from performance import speed as speed_bench
 from performance.chaos_cli import chaos
 from performance.clients_cli import clients
+from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
 from performance.load_cli import load
@@ -34,6 +35,7 @@ app.command()(chaos)
 app.command()(latency)
 app.command()(clients)
 app.command()(load)
+app.command("gateway-cpu")(gateway_cpu)
 app.command()(soak)
 app.command()(regenerate)
 app.command()(handbook)

@@ -19,7 +19,9 @@ from multiprocessing.connection import Connection
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from prometheus_client.multiprocess import mark_process_dead
+from prometheus_client.multiprocess import (
+    mark_process_dead,  # pyright: ignore[reportUnknownVariableType] - it has no types
+)
 
 from resay.errors import ConfigurationError
 from resay.gateway.metrics import SHARED_FOLDER

@@ -1,0 +1,236 @@
+"""What the gateway takes of a core for a request, beside a proxy that only passes it on.
+
+The upstream, the bare proxy and the gateways are processes of their own, and take turns in short
+rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from performance.load_asking import Sent, Subject, body_of, client, require_client, send
+from performance.load_files import SAMPLES, write_gateway
+from performance.load_process import raise_file_limit
+from performance.load_servers import Server, free_port, start, upstream
+from performance.readings import environment
+from performance.skipping import SkippedError
+from performance.turns import Setting as Turn
+from performance.turns import in_turns
+from resay._internal.event_loops import run_sync
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
+from resay.benchmarks.table import Column, ResultTable, Row
+
+__all__ = ["gateway_cpu"]
+
+_FILES = 4096
+_QUESTIONS = 16
+_PAUSE_S = 0.1
+_COLUMNS = (
+    Column("subject", "who is asked"),
+    Column("answer", "answer"),
+    Column("cpu_ms", "CPU ms", 2),
+    Column("ratio", "of bare", 2),
+    Column("rate", "requests/s", 0),
+    Column("per_core", "requests/s a core", 0),
+    Column("target", "target"),
+    Column("outcome", "outcome"),
+    Column("remark", "remark"),
+)
+_NOTES = (
+    "CPU: what all processes of the one that is asked took of a core for one request, the median of"
+    " all rounds; of bare: the same by that of a proxy in aiohttp that only passes on.",
+    "a core: by the processor time that was taken, so that it does not matter who else was busy.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    subject: Subject
+    server: str
+    most: float | None = None
+
+
+def _asked(server: str, *, goals: bool) -> list[_Asked]:
+    off = {"policy": "off", "decisions": frozenset({"skipped"})}
+    checked = {
+        "policy": "ngram",
+        "decisions": frozenset({"consistent", "flagged"}),
+        "samples": SAMPLES,
+    }
+
+    def one(name: str, most: float, *, streamed: bool, about: Mapping[str, Any]) -> _Asked:
+        subject = Subject(f"{server}, {name}", "gateway", streamed=streamed, **about)
+        return _Asked(subject, server, most if goals else None)
+
+    return [
+        one("off", 2.5, streamed=False, about=off),
+        one("ngram", 8, streamed=False, about=checked),
+        one("off", 2.5, streamed=True, about=off),
+        one("ngram, held", 8, streamed=True, about=checked),
+    ]
+
+
+@contextmanager
+def _gateway(config: Path, log: Path, source: Path | None, workers: int) -> Any:
+    port = free_port()
+    env = environment()
+    if source is not None:
+        env["PYTHONPATH"] = os.pathsep.join([str(source), env.get("PYTHONPATH", "")])
+    words = ["--config", str(config), "--port", str(port)]
+    words += ["--workers", str(workers)] if workers > 1 else []
+    command = [sys.executable, "-m", "resay", "serve", *words]
+    with start("resay serve", command, f"http://127.0.0.1:{port}", "/readyz", log, env) as server:
+        # The first of several workers is ready before the others.
+        while b"serving on" not in log.read_bytes():
+            time.sleep(_PAUSE_S)
+        yield server
+
+
+def _serving(pid: int) -> list[int]:
+    """Return the processes that were started by one, without what keeps their semaphores."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+
+
+def _cpu_s(server: Server) -> float:
+    # What /proc says comes in hundredths of a second, of which a bare proxy takes few (clock_getres(2)).
+    return sum(time.clock_gettime(~pid << 3 | 2) for pid in (server.pid, *_serving(server.pid)))
+
+
+def gateway_cpu(
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests at the same time.")] = 32,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 8,
+    requests: Annotated[int, typer.Option(min=1, help="Requests of a turn.")] = 200,
+    workers: Annotated[
+        int | None, typer.Option(min=2, help="Measure a gateway of so many processes, too.")
+    ] = None,
+    before: Annotated[
+        Path | None,
+        typer.Option(help="The `src` of another checkout, whose gateway is measured, too."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only those whose name holds this, and the bare proxy.")
+    ] = None,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure what the gateway takes of a core, beside a proxy that only passes on."""
+    form = form_of(as_json, as_markdown)
+    bare = [
+        _Asked(Subject("bare proxy", "gateway", streamed=streamed), "bare")
+        for streamed in (False, True)
+    ]
+    asked = [*bare, *_asked("gateway", goals=True)]
+    if before is not None:
+        asked += _asked("before", goals=False)
+    if workers is not None:
+        asked += _asked(f"{workers} workers", goals=False)
+    asked = [one for one in asked if only is None or one in bare or only in one.subject.name]
+    try:
+        require_client()
+        raise_file_limit(_FILES)
+        with progress("gateway-cpu", len(asked) * rounds) as done, ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="resay-cpu-")))
+            provider = stack.enter_context(
+                upstream("performance.load_upstream", {}, folder / "upstream.log")
+            )
+            passing = {"upstream": provider.url}
+            servers = {
+                "bare": stack.enter_context(
+                    upstream("performance.gateway_proxy", passing, folder / "proxy.log")
+                )
+            }
+            config = write_gateway(folder, provider.url, concurrency)
+            kinds: list[tuple[str, Path | None, int]] = [
+                ("gateway", None, 1),
+                ("before", before, 1),
+                (f"{workers} workers", None, workers or 1),
+            ]
+            for name, source, count in kinds:
+                if any(one.server == name for one in asked):
+                    log = folder / f"{name}.log"
+                    servers[name] = stack.enter_context(_gateway(config, log, source, count))
+            turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
+            figures = run_sync(_measure, servers, asked, rounds, turn, done)
+    except SkippedError as error:
+        typer.echo(f"gateway-cpu skipped: {error}", err=True)
+        return
+    about = {"concurrency": concurrency, "rounds": rounds, "requests": requests}
+    rows = [_row(one, figures, bare) for one in asked]
+    print_result(ResultTable("gateway-cpu", _COLUMNS, tuple(rows), _NOTES, about), form)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    cpu_s: float
+    seconds: float
+    problems: Sequence[str]
+
+
+async def _measure(
+    servers: Mapping[str, Server],
+    asked: Sequence[_Asked],
+    rounds: int,
+    turn: Turn,
+    done: Callable[[], object],
+) -> dict[Subject, list[_Round]]:
+    figures: dict[Subject, list[_Round]] = {one.subject: [] for one in asked}
+    async with client() as session:
+        for number in range(-1, rounds):
+            first = number % len(asked)
+            for one in (*asked[first:], *asked[:first]):
+                figure = await _turn(session, servers[one.server], one.subject, turn)
+                # What is loaded at first use, and what the upstream thinks up, is no figure.
+                if number >= 0:
+                    figures[one.subject].append(figure)
+                    done()
+    return figures
+
+
+async def _turn(session: Any, server: Server, subject: Subject, turn: Turn) -> _Round:
+    bodies = [body_of(subject, number) for number in range(_QUESTIONS)]
+
+    async def ask(number: int) -> Sent:
+        return await send(session, server.url, subject, bodies[number % len(bodies)])
+
+    worked, started = _cpu_s(server), time.perf_counter()
+    sent = (await in_turns({"": ask}, turn, lambda: None))[""]
+    seconds = time.perf_counter() - started
+    problems = [one.problem for one in sent if one.problem]
+    return _Round((_cpu_s(server) - worked) / turn.requests, seconds / turn.requests, problems)
+
+
+def _row(one: _Asked, figures: Mapping[Subject, Sequence[_Round]], bare: Sequence[_Asked]) -> Row:
+    own = figures[one.subject]
+    beside = next(b.subject for b in bare if b.subject.streamed == one.subject.streamed)
+    cpu = median(figure.cpu_s for figure in own)
+    ratio = cpu / median(figure.cpu_s for figure in figures[beside])
+    met = None if one.most is None else ratio <= one.most
+    problems = [problem for figure in own for problem in figure.problems]
+    return {
+        "subject": one.subject.name,
+        "answer": "streamed" if one.subject.streamed else "whole",
+        "cpu_ms": round(1000 * cpu, 3),
+        "ratio": round(ratio, 2),
+        "rate": round(1 / median(figure.seconds for figure in own), 1),
+        "per_core": round(1 / cpu, 1),
+        "target": None if one.most is None else f"<= {one.most:g}",
+        "met": met,
+        "outcome": None if met is None else "met" if met else "MISSED",
+        "remark": f"{len(problems)} failed: {problems[0]}" if problems else None,
+    }
