@@ -108,7 +108,7 @@ def _serving(pid: int) -> list[int]:
 
 
 def _cpu_s(server: Server) -> float:
-    # What /proc says comes in hundredths of a second, of which a bare proxy takes few (clock_getres(2)).
+    # The clocks of other processes (clock_getcpuclockid(3)); /proc has hundredths of a second.
     return sum(time.clock_gettime(~pid << 3 | 2) for pid in (server.pid, *_serving(server.pid)))
 
 

@@ -56,6 +56,8 @@ def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
         The tokens; none at all where one of them cannot be read, because the others would not make
         up the text.
     """
+    if logprobs is None:
+        return ()
     entries = _list_in(logprobs, "content")
     read = [_token(entry) for entry in entries] if entries else _parallel(logprobs)
     tokens = [token for token in read if token is not None]
@@ -146,6 +148,6 @@ def _list_in(holder: object, name: str) -> Sequence[object]:
 
 def field_of(holder: object, name: str) -> Any:
     """Return a field of an object or of a mapping; None where it has none."""
-    if isinstance(holder, Mapping):
+    if type(holder) is dict or isinstance(holder, Mapping):
         return cast("Mapping[str, Any]", holder).get(name)
     return getattr(holder, name, None)

@@ -207,6 +207,8 @@ class Query:
         if self.structured or self.object_tools:
             return True
         wanted = self.params.get("response_format")
+        if wanted is None:
+            return False
         if isinstance(wanted, Mapping):
             return cast("Mapping[str, object]", wanted).get("type") in _OBJECTS
         # litellm takes a class of pydantic's too.

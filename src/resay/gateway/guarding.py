@@ -250,7 +250,7 @@ class Guarding:
         """
         request, upstream = self._prepared()
         self._main, body = response, response.json()
-        self._ids = list(ids_of(body))
+        self._ids = ids_of(body)
         try:
             await self._give(await self._relay.acheck(request, body, upstream))
         except HallucinationBlocked as error:
@@ -378,7 +378,7 @@ class Guarding:
             if not response.is_success:
                 raise
             return {}
-        self._ids = list(ids_of(body))
+        self._ids = ids_of(body)
         return body
 
     async def _give(self, body: Body) -> None:
@@ -432,7 +432,8 @@ class Guarding:
     async def _events(self, response: Asked) -> AsyncGenerator[Event]:
         async with aclosing(response.events()) as events:
             async for event in events:
-                self._ids += ids_of(event.body)
+                # Each event names the answer again.
+                self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
                 yield event
 
     async def _given(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -353,6 +354,8 @@ def _status_class(status: int) -> str:
     return f"{status // 100}xx"
 
 
+# Its labels take few values, or they would not be labels.
+@lru_cache(maxsize=4096)
 def _of(metric: _Metric, *labels: str) -> _Metric:
     return metric.labels(*(one_line(label, _LONGEST) for label in labels))
 

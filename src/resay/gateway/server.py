@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -75,6 +76,39 @@ class Lifetime(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._over.set)
 
 
+class _HeadWithBody:
+    """A transport that sends the head of an answer together with what follows at once.
+
+    uvicorn writes them one after the other, and each takes a call of the system.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self._head or not data.startswith(b"HTTP/"):
+            head, self._head = self._head, b""
+            self._transport.write(head + data if head else data)
+            return
+        self._head = data
+        # A stream may have nothing to say for a while.
+        self._loop.call_soon(self._flush)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        head, self._head = self._head, b""
+        if head:
+            self._transport.write(head)
+
+
 class _Protocol(H11Protocol):
     # Its lines have the query, where some clients put their key.
     access_log: Any = property(lambda _: False, lambda _, __: None)
@@ -86,7 +120,8 @@ class _Protocol(H11Protocol):
     _left = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        super().connection_made(transport)
+        together: Any = _HeadWithBody(transport, self.loop)
+        super().connection_made(together)
         # So that it gets all that the client has not taken yet.
         transport.set_write_buffer_limits(high=0)
         self._expect()
@@ -217,7 +252,10 @@ def serve(
         until: A pipe; it is stopped as well when the other end is closed.
     """
     server = _server(gateway, limits, on_start)
-    asyncio.run(_serve(gateway, server, listening, until))
+    try:
+        asyncio.run(_serve(gateway, server, listening, until, freezes=True))
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
@@ -264,9 +302,15 @@ async def _serve(
     server: Lifetime,
     listening: socket.socket,
     until: Connection | None = None,
+    *,
+    freezes: bool = False,
 ) -> None:
     # Before uvicorn, which says only that the application did not start.
     await gateway.prepare()
+    if freezes:
+        # What was loaded stays until the end, and need not be looked through time and again.
+        gc.collect()
+        gc.freeze()
     reloading: set[asyncio.Task[bool]] = set()
 
     def reload() -> None:

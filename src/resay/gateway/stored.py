@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -166,17 +166,23 @@ def is_stored(call: Call) -> bool:
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
 
 
-def ids_of(data: Body) -> Iterator[str]:
+def ids_of(data: Body) -> list[str]:
     """Return the names of an answer and of what it is made of.
 
     Args:
         data: A response, or what an event of a stream holds.
     """
-    for holder in (data, mapping(data.get("response"))):
-        yield text(holder.get("id"))
-        yield from (text(item.get("id")) for item in mappings(holder.get("output")))
-    yield text(mapping(data.get("item")).get("id"))
-    yield text(data.get("item_id"))
+    response = data.get("response")
+    holders = (data,) if response is None else (data, mapping(response))
+    named: list[object] = []
+    for holder in holders:
+        named.append(holder.get("id"))
+        if "output" in holder:
+            named += (item.get("id") for item in mappings(holder["output"]))
+    if "item" in data:
+        named.append(mapping(data["item"]).get("id"))
+    named.append(data.get("item_id"))
+    return [name for name in named if isinstance(name, str) and name]
 
 
 def is_unfinished(response: Body) -> bool:
@@ -266,7 +272,7 @@ class Stored:
         Raises:
             RefusedError: It may not.
         """
-        names = [name for name in ids_of(event.body) if name]
+        names = ids_of(event.body)
         ends = event.data == "[DONE]" or event.body.get("type") == "error"
         if not ends and not (names and all(name in self._released for name in names)):
             raise _refusal()

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 from urllib.request import getproxies, proxy_bypass
 
@@ -237,6 +238,8 @@ class UpstreamClient:
         self._limit = config.limits.answer_bytes
         self._proxy = _proxy_of(self._base)
         self._reading, self._passing = _sessions(upstream.timeout_s)
+        # Most requests go to a few paths. What has a query may have a key in it, and is not kept.
+        self._address = lru_cache(maxsize=64)(self._addressed)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -306,8 +309,12 @@ class UpstreamClient:
         return await self._send(self._passing, call.method, target, self._headers(call), body)
 
     def _target(self, path: bytes, call: Call) -> str:
-        query = b"?" + call.query if call.query else b""
-        return str(self._base.copy_with(raw_path=self._base.raw_path + path + query))
+        if not call.query:
+            return self._address(path)
+        return self._addressed(path + b"?" + call.query)
+
+    def _addressed(self, path: bytes) -> str:
+        return str(self._base.copy_with(raw_path=self._base.raw_path + path))
 
     async def _send(
         self,

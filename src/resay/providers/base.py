@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob, TopLogprob
@@ -299,8 +299,10 @@ class Layer:
 
 async def prepare(provider: Provider) -> None:
     """Have any provider load what it needs."""
-    if isinstance(provider, Prepares):
-        await provider.prepare()
+    # `isinstance` with a protocol takes as long as a small request.
+    prepares: Callable[[], Awaitable[None]] | None = getattr(provider, "prepare", None)
+    if prepares is not None:
+        await prepares()
 
 
 def open_stream(
@@ -319,7 +321,8 @@ def open_stream(
     Raises:
         ProviderError: On entering, or between chunks: no (more) answer could be had.
     """
-    return provider.stream(query) if isinstance(provider, Streams) else _in_one(provider, query)
+    streams: Callable[[Query], Any] | None = getattr(provider, "stream", None)
+    return _in_one(provider, query) if streams is None else streams(query)
 
 
 @asynccontextmanager

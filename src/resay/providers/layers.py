@@ -54,7 +54,8 @@ class Metered(Layer):
         cost = self._usage.cost_usd
         if lost and cost is not None:
             cost = cost * (1 + lost / self._answered) if self._answered else None
-        return replace(self._usage, cost_usd=cost, cancelled=lost)
+        known = self._usage
+        return Usage(known.calls, known.prompt_tokens, known.completion_tokens, cost, lost)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the wrapped provider and count."""

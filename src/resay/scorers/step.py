@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -29,7 +29,6 @@ from resay.scorers.base import (
     Contradicts,
     Corrects,
     Need,
-    Prepares,
     SampleConfig,
     Scorer,
     ScorerConfig,
@@ -368,8 +367,10 @@ class Step:
             ConfigurationError: It cannot be had as configured.
             ScorerError: It does not answer.
         """
-        if isinstance(self.scorer, Prepares):
-            await self.scorer.prepare()
+        # `isinstance` with a protocol takes as long as scoring a short answer.
+        prepares: Callable[[], Awaitable[None]] | None = getattr(self.scorer, "prepare", None)
+        if prepares is not None:
+            await prepares()
 
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]

@@ -82,13 +82,14 @@ class EventReader:
             return []
         lines = [line.removeprefix(b" ").decode("utf-8", "replace") for line in data]
         whole = _parsed("\n".join(lines))
-        apart = [_parsed(line) for line in lines]
         # Some servers leave the blank lines out. Clients that read line by line do not notice.
-        if isinstance(whole, str) and any(isinstance(value, dict) for value in apart):
-            return [
-                Event(value, name, b"data:%s\n\n" % line)
-                for value, line in zip(apart, data, strict=True)
-            ]
+        if isinstance(whole, str) and len(lines) > 1:
+            apart = [_parsed(line) for line in lines]
+            if any(isinstance(value, dict) for value in apart):
+                return [
+                    Event(value, name, b"data:%s\n\n" % line)
+                    for value, line in zip(apart, data, strict=True)
+                ]
         return [Event(whole, name, received)]
 
 
