@@ -9,7 +9,13 @@ from contextvars import ContextVar
 from functools import cache, cached_property, lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+from openai import (
+    AsyncAzureOpenAI,
+    AsyncOpenAI,
+    AzureOpenAI,
+    DefaultAsyncHttpxClient,
+    OpenAI,
+)
 from openai._models import FinalRequestOptions
 from openai._types import NotGiven, Omit
 from openai.lib.streaming.chat import (
@@ -19,6 +25,7 @@ from openai.lib.streaming.chat import (
 from typing_extensions import Self
 
 from resay._internal.nesting import inside_guard, marked
+from resay.adapters.connections import spread_client
 from resay.adapters.http import (
     Change,
     answer,
@@ -241,6 +248,8 @@ class Guarded:
         **kwargs: Any,
     ) -> None:
         self._take(guard_of(policy, retriever, on_verdict))
+        if isinstance(self, AsyncOpenAI) and kwargs.get("http_client") is None:
+            kwargs["http_client"] = spread_client(DefaultAsyncHttpxClient)
         super().__init__(**kwargs)
 
     def _take(self, guard: Guard) -> None:

@@ -11,6 +11,7 @@ from performance import growth as growth_bench
 from performance import speed as speed_bench
 from performance.chaos_cli import chaos
 from performance.clients_cli import clients
+from performance.clients_many import clients_at_once
 from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
@@ -34,6 +35,7 @@ app.command()(inference)
 app.command()(chaos)
 app.command()(latency)
 app.command()(clients)
+app.command("clients-at-once")(clients_at_once)
 app.command()(load)
 app.command("gateway-cpu")(gateway_cpu)
 app.command()(soak)

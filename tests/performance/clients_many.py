@@ -1,0 +1,147 @@
+"""What a guarded request of OpenAI's SDK takes of a core where many are under way at once.
+
+The same requests by clients with different connections, in turns: the guarded client as it is made
+by itself, one with the SDK's own pool, and one with the SDK's aiohttp transport where that is
+installed (`openai[aiohttp]`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from statistics import median
+from typing import Annotated, Any
+
+import typer
+
+from performance.latency import percentile
+from performance.serving import simulated_elsewhere
+from performance.skipping import SkippedError
+from performance.turns import Setting as Turn
+from performance.turns import in_turns
+from resay._internal.event_loops import run_sync
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
+from resay.benchmarks.table import Column, ResultTable
+
+__all__ = ["clients_at_once"]
+
+_COLUMNS = (
+    Column("client", "client"),
+    Column("cpu_ms", "CPU ms", 1),
+    Column("p50_ms", "p50 ms", 0),
+    Column("ratio", "p50 of the SDK's", 2),
+    Column("calls", "calls", 1),
+)
+_NOTES = (
+    "CPU: what this process took of a core for one request, with all of its calls, the median of"
+    " all rounds. The provider is a process of its own.",
+)
+_PLAIN = "the SDK's client, not guarded"
+_POLICY = {
+    "chain": [{"method": "prompt"}],
+    "cache": {"store": "none"},
+    "limits": {"deadline_s": 600, "timeout_s": 600},
+}
+
+
+def clients_at_once(
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests at the same time.")] = 32,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 4,
+    latency_s: Annotated[float, typer.Option(min=0.0, help="How long an answer takes.")] = 0.4,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure what a guarded request takes of a core where many are under way."""
+    form = form_of(as_json, as_markdown)
+    try:
+        with (
+            simulated_elsewhere(latency_s=latency_s, judge_latency_s=latency_s / 3) as params,
+            progress("clients-at-once", rounds) as done,
+        ):
+            found = run_sync(_measure, params, concurrency, rounds, done)
+    except SkippedError as error:
+        typer.echo(f"clients-at-once skipped: {error}", err=True)
+        return
+    plain = percentile([s for one in found[_PLAIN] for s in one.seconds], 0.5)
+    rows = [
+        {
+            "client": name,
+            "cpu_ms": round(1000 * median(one.cpu_s for one in turns), 2),
+            "p50_ms": round(1000 * p50, 1),
+            "ratio": round(p50 / plain, 2),
+            "calls": round(sum(one.calls for one in turns) / len(turns), 2),
+        }
+        for name, turns in found.items()
+        for p50 in [percentile([s for one in turns for s in one.seconds], 0.5)]
+    ]
+    about = {"concurrency": concurrency, "rounds": rounds, "latency_s": latency_s}
+    print_result(ResultTable("clients-at-once", _COLUMNS, tuple(rows), _NOTES, about), form)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    cpu_s: float
+    seconds: Sequence[float]
+    calls: float
+
+
+def _clients(params: Mapping[str, Any]) -> dict[str, Any]:
+    from openai import AsyncOpenAI, DefaultAioHttpClient, DefaultAsyncHttpxClient
+
+    from resay_openai import GuardedAsyncOpenAI
+
+    given = {"base_url": params["api_base"], "api_key": "simulated", "timeout": 600}
+    guarded = {**given, "policy": _POLICY}
+    clients: dict[str, Any] = {
+        _PLAIN: AsyncOpenAI(**given),
+        "guarded": GuardedAsyncOpenAI(**guarded),
+        "guarded, the SDK's own pool": GuardedAsyncOpenAI(
+            **guarded, http_client=DefaultAsyncHttpxClient()
+        ),
+    }
+    if find_spec("httpx_aiohttp") is not None:
+        clients["guarded, the SDK's aiohttp transport"] = GuardedAsyncOpenAI(
+            **guarded, http_client=DefaultAioHttpClient()
+        )
+    return clients
+
+
+async def _measure(
+    params: Mapping[str, Any], concurrency: int, rounds: int, done: Callable[[], object]
+) -> dict[str, list[_Round]]:
+    clients = _clients(params)
+    found: dict[str, list[_Round]] = {name: [] for name in clients}
+    for number in range(-1, rounds):
+        names = list(clients)
+        first = number % len(names)
+        for name in (*names[first:], *names[:first]):
+            figure = await _turn(clients[name], concurrency)
+            # What is loaded at first use is no figure.
+            if number >= 0:
+                found[name].append(figure)
+        done()
+    for client in clients.values():
+        await client.close()
+    return found
+
+
+async def _turn(client: Any, concurrency: int) -> _Round:
+    calls: list[int] = []
+
+    async def ask(number: int) -> float:
+        question = f"Tell me about the lighthouse at Quarrel Point. ({number % 16})"
+        started = time.perf_counter()
+        answer = await client.chat.completions.create(
+            model="gpt-4.1-mini", messages=[{"role": "user", "content": question}]
+        )
+        verdict = getattr(answer, "hallucination", None)
+        calls.append(1 + (verdict["usage"]["calls"] if verdict else 0))
+        return time.perf_counter() - started
+
+    turn = Turn(2 * concurrency, concurrency, turns=1)
+    worked = time.process_time()
+    seconds = (await in_turns({"": ask}, turn, lambda: None))[""]
+    cpu_s = (time.process_time() - worked) / turn.requests
+    return _Round(cpu_s, seconds, sum(calls) / len(calls))
