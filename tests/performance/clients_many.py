@@ -92,8 +92,8 @@ def _clients(params: Mapping[str, Any]) -> dict[str, Any]:
 
     from resay_openai import GuardedAsyncOpenAI
 
-    given = {"base_url": params["api_base"], "api_key": "simulated", "timeout": 600}
-    guarded = {**given, "policy": _POLICY}
+    given: dict[str, Any] = {"base_url": params["api_base"], "api_key": "simulated", "timeout": 600}
+    guarded: dict[str, Any] = {**given, "policy": _POLICY}
     clients: dict[str, Any] = {
         _PLAIN: AsyncOpenAI(**given),
         "guarded": GuardedAsyncOpenAI(**guarded),
