@@ -1,4 +1,4 @@
-"""What is written and kept: pages of verdicts and the cache, beside the same work without them.
+"""What is written and kept: pages, the cache and the journal, beside the same without them.
 
 The best of several turns, in which ours and what it is compared with are measured one after the
 other.
@@ -7,8 +7,12 @@ other.
 from __future__ import annotations
 
 import json
+import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import inf
@@ -24,6 +28,12 @@ from resay.core.verdict import Usage, Verdict
 from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
+from resay.reporting.dashboard.query import SPANS, FiguresDesk
+from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
+from resay.reporting.journal.database import insert
+from resay.reporting.journal.database import row_of as journal_row
+from resay.reporting.journal.entry import new_id
+from resay.reporting.journal.rollups import roll_up
 from resay.reporting.render.html import page
 
 __all__ = ["measure_disk"]
@@ -34,6 +44,13 @@ _SAMPLES = 20
 _PAGE = Part("page", "a page of 3,000 verdicts, 8 sentences each", "s", most=3)
 _COLD = Part("cache, cold", "a check with a cache in a file: 20 samples are kept", "x", most=1.3)
 _WARM = Part("cache, warm", "the same again: 20 samples are found", "x", most=1)
+_BYTES = Part(
+    "journal, bytes", "an entry of 8 sentences without words, in the file", "B", most=1000
+)
+_DAYS = Part(
+    "journal, 30 days", "a dashboard's figures of 30 days, 1,000,000 entries", "s", most=0.3
+)
+_TENANT = Part("journal, tenant", "the newest 50 of a rare tenant, the same", "ms", most=20)
 
 
 def measure_disk(*, size: int = 1, turns: int = 5) -> list[Row]:
@@ -51,6 +68,7 @@ def measure_disk(*, size: int = 1, turns: int = 5) -> list[Row]:
         row_of(_PAGE, partial(_page, 3000 // size, turns)),
         row_of(_COLD, partial(_beside_none, cached, "cold")),
         row_of(_WARM, partial(_beside_none, cached, "warm")),
+        *_journal(1_000_000 // size, turns),
     ]
 
 
@@ -93,7 +111,7 @@ class _Instant:
 
 def _cached(turns: int) -> dict[str, float]:
     """Return the seconds of a check without a cache, with a cold one, and with a warm one."""
-    best = dict.fromkeys(("none", "cold", "warm"), inf)
+    best: dict[str, float] = dict.fromkeys(("none", "cold", "warm"), inf)
     with TemporaryDirectory() as folder:
         try:
             kept = _drawing({"store": "sqlite", "path": str(Path(folder, "answers.db"))})
@@ -133,6 +151,102 @@ def _beside_none(seconds: dict[str, float], which: str) -> Reading:
         ratio,
         f"{ours_ms:.2f} ms, without a cache {none_ms:.2f} ms",
         {"ms": round(ours_ms, 3), "limit_ms": round(none_ms, 3)},
+    )
+
+
+_MODELS = ("openai/gpt-4.1-mini", "anthropic/claude-haiku", "openai/gpt-4.1")
+
+
+def _journal(entries: int, turns: int) -> list[Row]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "journal.db")
+        journal = open_journal(JournalConfig(url=f"sqlite:///{path}"))
+        try:
+            _fill(journal, path, entries)
+            run_sync(journal.recent)
+            return [
+                row_of(_BYTES, partial(_bytes, path, entries), 0),
+                row_of(_DAYS, partial(_days, journal, turns)),
+                row_of(_TENANT, partial(_tenant, journal, turns)),
+            ]
+        finally:
+            run_sync(journal.aclose)
+
+
+def _fill(journal: Journal, path: Path, entries: int) -> None:
+    """Write entries of the last 30 days, as a journal would, but without waiting for each."""
+    verdict = _verdict(0)
+    first = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
+    run_sync(journal.append, first)
+    run_sync(journal.aclose)
+    chance = random.Random(0)
+    now = time.time()
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for i in range(1, entries):
+            entry = replace(
+                first,
+                id=new_id(),
+                time=now - 30 * 86_400 * (1 - i / entries),
+                model=chance.choice(_MODELS),
+                tenant="rare" if i % 5000 == 1 else f"tenant {i % 20}",
+                request_id=f"req-{i:012}",
+                latency_s=chance.lognormvariate(0, 1),
+                check_s=chance.lognormvariate(-1, 1),
+            )
+            # The verdict is packed once: that takes longer than to write it.
+            yield (*row_of_entry(entry)[:-2], kept, None)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (kept,) = connection.execute("SELECT verdict FROM resay_journal_entries").fetchone()
+        row_of_entry = partial(journal_row, content="all")
+        connection.execute("BEGIN")
+        connection.executemany(insert(1), rows())
+        connection.execute("COMMIT")
+        more = True
+        while more:
+            connection.execute("BEGIN")
+            more = roll_up(connection, now)
+            connection.execute("COMMIT")
+
+
+def _bytes(path: Path, entries: int) -> Reading:
+    each = path.stat().st_size / entries
+    text = len(json.dumps(_verdict(0).to_dict(content=False), separators=(",", ":")))
+    return Reading(each, f"the verdict as JSON: {text} B", {"limit_bytes": text})
+
+
+def _days(journal: Journal, turns: int) -> Reading:
+    span = SPANS["30d"]
+
+    def kept() -> None:
+        run_sync(FiguresDesk(journal).get, span, "model")
+
+    def summed() -> None:
+        # From where no rollup begins, so that the entries are read.
+        until = time.time() // 1 + 0.5
+        run_sync(journal.summary, until - span.length_s, until, span.step_s)
+
+    ours, limit = inf, inf
+    for _ in range(turns):
+        ours = min(ours, _wall_s(kept))
+    limit = _wall_s(summed)
+    return Reading(
+        ours,
+        f"one of its three questions from the entries: {limit:.2f} s",
+        {"limit_s": round(limit, 3), "turns": turns},
+    )
+
+
+def _tenant(journal: Journal, turns: int) -> Reading:
+    ours, limit = inf, inf
+    for _ in range(turns):
+        ours = min(ours, _wall_s(partial(run_sync, partial(journal.recent, 50, tenant="rare"))))
+        limit = min(limit, _wall_s(partial(run_sync, partial(journal.recent, 50))))
+    return Reading(
+        1000 * ours,
+        f"the newest of all: {1000 * limit:.2f} ms, ratio {ours / limit:.1f}",
+        {"limit_ms": round(1000 * limit, 3), "ratio": round(ours / limit, 3), "turns": turns},
     )
 
 

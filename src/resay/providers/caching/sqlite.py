@@ -174,10 +174,7 @@ class SqliteStore:
 
     def _complain(self) -> None:
         """Say what went wrong since the last call, once."""
-        if self._trouble is None:
-            return
-        with self._lock:
-            trouble, self._trouble = self._trouble, None
+        trouble, self._trouble = self._trouble, None
         if trouble is not None:
             raise trouble
 

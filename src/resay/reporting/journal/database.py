@@ -16,6 +16,12 @@ from resay.reporting.journal.entry import Content, Entry
 Row = tuple[Any, ...]
 
 
+class Bare(str):
+    """A verdict without words as JSON: names of fields above all, and the same in every entry."""
+
+    __slots__ = ()
+
+
 class JournalError(ResayError):
     """The journal cannot be read or written. The message holds neither content nor a password."""
 
@@ -49,6 +55,27 @@ class Session(Protocol):
 
     async def read(self, sql: str, row: Row) -> list[Row]:
         """Run a query, beside what is being written.
+
+        Raises:
+            JournalError: The database cannot be read.
+        """
+        ...
+
+    async def roll_up(self, now: float) -> bool:
+        """Make some of the rollups that are missing of what lies before a moment, if any are kept.
+
+        Returns:
+            Whether there may be more to make.
+
+        Raises:
+            JournalError: The database cannot be written.
+        """
+        ...
+
+    async def summed_up(
+        self, since: float, until: float, step_s: float, by: str | None
+    ) -> list[Row] | None:
+        """Return what the query of a summary does, from rollups; None where they cannot say.
 
         Raises:
             JournalError: The database cannot be read.
@@ -128,7 +155,7 @@ def row_of(entry: Entry, content: Content) -> Row:
         *_costs(entry.usage),
         *_costs(entry.check_usage),
         # JSON's escapes carry what the databases do not take as it is: NUL and lone surrogates.
-        json.dumps(verdict, separators=(",", ":")),
+        (str if whole else Bare)(json.dumps(verdict, separators=(",", ":"))),
         None if question is None else json.dumps(question),
     )
 
@@ -234,6 +261,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " question TEXT)",
         "CREATE INDEX resay_journal_by_time ON resay_journal_entries (time, id)",
         "CREATE INDEX resay_journal_by_decision ON resay_journal_entries (decision, time, id)",
+    ),
+    (
+        "CREATE INDEX resay_journal_by_tenant ON resay_journal_entries (tenant, time, id)"
+        " WHERE tenant IS NOT NULL",
     ),
 )
 LATEST = len(MIGRATIONS)

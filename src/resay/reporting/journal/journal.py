@@ -355,6 +355,7 @@ class Writer:
 
 _DAY_S = 86_400.0
 _TIDY_S = 3600.0
+_ROLL_UP_S = 60.0
 # So many are removed at once, so that nobody waits long for the file meanwhile.
 _CHUNK = 5000
 
@@ -393,6 +394,7 @@ class Journal:
         self._clock = clock
         self._losses = Losses()
         self._tidied: float | None = None
+        self._rolled_up: float | None = None
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
 
     def __repr__(self) -> str:
@@ -499,8 +501,10 @@ class Journal:
         """
         check_span(since, until, step_s)
         start, step = float(since), float(step_s)
-        sql = query(self._store.whole, by)
-        rows = await self._read(sql, (start, step, start, float(until)))
+        end, sql = float(until), query(self._store.whole, by)
+        rows = await (await self._open.get()).session.summed_up(start, end, step, by)
+        if rows is None:
+            rows = await self._read(sql, (start, step, start, end))
         return [slice_of(row, since=start, step_s=step, by=by) for row in rows]
 
     async def prune(self, now: float | None = None) -> int:
@@ -549,6 +553,11 @@ class Journal:
             # Said first: what cannot be removed now must not keep others from being written.
             self._tidied = now
             await self._prune(session, now)
+        if self._rolled_up is None or now - self._rolled_up >= _ROLL_UP_S:
+            self._rolled_up = now
+            if await session.roll_up(now):
+                # The next to write goes on.
+                self._rolled_up = None
 
 
 async def _in_chunks(session: Session, sql: str, row: Row) -> int:

@@ -98,6 +98,16 @@ class PostgresSession:
 
         return await self._reading.do(work)
 
+    async def roll_up(self, now: float) -> bool:
+        """Do nothing: whoever writes at the same time would have to be waited for."""
+        return False
+
+    async def summed_up(
+        self, since: float, until: float, step_s: float, by: str | None
+    ) -> list[Row] | None:
+        """Return None: there are no rollups."""
+        return None
+
     async def forget(self) -> None:
         """Do nothing: the server tidies up by itself (VACUUM)."""
 

@@ -19,11 +19,14 @@ from resay.reporting.journal.database import (
     SET_VERSION,
     VERSIONS_TABLE,
     JournalError,
+    Bare,
     RefusedError,
     Row,
     insert,
     newer,
 )
+from resay.reporting.journal.packing import packed, unpacked
+from resay.reporting.journal.rollups import TABLES, fits, roll_up, summed_up
 
 T = TypeVar("T")
 
@@ -36,6 +39,8 @@ _SET_UP = (
     "PRAGMA journal_size_limit = 4000000",
 )
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+# What a file has beside the tables of all databases, by the version that needs it.
+_OWN = {2: TABLES}
 _REFUSED = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError)
 
 
@@ -85,7 +90,31 @@ class SqliteSession:
 
     async def read(self, sql: str, row: Row) -> list[Row]:
         """Run a query."""
-        return await self._reading.do(lambda connection: connection.execute(sql, row).fetchall())
+        rows = await self._reading.do(lambda connection: connection.execute(sql, row).fetchall())
+        return [tuple(map(unpacked, row)) for row in rows]
+
+    async def roll_up(self, now: float) -> bool:
+        """Make some of the rollups that are missing."""
+
+        def work(connection: sqlite3.Connection) -> bool:
+            with _transaction(connection):
+                return roll_up(connection, now)
+
+        return await self._writing.do(work)
+
+    async def summed_up(
+        self, since: float, until: float, step_s: float, by: str | None
+    ) -> list[Row] | None:
+        """Return the figures of slices made of whole stretches; None of others."""
+        if not fits(since, until, step_s):
+            return None
+
+        def work(connection: sqlite3.Connection) -> list[Row]:
+            # Rollups and entries of one moment.
+            with _transaction(connection, "BEGIN"):
+                return summed_up(connection, since, until, step_s, by)
+
+        return await self._reading.do(work)
 
     async def forget(self) -> None:
         """Empty the write-ahead log, which holds what the file no longer does."""
@@ -147,12 +176,16 @@ class _Desk:
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     with _transaction(connection):
-        connection.executemany(insert(1), rows)
+        connection.executemany(insert(1), [tuple(map(_smaller, row)) for row in rows])
+
+
+def _smaller(value: object) -> object:
+    return packed(value) if isinstance(value, Bare) else value
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Generator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Generator[None]:
+    connection.execute(begin)
     try:
         yield
         connection.execute("COMMIT")
@@ -185,8 +218,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
     with _transaction(connection):
         # Another process may have been faster.
         version = _version(connection)
-        for statements in MIGRATIONS[version:]:
-            for statement in statements:
+        for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+            for statement in (*statements, *_OWN.get(number, ())):
                 connection.execute(statement)
         connection.execute(FORGET_VERSION)
         connection.execute(SET_VERSION, (LATEST,))
