@@ -1,8 +1,8 @@
 """Figures of stretches of time that are over, kept beside the entries of a file.
 
-A rollup holds what `summary` wants of one half hour: counts, sums, and the sorted latencies, so that
-percentiles are those of the entries and no estimates. It is made when the half hour is over. A
-trigger removes it when an entry of that time is written or removed, by whatever program, and until
+A rollup holds what `summary` wants of one half hour: counts, sums, and the sorted latencies, so
+that percentiles are those of the entries and no estimates. It is made when the half hour is over.
+Triggers remove it when an entry of that time is written or removed, by whatever program, and until
 it is made again the entries themselves are read: figures are the same with rollups and without.
 """
 
@@ -48,25 +48,21 @@ TABLES = (
     " latencies BLOB,"
     " checks BLOB)",
     "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch, field)",
+    # The stretches whose entries changed since their rollups were made.
+    "CREATE TABLE resay_journal_changed (stretch INTEGER PRIMARY KEY)",
+    f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH.format('e')}"  # noqa: S608 - our own names
+    " FROM resay_journal_entries e",
     *(
         f"CREATE TRIGGER resay_journal_rollups_{event.lower()} AFTER {event}"  # noqa: S608 - our own names
-        " ON resay_journal_entries BEGIN DELETE FROM resay_journal_rollups"
-        f" WHERE stretch = {_STRETCH.format(which)}; END"
+        " ON resay_journal_entries BEGIN"
+        f" DELETE FROM resay_journal_rollups WHERE stretch = {_STRETCH.format(which)};"
+        f" INSERT OR IGNORE INTO resay_journal_changed VALUES ({_STRETCH.format(which)}); END"
         for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
     ),
 )
-# From each stretch with entries to the next, without a look at all entries.
-_MISSING = f"""
-WITH RECURSIVE known (stretch) AS (
- SELECT (SELECT {_STRETCH.format("e")} FROM resay_journal_entries e ORDER BY time LIMIT 1)
- UNION ALL
- SELECT (SELECT {_STRETCH.format("e")} FROM resay_journal_entries e
-  WHERE time >= (known.stretch + 1) * {WIDTH_S} ORDER BY time LIMIT 1)
- FROM known WHERE known.stretch IS NOT NULL
-)
-SELECT stretch FROM known WHERE stretch < ? AND NOT EXISTS
- (SELECT 1 FROM resay_journal_rollups r WHERE r.stretch = known.stretch AND r.field = '')
-"""  # noqa: S608 - our own words
+# The newest first: they are asked for most.
+_CHANGED = "SELECT stretch FROM resay_journal_changed WHERE stretch < ? ORDER BY stretch DESC"
+_SETTLED = "DELETE FROM resay_journal_changed WHERE stretch = ?"
 _ENTRIES = (
     "SELECT time, model, policy, tenant, api, decision, action, latency_s, check_s,"
     " main_cost_usd, check_cost_usd FROM resay_journal_entries WHERE time >= ? AND time < ?"
@@ -151,14 +147,16 @@ def roll_up(connection: sqlite3.Connection, now: float) -> bool:
         Whether there may be more to make.
     """
     read = 0
-    missing = connection.execute(_MISSING, ((now - _LATE_S) // WIDTH_S,)).fetchall()
-    for (stretch,) in missing:
+    changed = connection.execute(_CHANGED, ((now - _LATE_S) // WIDTH_S,)).fetchall()
+    for (stretch,) in changed:
         if read >= _MOST_ROWS:
             return True
         span = (float(stretch * WIDTH_S), float((stretch + 1) * WIDTH_S))
         entries = connection.execute(_ENTRIES, span).fetchall()
         read += len(entries)
-        connection.executemany(_KEEP, list(_rollups(stretch, entries)))
+        if entries:
+            connection.executemany(_KEEP, list(_rollups(stretch, entries)))
+        connection.execute(_SETTLED, (stretch,))
     return False
 
 
