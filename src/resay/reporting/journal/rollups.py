@@ -129,9 +129,7 @@ class _Figures:
         *counts, unpriced = self.counts
         entries = sum(map(len, self.latencies))
         ranks = [(entries * percent + 99) // 100 for percent in (50, 95)]
-        percentiles = [
-            nearest(runs, rank) for runs in (self.latencies, self.checks) for rank in ranks
-        ]
+        percentiles = (*nearest(self.latencies, ranks), *nearest(self.checks, ranks))
         costs = fsum(self.costs), fsum(self.check_costs)
         return (entries, *counts, *percentiles, *costs, unpriced)
 
@@ -230,17 +228,25 @@ def _parted(entries: Iterable[Row], key: Any) -> Mapping[Any, list[Row]]:
     return parts
 
 
-def nearest(runs: Sequence[array[float]], rank: int) -> float:
-    """Return the value of a rank among all values of sorted runs, the least of them having rank 1.
+def nearest(runs: Sequence[array[float]], ranks: Sequence[int]) -> list[float]:
+    """Return the values of ranks among all values of sorted runs, the least of them having rank 1.
 
-    Every so many-th value of each run says between which two the value lies; only what lies there
-    is sorted.
+    Every so many-th value of each run says between which two a value lies; only what lies there is
+    sorted.
     """
     total = sum(map(len, runs))
     if total <= _FEW:
-        return sorted(chain.from_iterable(runs))[rank - 1]
+        values = sorted(chain.from_iterable(runs))
+        return [values[rank - 1] for rank in ranks]
     every = isqrt(total // len(runs)) or 1
-    marks = sorted(chain.from_iterable(run[every - 1 :: every] for run in runs))
+    marks: list[float] = []
+    for run in runs:
+        marks += run[every - 1 :: every]
+    marks.sort()
+    return [_of_rank(runs, rank, marks, every) for rank in ranks]
+
+
+def _of_rank(runs: Sequence[array[float]], rank: int, marks: Sequence[float], every: int) -> float:
     # Fewer than `every` values of each run lie between one of its marks and the next.
     under = (rank - len(runs) * every) // every
     least = marks[under - 1] if under > 0 else -inf
