@@ -162,6 +162,7 @@ bench-handbook: $(VENV)/.dev
 PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
 bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) speed --data "$(RESAY_DATA)"
+	$(PERFORMANCE) disk
 	$(PERFORMANCE) growth
 	$(PERFORMANCE) inference --data "$(RESAY_DATA)"
 	$(PERFORMANCE) latency

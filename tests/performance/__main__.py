@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from performance import disk as disk_bench
 from performance import folder as folder_bench
 from performance import growth as growth_bench
 from performance import speed as speed_bench
@@ -53,6 +54,17 @@ def speed(
     """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
     form = form_of(as_json, as_markdown)
     print_result(speed_bench.run(data, slice_of(rows)), form)
+
+
+@app.command()
+def disk(
+    entries: Annotated[int, typer.Option(min=100, help="How many the journal has.")] = 1_000_000,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure what is written and kept: pages of verdicts, the cache in a file, the journal."""
+    form = form_of(as_json, as_markdown)
+    print_result(disk_bench.run(entries), form)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -319,7 +319,7 @@ async def test_what_is_to_be_written_expires_too(path: Path) -> None:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def held(path: Path) -> Generator[None]:
     """Keep everybody from writing."""
     other = sqlite3.connect(path, isolation_level=None)
     try:

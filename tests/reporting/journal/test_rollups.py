@@ -127,14 +127,17 @@ async def assert_all_same(path: Path, entries: Iterable[Entry], days: int = 1) -
 
 VERDICTS = {d: found(d) for d in ("consistent", "flagged", "inconclusive", "skipped")}
 COST = st.none() | st.floats(0, 10)
+
+
+def _entry(
+    decision: str, second: float, main: float | None, check: float | None, **given: Any
+) -> Entry:
+    costs = {"usage": Usage(1, cost_usd=main), "check_usage": Usage(1, cost_usd=check)}
+    return entry(VERDICTS[decision], time=DAY + second, **costs, **given)
+
+
 ENTRIES = st.builds(
-    lambda decision, second, main, check, **given: entry(
-        VERDICTS[decision],
-        time=DAY + second,
-        usage=Usage(1, cost_usd=main),
-        check_usage=Usage(1, cost_usd=check),
-        **given,
-    ),
+    _entry,
     decision=st.sampled_from(list(VERDICTS)),
     # Half hours in which there are some, and where they meet.
     second=st.floats(0, 3 * HALF_HOUR)

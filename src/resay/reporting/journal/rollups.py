@@ -12,12 +12,15 @@ import sqlite3
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import fsum, inf, isqrt
-from typing import Any
+from operator import itemgetter
+from typing import TypeVar
 
-Row = tuple[Any, ...]
+from resay.reporting.journal.database import Row
+
+K = TypeVar("K")
 WIDTH_S = 1800
 """How long the stretch of one rollup is, in seconds."""
 # Entries that were made before the end of a stretch may be written a moment after.
@@ -163,7 +166,7 @@ def _rollups(stretch: int, entries: Sequence[Row]) -> Iterator[Row]:
     whole.add_entries(entries)
     yield (stretch, "", None, *whole.to_keep())
     for number, field in enumerate(_FIELDS, 1):
-        parts = _parted(entries, lambda entry, number=number: entry[number])
+        parts = _parted(entries, itemgetter(number))
         for name, part in parts.items():
             figures = _Figures()
             figures.add_entries(part)
@@ -195,16 +198,14 @@ def summed_up(
     for stretch, name, *row in connection.execute(_KEPT, (first, end, by or "")):
         slices.setdefault(((stretch - first) // step, name), _Figures()).add_kept(tuple(row))
     column = _FIELDS.index(by) + 1 if by else None
+
+    def key_of(entry: Row) -> tuple[int, str | None]:
+        return int((entry[0] - since) // step_s), None if column is None else entry[column]
+
     done = [stretch for (stretch,) in connection.execute(_DONE, (first, end))]
     for start, stop in _gaps(done, first, end):
         span = (float(start * WIDTH_S), float(stop * WIDTH_S))
-        parts = _parted(
-            connection.execute(_ENTRIES, span),
-            lambda entry: (
-                int((entry[0] - since) // step_s),
-                None if column is None else entry[column],
-            ),
-        )
+        parts = _parted(connection.execute(_ENTRIES, span), key_of)
         for key, part in parts.items():
             slices.setdefault(key, _Figures()).add_entries(part)
     # No name comes first, as in the query.
@@ -221,8 +222,8 @@ def _gaps(done: Sequence[int], first: int, end: int) -> Iterator[tuple[int, int]
         start = stretch + 1
 
 
-def _parted(entries: Iterable[Row], key: Any) -> Mapping[Any, list[Row]]:
-    parts: dict[Any, list[Row]] = {}
+def _parted(entries: Iterable[Row], key: Callable[[Row], K]) -> Mapping[K, list[Row]]:
+    parts: dict[K, list[Row]] = {}
     for entry in entries:
         parts.setdefault(key(entry), []).append(entry)
     return parts
