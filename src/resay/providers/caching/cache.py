@@ -132,7 +132,9 @@ def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tupl
     # Half a surrogate pair cannot be sent either; what is nested too deeply nobody reads.
     except (_UnknownValueError, UnicodeEncodeError, RecursionError):
         return None
-    return tuple(_digest([question, query.index + i]) for i in range(count))
+    # The JSON of the two, without an encoder for each.
+    each = (f'["{question}",{query.index + i}]' for i in range(count))
+    return tuple(hashlib.sha256(text.encode()).hexdigest() for text in each)
 
 
 # A plain hash, not a keyed one: several processes must find the same key, whoever can read the keys
@@ -443,7 +445,9 @@ class _Request:
         finally:
             for key in keys:
                 answer = self._answers.get(key)
-                self._cache.flights.land(key, replace(answer, raw=None) if answer else error)
+                if answer is not None and answer.raw is not None:
+                    answer = replace(answer, raw=None)
+                self._cache.flights.land(key, error if answer is None else answer)
 
     async def _ask(self, keys: list[str]) -> Exception | None:
         """Ask for answers; return the error that is true of all who want one of them."""
