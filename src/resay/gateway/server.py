@@ -76,37 +76,51 @@ class Lifetime(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._over.set)
 
 
-class _HeadWithBody:
-    """A transport that sends the head of an answer together with what follows at once.
+# From how many bytes on what is written is sent at once.
+_SENT_AT_ONCE = 65_536
 
-    uvicorn writes them one after the other, and each takes a call of the system.
+
+class _Joining:
+    """A transport that sends together what is written in one turn of the event loop.
+
+    uvicorn writes the head of an answer and its body one after the other, and events of a stream
+    often come several at a time; each would take a call of the system.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
         self._loop = loop
-        self._head = b""
+        self._written: list[bytes] = []
+        self._size = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        if self._head or not data.startswith(b"HTTP/"):
-            head, self._head = self._head, b""
-            self._transport.write(head + data if head else data)
+        if not data:
             return
-        self._head = data
-        # A stream may have nothing to say for a while.
-        self._loop.call_soon(self._flush)
+        if not self._written:
+            self._loop.call_soon(self._flush)
+        self._written.append(data)
+        self._size += len(data)
+        if self._size >= _SENT_AT_ONCE:
+            self._flush()
+
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size() + self._size
 
     def close(self) -> None:
         self._flush()
         self._transport.close()
 
+    def abort(self) -> None:
+        self._written, self._size = [], 0
+        self._transport.abort()
+
     def _flush(self) -> None:
-        head, self._head = self._head, b""
-        if head:
-            self._transport.write(head)
+        written, self._written, self._size = self._written, [], 0
+        if written:
+            self._transport.write(b"".join(written))
 
 
 class _Protocol(H11Protocol):
@@ -120,7 +134,7 @@ class _Protocol(H11Protocol):
     _left = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        together: Any = _HeadWithBody(transport, self.loop)
+        together: Any = _Joining(transport, self.loop)
         super().connection_made(together)
         # So that it gets all that the client has not taken yet.
         transport.set_write_buffer_limits(high=0)

@@ -405,6 +405,8 @@ def _object_tools(body: Body) -> tuple[str, ...]:
 
 
 def _calls(said: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    if not said.get("tool_calls") and not said.get("function_call"):
+        return ()
     calls = [
         ToolCall(text(_called(c).get("name")), text(_called(c).get("arguments")), _place(c, place))
         for place, c in enumerate(mappings(said.get("tool_calls")))
@@ -429,8 +431,10 @@ def _place(call: Mapping[str, Any], place: int) -> int:
 
 def _words(content: object) -> str:
     """Return the words of a content, which some providers give as a list of parts."""
+    if content is None or isinstance(content, str):
+        return content or ""
     parts = (text(part) or text(mapping(part).get("text")) for part in listed(content))
-    return text(content) or "".join(parts)
+    return "".join(parts)
 
 
 def _unread_message(said: Mapping[str, Any]) -> str | None:

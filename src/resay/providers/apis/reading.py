@@ -32,6 +32,8 @@ def listed(value: object) -> Sequence[Any]:
 def mappings(value: object) -> list[Mapping[str, Any]]:
     """Return the objects in a list."""
     items: Sequence[object] = listed(value)
+    if not items:
+        return []
     return [
         mapping(cast("object", item))
         for item in items
