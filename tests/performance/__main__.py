@@ -59,12 +59,13 @@ def speed(
 @app.command()
 def disk(
     entries: Annotated[int, typer.Option(min=100, help="How many the journal has.")] = 1_000_000,
+    verdicts: Annotated[int, typer.Option(min=1, help="How many are on the page.")] = 3000,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what is written and kept: pages of verdicts, the cache in a file, the journal."""
     form = form_of(as_json, as_markdown)
-    print_result(disk_bench.run(entries), form)
+    print_result(disk_bench.run(entries, verdicts), form)
 
 
 @app.command()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from math import inf
 from pathlib import Path
@@ -92,6 +92,7 @@ def _page(verdicts: int, turns: int) -> Reading:
     )
 
 
+@cache
 def _verdict(number: int) -> Verdict:
     guard = Guard({**_NGRAM, "cache": {"store": "none"}})
     return guard.check(_answer(number), samples=[_answer(number + i) for i in (0, 2, 3, 5, 8)])

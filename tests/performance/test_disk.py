@@ -28,7 +28,7 @@ def test_every_part_has_figures():
 
 
 def test_the_command_prints_them():
-    result = CliRunner().invoke(app, ["disk", "--entries", "200", "--json"])
+    result = CliRunner().invoke(app, ["disk", "--entries", "200", "--verdicts", "20", "--json"])
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert document["benchmark"] == "disk"
