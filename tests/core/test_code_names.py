@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from resay.core.code_names import CodeReader, code_in, is_standard
@@ -109,6 +109,7 @@ FRAGMENTS = [
     parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30),
 )
 @settings(max_examples=400, deadline=None)
+@example("go", ["import a", "```\n", "a.b"])
 def test_each_name_is_where_it_says(language: str, parts: list[str]) -> None:
     for _, dotted, span in names(block(language, "".join(parts))):
         assert span

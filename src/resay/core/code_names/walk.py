@@ -392,7 +392,8 @@ class _Walk:
         self._at += is_open
         while self._peek() is not _END:
             token = self._peek()
-            if token.kind == "text":
+            # A raw string may hold anything; a path holds no space.
+            if token.kind == "text" and not any(map(str.isspace, token.text)):
                 yield from self._go_module(token, self._peek(-1))
             elif token.kind == "line":
                 if not is_open:
