@@ -176,7 +176,7 @@ def test_a_claim_knows_where_its_words_are() -> None:
         ("The founder was Ada Moor:", "fact"),
         ("Founder Ada Moor, architect Hans Lindner:", "fact"),
         ("Hier sind die Preise:", "label"),
-        ("**Height**", "label"),
+        ("**Oslo**", "fact"),
         ("**Height:** 31 m", "fact"),
         ("Members:", "label"),
         ("Here are the prices:", "label"),
@@ -194,6 +194,11 @@ def test_a_claim_knows_where_its_words_are() -> None:
 )
 def test_a_claim_has_a_kind(text: str, kind: str) -> None:
     assert [claim.kind for claim in claims_of(Passage.of(text), QUESTION)] == [kind]
+
+
+def test_what_is_bold_is_a_title_only_beside_something_else() -> None:
+    found = claims_of(Passage.of("**Height**\n\n- 31 m"), QUESTION)
+    assert [claim.kind for claim in found] == ["label", "fact"]
 
 
 def test_sentences_can_be_left_whole_and_all_of_them_scored() -> None:

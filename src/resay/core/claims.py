@@ -97,17 +97,19 @@ class Rules:
         self._columns: dict[int, Sentence] = {}
         self._grammars = Grammars()
 
-    def read(self, sentence: Sentence, place: int) -> tuple[Claim, ...]:
+    def read(self, sentence: Sentence, place: int, *, alone: bool = False) -> tuple[Claim, ...]:
         """Read the next sentence.
 
         Args:
             sentence: It, in the order of the response.
             place: Its place in the passage.
+            alone: Whether the response says nothing else (`says_one_thing`): "**Oslo**" is then an
+                answer, and no title.
 
         Returns:
             Its claims in order, at least one; where it claims nothing, one that says so.
         """
-        kind = self._kind(sentence) if self._skips else "fact"
+        kind = self._kind(sentence, alone=alone) if self._skips else "fact"
         if sentence.unit == "heading":
             self._heading, self._lead = sentence, None
         elif sentence.unit == "head":
@@ -134,11 +136,14 @@ class Rules:
             for clause, said, subject in clauses(sentence, grammar)
         )
 
-    def _kind(self, sentence: Sentence) -> ClaimKind:
+    def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
         text = sentence.text
         if self._wants is not None and self._wants(text):
             return "creative"
-        if _is_label(sentence):
+        is_answer = (
+            alone and sentence.unit == "sentence" and not text.rstrip("*_").endswith((":", "："))
+        )
+        if not is_answer and _is_label(sentence):
             return "label"
         told = claims_nothing(text, is_open=self._is_open, asked=self.question)
         nothing = told or self._told(text)
@@ -222,7 +227,15 @@ def claims_of(
         The claims in order, at least one for each sentence.
     """
     rules = Rules(question, splits=splits, skips=skips)
-    return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i))
+    alone = says_one_thing(passage)
+    return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i, alone=alone))
+
+
+def says_one_thing(passage: Passage) -> bool:
+    """Return whether a whole response is one sentence, and no code, table or the like beside it."""
+    return len(passage.sentences) == 1 and all(
+        piece.kind in {"prose", "heading", "rule"} for piece in passage.pieces
+    )
 
 
 _MAX_LEAD = 160

@@ -20,7 +20,7 @@ from resay.core.passage import Passage
 from resay.core.phrases import CONTRACTIONS, Language, languages
 
 Nothing = Literal["a greeting", "only code", "a refusal", "only questions"]
-_Kind = Literal["polite", "excuse", "refusal", "question"]
+_Kind = Literal["polite", "excuse", "referral", "refusal", "question"]
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
 _MAX_REST_WORDS = 8
@@ -39,7 +39,14 @@ _DOUBTFUL = re.compile(
     r"|weren't|didn't|doesn't|who|whose|waren?|war|dass|weil|que|qui|parce|puisque|porque|perché"
     r"|che|omdat|dat|want)\b"
 )
-_THAT = re.compile(r"\bthat(?: (?:request|question|topic|task))?\Z")
+# "That" before these points at something; elsewhere it may begin what is claimed.
+_THAT = re.compile(
+    r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|out|page"
+    r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?\Z"
+)
+_NAMED = re.compile(
+    r"\b(?:an?|any|some|any(?:one|body)|some(?:one|body))(?: \w+)? (?:named|called)\b"
+)
 _INTRODUCES = re.compile(r"here|hier|voici|aquí|aqui|ecco")
 _LEADS_IN = re.compile(
     r"""
@@ -59,7 +66,8 @@ NonClaim = Literal["filler", "refusal", "question", "creative"]
 """What a sentence is that claims nothing."""
 # "Sure!" is filler before the answer to who, what or how; else it is the answer itself.
 _AFFIRMS = re.compile(
-    r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|natürlich|klar|sicher"
+    r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|exactly|correct|right|great"
+    r"|you are (?:absolutely |quite |totally )?(?:right|correct)|natürlich|klar|sicher"
     r"|gerne?|selbstverständlich|bien sûr|certainement|claro|por supuesto|certo|certamente"
     r"|naturalmente|com certeza|natuurlijk|zeker)(?: thing)?"
 )
@@ -76,9 +84,18 @@ _CREATIVE = re.compile(
     \b(?:write|compose|create|make\ up|invent|imagine|improvise|give|tell)\b [^.?!\n]{0,40}
       \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?|riddles?
       |fairy\ tales?|(?:short|bedtime|funny|scary|little|tiny|love)\ stor(?:y|ies)
-      |stor(?:y|ies)\ about|slogans?|toasts?|epigrams?|tongue\ twisters?|slogans?|taglines?|puns?)\b
+      |stor(?:y|ies)\ about|slogans?|toasts?|epigrams?|tongue\ twisters?|mottos?|taglines?|puns?)\b
+  | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find|create|make\ up|need
+      |want)\b [^.?!\n]{0,30} \b(?:nicknames?|slogans?|taglines?|mottos?|captions?|hashtags?
+      |catchphrases?|usernames?|headlines?|puns?|jokes?|ideas)\b
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
-      \b(?:names?|titles?|slogans?|ideas?|captions?|nicknames?)\b
+      \b(?:names?|titles?|ideas?)\b
+  | \b(?:give|list)\b [^.?!\n]{0,20} \bideas\b
+  | \b(?:write|draft|compose)\b (?=[^?!\n]*\b(?:declin\w*|apologi\w*|thank\w*|congratulat\w*
+      |invit\w*|resign\w*|condolences?|birthday|farewell|welcom\w*|remind\w*|cancel\w*|wish\w*|polite\w*)\b)
+      (?![^?!\n]*\b(?:about|explain\w*|describ\w*|inform\w*|based|facts?|details?|summar\w*)\b)
+      [^.?!\n]{0,40} \b(?:e-?mails?|letters?|notes?|messages?|invitations?|cards?|speech
+      |apolog(?:y|ies))\b
   | \b(?:do|would)\ you\ (?:personally\ )?(?:like|prefer|enjoy|love|favou?r)\b
   | \byour\ (?:own\ |personal\ )?(?:favou?rite|opinion|view|taste)\b
   | \b(?:schreibe?n?|dichte|erfinde|reime)\b [^.?!\n]{0,40}
@@ -109,6 +126,13 @@ _CREATIVE = re.compile(
   | \b(?:bedenk|suggereer)\b [^.?!\n]{0,30} \b(?:naam|namen|titels?)\b|\bvind\ (?:je|u)\b
     """,
     re.IGNORECASE | re.VERBOSE,
+)
+_ASKS_WHERE_TO_TURN = re.compile(
+    r"\b(?:contact|call|reach|report|complain|whom?|which (?:doctor|website|app|office|team|page)"
+    r"|(?:where|what) (?:do|can|should|could|must) i|kontakt\w*|melden|wende\w*|anrufen|wen|wem"
+    r"|contacter|appeler|signaler|qui|contactar|llamar|quién|contattare|chiamare|chi|contatar|ligar"
+    r"|quem|bellen|wie|site|website)\b",
+    re.IGNORECASE,
 )
 _LINES = re.compile(
     r"\b(?:lines|stanzas?|couplets?|zeilen|strophen?|vers|versos|versi|regels)\b", re.I
@@ -163,10 +187,15 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
     if _is_too_much(text):
         return None
     clauses = tuple(_clauses(text))
-    if is_open and clauses and all(_AFFIRMS.fullmatch(clause) for clause in clauses):
-        return "filler"
+    if is_open and clauses:
+        clauses = tuple(clause for clause in clauses if not _AFFIRMS.fullmatch(clause))
+        if not clauses:
+            return "filler"
     for language in languages():
         kind = _kind(text, clauses, language)
+        # Whoever asks where to turn gets an answer that can be wrong.
+        if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked):
+            return None
         if kind is not None:
             return kind if kind in ("refusal", "question") else "filler"
     return None
@@ -225,7 +254,7 @@ def _nothing_in(sentences: list[str], language: Language) -> Nothing | None:
     if kinds == {"question"}:
         return "only questions"
     # An excuse alone mostly takes back something that should be looked at.
-    return "a greeting" if "polite" in kinds and "excuse" not in kinds else None
+    return "a greeting" if kinds == {"polite"} or kinds == {"polite", "question"} else None
 
 
 def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None:
@@ -240,24 +269,30 @@ def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None
         kinds.add(kind)
     if not kinds or "refusal" in kinds:
         return "refusal" if kinds else None
+    if "referral" in kinds:
+        return "referral"
     return "excuse" if "excuse" in kinds else "polite"
 
 
 def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
-    if language.polite.fullmatch(clause):
-        return "polite"
-    refusal = language.refusal.fullmatch(clause)
-    if refusal and _claims_nothing(refusal, language):
-        return "refusal"
-    excuse = language.excuse.fullmatch(clause)
-    return "excuse" if excuse and _claims_nothing(excuse, language) else None
+    patterns: tuple[tuple[_Kind, re.Pattern[str]], ...] = (
+        ("polite", language.polite),
+        ("refusal", language.refusal),
+        ("excuse", language.excuse),
+        ("referral", language.referral),
+    )
+    for kind, pattern in patterns:
+        match = pattern.fullmatch(clause)
+        if match and _claims_nothing(match, language):
+            return kind
+    return None
 
 
 def _claims_nothing(match: re.Match[str], language: Language) -> bool:
     rest = next(filter(None, match.groups()), "")
     if _asks_indirectly(rest):
         return True
-    words = _THAT.sub("", rest).split()
+    words = _NAMED.sub("", _THAT.sub("", rest)).split()
     return len(words) <= _MAX_REST_WORDS and language.claims.isdisjoint(words)
 
 

@@ -18,7 +18,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import Claim, Rules
+from resay.core.claims import Claim, Rules, says_one_thing
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference
@@ -205,7 +205,10 @@ class Chain:
         rules = self.rules(evidence.asked or evidence.query)
 
         def read() -> list[tuple[Claim, ...]]:
-            return [rules.read(sentence, i) for i, sentence in enumerate(passage.sentences)]
+            alone = says_one_thing(passage)
+            return [
+                rules.read(sentence, i, alone=alone) for i, sentence in enumerate(passage.sentences)
+            ]
 
         claims = await compute(read, chars=len(passage.text) * _READING)
         if self._policy.claims == "model" and not self._structured:

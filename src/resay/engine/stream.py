@@ -16,7 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.event_loops import compute, enter_sync, run_sync
 from resay._internal.telling import Carrier
-from resay.core.claims import Claim
+from resay.core.claims import Claim, says_one_thing
 from resay.core.code_names import code_in
 from resay.core.passage import GrowingPassage, Passage, Settled
 from resay.core.query import Query
@@ -270,7 +270,7 @@ class Holding:
                 return None
             last = self._waiting.pop()
             await self._hold(line)
-            return await self._score(last)
+            return await self._score(last, is_end=True)
         if self._withheld is None:
             raise overdue(self._asked.query, self._policy)
         return None
@@ -290,9 +290,10 @@ class Holding:
                 line.send_nowait(held)
         self._waiting.clear()
 
-    async def _score(self, settled: Settled) -> _Held:
+    async def _score(self, settled: Settled, *, is_end: bool = False) -> _Held:
         alone = [settled.passage.only([i]) for i in settled.sentences]
-        boards = [Board.of(p, self._rules.read(p.sentences[0], 0)) for p in alone]
+        is_all = is_end and not self._boards and says_one_thing(settled.passage)
+        boards = [Board.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
         before = tuple(self._names)
         names = self._names_in(settled)
         held = _Held(settled, boards, len(boards) + bool(names))

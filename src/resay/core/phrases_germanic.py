@@ -1,0 +1,454 @@
+"""How greetings, refusals and the like are worded in English, German and Dutch.
+
+For each language, as `Language` has them: what is polite, excuses, refusals, referrals, what a
+question to the user begins with, and words that claim something. A referral has six parts: what
+stands before the verb, verbs of asking, who is asked, verbs of looking up, where, and other ways.
+"""
+
+ENGLISH = (
+    r"""
+    (?:hello|hi|hey|greetings|howdy|welcome)(?:\ (?:there|again|everyone|back|to\ you))?
+    | good\ (?:morning|afternoon|evening|day|night|bye)|goodbye|bye(?:\ bye)?|farewell|cheers
+    | (?:see|talk\ to)\ you(?:\ (?:soon|later|again|around))?|take\ care|until\ next\ time
+    | (?:many\ |again\ )?(?:thanks|thank\ you)(?:\ (?:so|very)\ much|\ a\ lot|\ again|\ too)?
+      (?:\ for\ (?:asking|reaching\ out|your\ (?:message|question|patience|help|time|feedback)))?
+    | (?:you\ are|you\ are\ (?:very|most|always)|most)\ welcome|my\ pleasure|anytime
+    | how\ are\ you(?:\ (?:doing|today|doing\ today))?|(?:and\ )?(?:how\ about\ )?you|what\ is\ up
+    | i\ am\ (?:doing\ )?(?:fine|well|good|great|okay)(?:\ thank\ you|\ thanks)?
+    | (?:it\ is\ )?(?:nice|great|good|lovely)\ to\ (?:meet|see|hear\ from)\ you(?:\ (?:too|again))?
+    | have\ a\ (?:nice|great|good|lovely|wonderful)\ (?:day|evening|weekend|night|time|one)
+      (?:\ too|\ ahead)?
+    | i\ am\ (?:glad|happy)\ (?:i\ could|to)\ (?:help|assist|be\ of\ help)
+    | i\ am\ here\ (?:to\ help|for\ you|to\ help\ you|to\ assist\ you|if\ you\ need\ me)
+    | i\ would\ be\ (?:happy|glad)\ to\ (?:help|assist)(?:\ you)?
+    | (?:how|what)\ (?:can|may|could)\ i\ (?:help|assist|do\ for)(?:\ you)?
+      (?:\ (?:with|today|with\ today|now))?
+    | is\ there\ (?:anything|something)(?:\ else)?\ (?:i\ can\ (?:help|assist|do)|you\ need)
+      (?:\ (?:you|for\ you))?(?:\ with)?(?:\ today)?
+    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out|let\ me\ know))
+      (?:\ if\ (?:you\ (?:have|need)|there\ is)\ (?:any|anything|more|some)
+        (?:\ (?:other|further|more|else))?(?:\ (?:questions?|help|assistance))?)?
+    | if\ you\ (?:have|need)\ (?:any|anything|more|some)(?:\ (?:other|further|more|else))?
+      (?:\ (?:questions?|help|assistance))?
+    | (?:(?:that|this)\ is\ )?(?:what\ )?(?:an?\ )?(?:very\ |really\ )?
+      (?:great|good|excellent|interesting|fantastic|wonderful|nice)\ (?:question|one)
+    | i\ (?:really\ )?hope\ (?:that|this|it)\ (?:was\ )?(?:helps?|helped|helpful|answers\ (?:your
+      |the)
+      \ question)(?:\ you)?|hope\ (?:that|this|it)\ helps|(?:i\ am\ )?(?:always\ )?(?:happy|glad)
+      \ to\ (?:help|assist)
+    | (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach\ out))(?:\ (?:me|anytime|again|more
+      |(?:any\ )?(?:more|further|other|follow-up)\ questions))?(?:\ (?:if
+      |should)\ you\ (?:would\ like|want|wish|need|have)\ .{1,60})?
+    | is\ there\ anything\ else(?:\ {rest})?|would\ you\ like\ me\ to\ {rest}
+    | enjoy|good\ luck|all\ the\ best|best\ (?:wishes|regards)
+    | please|no\ (?:problem|worries|trouble)(?:\ at\ all)?|got\ it|understood|noted|sounds\ (?:good
+      |great)
+    | fair\ (?:enough|point)|good\ (?:catch|point|idea)|(?:that\ )?makes\ sense|well\ done
+    | (?:that|this)\ is\ an?\ (?:\S+\ )?(?:great|good|excellent|fair|interesting|important|valid)
+      \ (?:question|point|idea|topic|choice)
+    | let\ (?:me|us)\ (?:explain|see|think|check|look|start|begin|break|walk|take|clarify|elaborate
+      |summari[sz]e|help|dive|go)(?:\ {rest})?
+    | does\ (?:that|this|it)\ (?:make\ sense|help|answer\ your\ question|work\ for\ you)
+    | well|(?:it|that)\ (?:really\ |all\ )?depends
+    | i\ hope\ (?:that|this|it|you|everything)\ {rest}
+    | (?:please\ )?enjoy\ {rest}|(?:good|best\ of)\ luck(?:\ {rest})?|have\ (?:fun|a\ (?:\S+\ )?
+      (?:trip|flight|stay|journey|holiday|vacation|meal|birthday|week|start))(?:\ {rest})?
+    | (?:safe|happy)\ (?:travels?|trip|journey|reading|coding|cooking|baking|learning|hunting)
+    | (?:stay|be|keep)\ safe|take\ (?:good\ )?care\ of\ yourself|congratulations(?:\ on\ {rest})?
+    | (?:thanks|thank\ you)(?:\ (?:so|very)\ much)?\ for\ \S+ing(?:\ {rest})?
+    | i\ (?:can|could|would\ be\ (?:glad|happy)\ to|am\ (?:glad|happy|here|ready)\ to
+      |will\ (?:try|do\ my\ best)\ to)\ (?:also\ |certainly\ |gladly\ |try\ to\ )?
+      (?:help|assist|explain|expand|elaborate|provide|give|share|go\ into|walk\ you|clarify
+      |summari[sz]e|guide|adjust|tailor|answer)(?:\ {rest})?
+    | (?:just\ |please\ )?let\ me\ know(?:\ {rest})?
+    | (?:if|whenever)\ you\ (?:would\ like|want|wish|need|prefer)(?:\ {rest})?
+    | i\ am\ here\ (?:if|whenever)\ {rest}|anything\ else(?:\ {rest})?
+    | here\ (?:you\ (?:go|are)|it\ is|they\ are|we\ go)|as\ (?:requested|promised|you\ asked)
+    | dear\ (?:\S+\ ){0,3}\S+|(?:kind|warm|many)\ regards|(?:yours\ )?sincerely|yours\ (?:truly
+      |faithfully)|with\ (?:kind|best|warm)\ regards
+    """,
+    r"""
+    (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this|the\ inconvenience))?
+    | (?:i|my)\ apologi[sz]es?(?:\ for\ (?:that|this|the\ (?:inconvenience|confusion)))?
+    | unfortunately|i\ am\ afraid|regrettably|however|thank\ you\ for\ understanding
+    | (?:as\ )?an\ ai(?:\ (?:language\ )?model|\ assistant)?|as\ a(?:\ large)?\ language\ model
+    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|large\ language\ model|ai\ (?:language\ model|assistant))
+    | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me|ask)\ {rest}
+    | please\ (?:clarify|rephrase|try\ again)(?:\ later)?
+    | (?:i|my)\ (?:sincer(?:e|ely)\ )?apologi(?:[sz]e|es)(?:\ for\ {rest})?
+    """,
+    r"""
+    (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?|sorry\ (?:that\ |but\ )?|unfortunately\ )?
+      i\ (?:really\ |honestly\ )?(?:do\ not|did\ not|have\ not)\ (?:currently\ |really\ )?(?:have
+      |find|found)(?:\ access\ to)?(?:\ (?:any|enough|sufficient|the|that|this|such|much))?
+      (?:\ (?:specific|reliable|detailed|further|more|additional|personal|real-time|relevant))?
+      \ (?:information|info|data|knowledge|details|records|access)
+      (?:\ available)?(?:\ (?:about|on|regarding|of|for|to)\ {rest})?
+    | i\ have\ no\ (?:information|data|knowledge|details|records|idea)
+      (?:\ (?:about|on|regarding|of)\ {rest})?
+    | i\ (?:can|could|did|do)\ not\ (?:find|see)(?:\ any)?\ (?:information|data|details|records
+      |anything|mention|the\ answer|it|this|that)(?:\ (?:about|on|regarding|of|for|in)\ {rest})?
+    | i\ (?:can|could|did|do)\ not\ (?:find|see)\ {rest}\ in\ (?:the|your|these
+      |those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?|pages?)
+    | (?:the|your|these|those|this)\ (?:(?:provided|given|available|above|retrieved|supplied)\ )*
+      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual|guide
+      |excerpts?|articles?|files?|pages?|knowledge\ base|information(?:\ (?:provided|given))?)
+      (?:\ (?:provided|given|above))?\ (?:do|does|did)\ not\ (?:(?:actually|explicitly|really)\ )?
+      (?:say|mention|contain|include|specify|state|provide|cover|tell|give|answer|discuss|address
+      |list|indicate|describe)(?:\ (?:anything|any|this|that|it|the|enough|information|details
+      |\S+ing))*(?:\ {rest})?
+    | there\ is\ (?:no|not\ (?:any|enough))\ (?:information|mention|data|details?)
+      (?:(?:\ (?:about|on|of|regarding|for)\ {rest})?\ in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|documentation|context|texts?|sources?|materials?|passages?|handbook|manual
+      |excerpts?|pages?)|\ (?:about|on|of|for)\ (?:it|this|that|them))?
+      (?:\ (?:here|available|provided))?
+    | (?:that|this|it)\ is\ not\ (?:mentioned|stated|specified|covered|said|in)(?:\ {rest})?
+    | (?:i\ am\ (?:afraid|sorry)\ (?:but\ )?|sorry\ (?:but\ )?)?i\ (?:can|could
+      |will)\ not\ (?:help|assist|comply|answer|do|provide|give|share|discuss|offer
+      |generate|create|write|access|fulfill)(?:\ {rest})?
+    | i\ am\ (?:not\ able|unable)\ to\ (?:help|assist|comply|answer|do|provide|give|share|discuss
+      |offer|generate|create|write|access|fulfill)(?:\ {rest})?
+    | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ know\ (?:who|what|when
+      |where|why|how|which|if|whether)\ (?:\S+\ ){0,7}\S+
+    | (?:i\ am\ afraid\ |sorry\ )?i\ (?:really\ |honestly\ )?do\ not\ (?:know|understand)
+      (?:\ the\ answer|\ (?:that|this|your|the)\ question)?
+      (?:\ to\ (?:that|this|your)(?:\ question)?)?
+    | i\ am\ not\ sure|i\ am\ not\ (?:familiar\ with|aware\ of)\ {rest}
+    | i\ am\ (?:not\ able|unable)\ to\ (?:access|browse|check|confirm|see|look|find|verify|recall
+      |determine|predict|open|view|read)(?:\ {rest})?
+    | i\ have\ no\ way\ of\ (?:knowing|telling|checking)(?:\ {rest})?
+    | i\ would\ need\ (?:more|some|further)\ {rest}|(?:it|that)\ depends\ on\ what\ you\ mean
+    | (?:\S+\ ){1,8}(?:is|are|was|were)\ not\ (?:\w+\ )?(?:mentioned|stated|specified|given|listed
+      |provided|included|described|indicated|disclosed|covered|discussed|documented)(?:\ anywhere)?
+      \ (?:in|by)\ (?:the|your|these|those|this)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?|pages?)
+      (?:\ {rest})?
+    | there\ (?:is|was|are)\ no\ (?:information|mention|details?|data|record)
+      (?:\ (?:on|about|of|regarding)\ (?:\S+\ ){1,6})?\ ?(?:given\ )?in\ (?:the|your|these|those)
+      \ (?:\S+\ ){0,2}(?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual
+      |excerpts?|pages?)(?:\ (?:on|about|of|regarding|as\ to))?(?:\ {rest})?
+    | i\ (?:was|am)\ (?:not\ able|unable)\ to\ (?:find|determine|confirm|tell|verify)\ {rest}
+    | (?:that|this)\ (?:information|data|detail)\ is\ not\ (?:available|given|provided|mentioned
+      |known|included)(?:\ {rest})?
+    | there\ is\ nothing\ (?:about|on)\ (?:\S+\ ){1,4}in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
+    | (?:the|your|these|those)\ (?:\S+\ )?(?:documents?|context|texts?|sources?|passages?|handbook
+      |manual|excerpts?)\ (?:gives?|contains?|has|have|provides?|mentions?)\ no\ {rest}
+    | i\ (?:really\ |currently\ )?(?:can|could|do|did)\ not
+      \ (?:actually\ )?(?:access|browse|check|confirm|see|look\ up|find|verify|recall|determine
+      |predict|open|view|read|hear|have)\ {rest}
+    | (?:that|this|it|the\ answer)\ (?:does\ not\ appear|is\ not\ (?:given|found|available
+      |provided|listed|described|clear))(?:\ (?:in|from)\ {rest})?
+    | (?:in|from)\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
+      \ (?:there\ is\ no|nothing\ is\ said|no)\ {rest}
+    | (?:nothing|no\ (?:information|details?))\ is\ (?:said|given|mentioned|provided|available)
+      \ (?:in|about|on)\ {rest}|no\ (?:information|details?)\ (?:in|about|on)\ {rest}
+    | (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?)?i\ (?:\w+ly\ |just\ )?(?:can|could|will|may)
+      \ not\ (?:\w+ly\ )?(?!(?:be|agree|see|find|stress|emphasi[sz]e|imagine|recommend\ it)\b){rest}
+    | (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?)?i\ (?:\w+ly\ )?(?:do|did)\ not\ (?:\w+ly\ )?
+      (?:have|know|recogni[sz]e|recall|remember|understand|possess|retain|store|share|discuss
+      |comment|speculate|hold|offer|provide|feel|own|follow)(?:\ {rest})?
+    | i\ am\ not\ (?:\S+\ )?(?:certain|sure|aware|familiar|able|allowed|permitted|authori[sz]ed
+      |qualified|equipped|capable|designed|programmed|trained|comfortable|in\ a\ position)
+      (?:\ {rest})?
+    | i\ am\ (?:not|no)\ (?:an?\ )?(?:\S+\ )?(?:doctor|physician|lawyer|attorney|expert|advis[eo]r
+      |professional|therapist|accountant|human|person|pharmacist|veterinarian|specialist)
+    | i\ (?:have|was)\ not\ (?:been\ )?(?:given|provided|told|trained|shown|able)(?:\ {rest})?
+    | (?:i\ have\ )?no\ (?:idea|clue)|i\ have\ no\ (?:\S+\ )?(?:records?|memory|access|way|means
+      |preferences?|opinions?|feelings?)(?:\ {rest})?
+    | i\ will\ not\ be\ able\ to\ {rest}
+    | (?:i\ am\ afraid\ )?i\ will\ not\ be\ able\ to\ {rest}
+    | i\ (?:must|have\ to|will\ have\ to)\ (?:respectfully\ |politely\ )?(?:decline|refuse|pass)
+      (?:\ {rest})?
+    | i\ (?:would\ rather|prefer)\ not(?:\ {rest})?
+    | i\ can\ only\ (?:help|assist|answer|talk|speak|discuss|respond|support)(?:\ {rest})?
+    | (?:it|that|this)\ is\ (?:not\ possible|impossible|difficult|hard)\ for\ me\ to\ {rest}
+    | (?:it|that|this)\ is\ (?:beyond|outside(?:\ of)?|out\ of)\ (?:my\ |the\ |our\ )?(?:\S+\ )?
+      (?:\S+\ of\ )?(?:expertise|capabilit(?:y|ies)|abilit(?:y|ies)|scope|knowledge|remit)
+      (?:\ {rest})?|(?:it|that|this)\ is\ (?:beyond|outside)\ what\ i\ can\ {rest}
+    | (?:it\ is|i\ am)\ (?:unclear|not\ clear)\ (?:to\ me\ )?(?:what|which|who|where)\ you\ {rest}
+    | your\ (?:question|request|message)\ is\ (?:\S+\ ){0,2}(?:vague|unclear|ambiguous|broad|short)
+    | there\ is\ no\ (?:(?:widely|well|publicly)\ )?(?:(?:known|recorded|documented)\ )?\S+
+      \ (?:by|with|under|of)\ (?:that|this)\ (?:name|title|description)
+    | (?:that|this|the)\ (?:information|data|answer|detail)\ is\ not\ (?:\w+ly\ |yet\ )?(?:available
+      |known|public|accessible|disclosed)(?:\ {rest})?|no\ (?:information|data|details?)
+      \ (?:is|are)\ (?:\w+ly\ )?(?:available|known|given)
+    | (?:that|this|it)\ would\ not\ be\ (?:appropriate|right|ethical|responsible)(?:\ {rest})?
+    """,
+    (
+        r"""
+        please|kindly|always|just|also|instead|or|consider|(?:be|make)\ sure\ to|remember\ to
+        |do\ not\ hesitate\ to|you\ (?:should|may|might|can|could|must|will)(?:\ also)?
+        (?:\ (?:want|wish|need)\ to)?|i\ (?:would\ )?(?:strongly\ |highly\ )?
+        (?:recommend|suggest|advise)(?:\ (?:that\ )?you)?(?:\ to)?|it\ (?:is|may\ be|might\ be)
+        \ (?:always\ |usually\ )?(?:best|important|advisable|wise|better|helpful|a\ good\ idea)\ to
+        """,
+        r"""
+        contact(?:ing)?|call(?:ing)?|consult(?:ing)?|ask(?:ing)?|see(?:ing)?|visit(?:ing)?
+        |(?:speak|talk)(?:ing)?\ (?:to|with)|reach(?:ing)?\ out\ to|turn\ to|go\ to
+        |get(?:ting)?\ in\ touch\ with
+        """,
+        r"""
+        doctors?|physicians?|pharmacists?|dentists?|therapists?|counsell?ors?|psychologists?|vet
+        |veterinarians?|lawyers?|attorneys?|solicitors?|accountants?|professionals?|experts?
+        |specialists?|advis[eo]rs?|technicians?|electricians?|mechanics?|authorit(?:y|ies)|police
+        |emergency|hotlines?|helplines?|support|customer\ service|staff|team|administrators?
+        |supervisor|provider|manufacturer|retailer|seller|vendor|embassy|bank|employer|teacher
+        """,
+        r"""
+        check(?:ing)?|visit(?:ing)?|see|try(?:ing)?|consult(?:ing)?|read(?:ing)?|review(?:ing)?
+        |us(?:e|ing)|search(?:ing)?|brows(?:e|ing)|look(?:ing)?\ (?:at|up|on|it\ up)
+        |refer(?:ring)?\ to|go\ to
+        """,
+        r"""
+        websites?|sites?|web\ ?pages?|pages?|apps?|documentation|docs|manual|handbook|guides?
+        |guidelines|sources?|news|forecasts?|internet|online|web|search\ engines?|databases?
+        |encyclopa?edia|labels?|terms
+        """,
+        r"""
+        (?:seek|get|obtain)(?:ing)?\ (?=.*\b(?:help|advice|assistance|attention|care|guidance
+        |support|treatment|counsel|opinion)\b){rest}
+        |(?:verify|confirm|double-check|cross-check)(?:ing)?\ (?:this|that|it|these|the\ \S+|with)
+        (?:\ {rest})?
+        |(?:if|should)\ you\ (?:are|feel|experience|have|notice|suspect|think|need)\ {rest}
+        |for\ (?:more|further|accurate|current|specific|detailed|reliable|official|precise
+        |personali[sz]ed|professional|(?:the\ )?(?:latest|best|most)|up-to-date)\ {rest}
+        """,
+    ),
+    r"""
+    (?:could|can|would|will|do|are|may|shall|should|have)\ (?:you|i|we)\ (?!know\b|aware\b|heard\b)
+    | (?:what|which|how|where|when)\ (?:\S+\ ){0,4}(?:do|can|could|would|should|may|is|are)
+      \ (?:you|your|i|we)\b
+    | is\ there\ (?:anything|something)\b
+    """,
+    """
+    that who whom whose which where when while because since although though however but as is are
+    was
+    were am be been being has have had did does do became born died won known called named founded
+    despite also actually instead meaning
+    """,
+)
+
+GERMAN = (
+    r"""
+    (?:hallo|hi|hey|servus|moin|grüezi|grüß\ gott|grüss\ gott|willkommen)(?:\ (?:zusammen|zurück))?
+    | guten\ (?:morgen|tag|abend)|gute\ nacht|(?:auf\ )?wiedersehen|tschüss|bis\ (?:bald|dann
+      |später)
+    | (?:vielen\ |herzlichen\ |besten\ )?dank(?:e)?(?:\ (?:schön|sehr|dir|ihnen|für\ (?:die|ihre
+      |deine)\ (?:nachfrage|frage|nachricht|geduld)))?
+    | (?:sehr\ )?gern(?:e)?(?:\ geschehen)?|bitte(?:\ (?:schön|sehr))?|keine\ ursache
+    | (?:und\ )?(?:wie\ geht\ es\ )?(?:dir|ihnen)(?:\ heute)?|wie\ geht's(?:\ dir)?
+    | mir\ geht\ es\ (?:gut|prima)|es\ geht\ mir\ gut|(?:es\ )?freut\ mich
+    | (?:ich\ wünsche\ (?:dir|ihnen)\ )?(?:einen\ )?schönen\ (?:tag|abend)(?:\ noch)?
+    | (?:wie|womit)\ kann\ ich\ (?:dir|ihnen)(?:\ heute)?\ (?:helfen|behilflich\ sein|weiterhelfen)
+    | kann\ ich\ (?:dir|ihnen)\ (?:sonst\ |noch\ )?(?:bei\ etwas|irgendwie|mit\ etwas)?\ ?helfen
+    | was\ kann\ ich\ (?:heute\ )?für\ (?:sie|dich)\ tun
+    | kann\ ich\ (?:sonst\ |dir\ |ihnen\ |noch\ |weiter\ ){0,4}(?:helfen|etwas\ tun)
+    | (?:wenn|falls)\ (?:sie|du)\ (?:\S+\ ){0,4}(?:möchtest|möchten|brauchst|brauchen|willst
+      |wollen|hast|haben|benötigst|benötigen)
+    | (?:das\ ist\ )?(?:eine\ )?(?:sehr\ )?(?:gute|tolle|interessante|spannende)\ frage
+    | (?:ich\ hoffe\ )?(?:das|dies)\ hilft(?:\ (?:dir|ihnen))?(?:\ weiter)?|ich\ hoffe
+    | (?:sag(?:en?)?|meld(?:en?)?)\ (?:sie\ |dich\ )?(?:mir\ |sich\ )?(?:gern(?:e)?\ )?(?:bescheid
+      |einfach)?|(?:wenn|falls)\ (?:sie|du)\ (?:noch\ |weitere\ )*(?:fragen\ )(?:haben|hast)
+    | viel\ (?:erfolg|spaß)|(?:fragen\ sie|frag)\ (?:gern(?:e)?\ |einfach\ )*(?:nach|weiter)?
+    | kein(?:e)?\ problem|verstanden|klingt\ gut|guter\ (?:punkt|hinweis)|gute\ (?:idee|reise|fahrt)
+    | (?:das\ )?kommt\ (?:ganz\ )?darauf\ an|ergibt\ das\ sinn
+    | lass(?:en)?\ (?:sie\ )?(?:mich|uns)\ (?:\S+\ ){0,5}(?:erklären|sehen|schauen|überlegen|prüfen)
+    | ich\ hoffe\ (?:das|dies|es)\ {rest}|viel\ (?:freude|vergnügen)(?:\ {rest})?|guten\ appetit
+    | ich\ (?:kann|könnte|helfe)\ (?:ihnen|dir)\ (?:gerne?\ )?(?:\S+\ ){0,5}(?:helfen|erklären|geben
+      |weiter)|ich\ helfe\ (?:ihnen|dir)\ gerne?(?:\ weiter)?|melden\ sie\ sich\ gerne?
+    | mit\ freundlichen\ grüssen|fragen\ sie\ gerne?|(?:gerne?\ )?helfe\ ich\ (?:ihnen
+      |dir)(?:\ \S+){0,3}
+    | (?:melden\ sie\ sich|melde\ dich)(?:\ (?:gerne?|jederzeit|einfach))*
+    | (?:liebe|viele|beste|herzliche)\ grüsse|sehr\ geehrte[r]?\ {rest}
+    """,
+    r"""
+    (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
+    | als\ ki(?:-(?:sprachmodell|modell|assistent))?|bitte\ (?:geben|gib|nennen|nenne)\ {rest}
+    | ich\ entschuldige\ mich(?:\ für\ {rest})?|entschuldigen\ sie\ {rest}
+    """,
+    r"""
+    (?:ich\ habe|habe\ ich|mir\ liegen)\ (?:leider\ )?(?:keine?|keinen)\ (?:genauen\ |näheren\ )?
+      (?:informationen|daten|angaben|kenntnisse?|zugriff|ahnung|details)
+      (?:\ (?:über|zu|zum|zur|von|auf)\ {rest})?(?:\ (?:vor|finden))?
+    | (?:der|die|das|den|diese|dieser|dem)\ (?:(?:bereitgestellten?|vorliegenden?|angegebenen?)\ )*
+      (?:dokumente?n?|unterlagen|kontext|texte?|quellen?|handbuch|anleitung|auszug|auszüge)
+      \ (?:enthält|enthalten|erwähnt|erwähnen|sagt|sagen|nennt|nennen|gibt|geben|steht|stehen)
+      \ (?:dazu\ |darüber\ |hierzu\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:dazu|darüber|hierzu)\ (?:steht|sagt|sagen|enthält|enthalten|gibt)\ {rest}
+    | (?:im|in\ (?:den|der|dem|diesen))\ (?:\S+\ ){0,2}
+      (?:dokumente?n?|unterlagen|kontext|texte?n?|quellen?|handbuch|anleitung|auszug|auszügen)
+      \ (?:steht|stehen|wird|werden|ist|sind|gibt\ es|findet\ sich|finden\ sich|fehlt)
+      \ (?:dazu\ |darüber\ |hierzu\ |leider\ )?(?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:dazu|darüber|hierzu|das)\ (?:steht|geht|gibt\ es|wird|lässt\ sich|ist|kann\ ich)
+      \ (?:leider\ )?(?:(?:aus|im|in|den|dem|der|diesen)\ ){0,2}(?:\S+\ )?
+      (?:nichts|nicht|keine?n?)(?:\ {rest})?
+    | (?:ich\ kann|kann\ ich)\ (?:\S+\ ){0,5}nicht\ (?:entnehmen|finden|sagen|abrufen|einsehen
+      |bestätigen|prüfen|sehen|wissen|beurteilen)
+    | ich\ habe\ (?:leider\ )?(?:keine?n?|nicht)\ {rest}
+    | (?:dazu|darüber|hierzu|davon)\ (?:habe\ ich|liegen\ mir|gibt\ es|ist\ mir)\ (?:leider\ )?
+      (?:keine?n?|nichts)(?:\ {rest})?
+    | (?:\S+\ ){1,6}(?:wird|werden|ist|sind)\ (?:in|im)\ (?:den\ |dem\ |diesen\ )?(?:\S+\ ){0,2}
+      (?:dokument(?:e|en)?|kontext|text(?:e|en)?|quellen?|handbuch|auszügen?|unterlagen)
+      \ nicht\ (?:erwähnt|genannt|angegeben|beschrieben|aufgeführt|enthalten)
+    | das\ weiß\ ich\ (?:leider\ )?nicht(?:\ genau)?|ich\ bin\ (?:mir\ )?(?:\S+\ )?nicht\ sicher
+    | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)(?:\ {rest})?
+    | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht
+    | ich\ wei(?:ß|ss)\ (?:es\ |das\ )?(?:leider\ )?nicht
+    | (?:(?:dabei|damit|das)\ )?(?:ich\ kann|kann\ ich)\ (?:(?:ihnen|dir|das|diese|frage|dabei|damit
+      |leider|hierbei)\ ){0,4}nicht\ (?:helfen|weiterhelfen|beantworten|tun|behilflich\ sein)
+    | (?:(?:leider|da|hier|das|dazu|darüber|dabei|hierzu)\ )?(?:ich\ (?:kann|darf|könnte|werde
+      |möchte)
+      |(?:kann|darf|möchte|werde)\ ich)\ (?:\S+\ ){0,7}(?:nicht|nichts|keine?[nrsm]?)(?:\ {rest})?
+    | (?:(?:leider|dazu|davon|darüber|das)\ )?(?:ich\ (?:habe|kenne|finde|besitze|verstehe|verfüge)
+      |(?:habe|kenne|finde|verstehe)\ ich)\ (?:\S+\ ){0,5}(?:nicht|nichts
+        |keine?[nrsm]?)(?:\ {rest})?
+    | (?:\S+\ ){1,4}(?:ist|sind)\ mir\ (?:leider\ )?nicht\ bekannt
+    | ich\ bin\ (?:\S+\ )?(?:kein|keine|nicht)\ {rest}|keine\ ahnung
+    | (?:das|dies|es)\ (?:liegt|geht)\ (?:leider\ )?(?:ausserhalb|über)\ {rest}
+    | (?:diese|die)\ (?:informationen?|angaben?)\ (?:ist|sind|liegt|liegen)\ (?:mir\ )?nicht\ {rest}
+    """,
+    (
+        r"""
+        bitte|am\ besten|immer|auch|dann|sie\ (?:sollten|können|könnten)|du\ (?:solltest|kannst
+          |könntest)
+        |ich\ (?:empfehle|rate)(?:\ (?:ihnen|dir))?|es\ ist\ (?:\S+\ )?(?:ratsam|besser|wichtig)
+        """,
+        r"""
+        (?:wende|kontaktiere|frage?|konsultiere|rufe?)n?(?:\ (?:sie|du|dich|sich))*(?:\ an)?|sprich
+          |sprechen
+        """,
+        r"""
+        arzt|ärztin|apothekerin?|apotheke|anwalt|anwältin|fachmann|fachfrau|fachperson(?:al)?
+          |experten?
+        |expertin|spezialisten|behörden?|polizei|notruf|kundendienst|kundenservice|support
+          |hersteller
+        |händler|anbieter|berater|fachleute|notdienst|krankenhaus
+        """,
+        r"""
+        (?:prüfe|besuche|schaue|lies|lese|suche|konsultiere|informiere|siehe?|nutze|überprüfe)n?
+        (?:\ (?:sie|du|dich|sich))*
+        """,
+        r"""
+        \w*website|\w*webseiten?|\w*seiten?|\w*app|\w*dokumentation|\w*handbuch|\w*anleitung
+          |\w*quellen?
+        |nachrichten|internet|\w*suchmaschine|online|\w*wetterdienst|web
+        """,
+        r"""
+        (?=.*(?:arzt|anwalt|experten|fachmann|profi|website|webseite|handbuch|quelle))
+        (?:\S+\ ){1,6}zu\ (?:konsultieren|fragen|kontaktieren|besuchen|prüfen|lesen|wenden|suchen)
+        |(?:weitere|mehr|aktuelle|genaue)\ (?:informationen|details|angaben)\ (?:finden\ sie
+          |findest\ du
+        |gibt\ es)(?:\ \S+){1,6}|ich\ (?:empfehle|rate)(?:\ (?:ihnen|dir))?
+        |(?:für|zu)\ (?:weitere[nr]?|aktuelle[nr]?|genaue(?:re)?[nr]?|mehr)\ {rest}
+        """,
+    ),
+    r"""
+    (?:können|könnten|kannst|könntest|möchten|möchtest|würden|würdest|wollen|willst|meinen|meinst
+      |brauchen|brauchst|benötigen|benötigst|soll|darf|kann)\ (?:sie|du|ich)\b
+    | (?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei|womit)\ (?:\S+\ ){0,4}(?:sie|du|ich|ihnen
+      |dir)\b
+    """,
+    """
+    ist sind war waren hat hatte hatten wurde wurden wird geboren starb gewann dass weil da der
+    welcher welche welches wo obwohl aber jedoch denn gewusst
+    """,
+)
+
+DUTCH = (
+    r"""
+    (?:hallo|hoi|hey|hi|dag|welkom)(?:\ (?:allemaal|daar|terug))?
+    | goede(?:morgen|middag|navond|nacht)|goeden?\ (?:morgen|middag|avond|dag)|welterusten
+    | tot\ (?:ziens|straks|later|snel)|doei
+    | (?:heel\ erg\ |hartelijk\ )?(?:bedankt|dank\ (?:je|u)(?:\ wel)?)
+      (?:\ voor\ (?:het\ vragen|uw\ vraag|je\ vraag))?
+    | graag\ gedaan|geen\ dank|alsjeblieft|alstublieft|aangenaam
+    | (?:dat\ is\ )?(?:een\ )?(?:heel\ )?(?:goede|leuke|interessante)\ vraag
+      |(?:ik\ hoop\ dat\ )?dit\ (?:je\ |u\ )?helpt|ik\ hoop\ dat\ dit\ (?:je\ |u\ )?helpt
+      |veel\ succes
+    | laat\ (?:het\ )?(?:me|mij)\ (?:gerust\ )?weten\ (?:als|of)\ .{1,40}
+    | hoe\ (?:gaat\ het|is\ het)(?:\ met\ (?:je|u|jou))?|(?:het\ gaat|met\ mij\ gaat\ het)\ goed
+    | en\ (?:met\ )?(?:jou|u|jij)|(?:een\ )?(?:fijne|prettige)\ (?:dag|avond)(?:\ (?:nog|verder))?
+    | (?:hoe|waarmee|waar)\ kan\ ik\ (?:je|u|jou)?\ ?(?:vandaag\ )?(?:mee\ )?
+      (?:helpen|van\ dienst\ zijn)(?:\ vandaag)?
+    | geen\ probleem|begrepen|goed\ (?:punt|idee)|goede\ reis|eet\ smakelijk
+      |(?:dat\ )?hangt\ ervan\ af
+    | laat\ (?:me|mij|ons)\ (?:\S+\ ){0,4}(?:uitleggen|kijken|nadenken|controleren)
+    | ik\ (?:kan|help|wil)\ (?:je|u)\ (?:graag\ )?(?:\S+\ ){0,5}(?:helpen|uitleggen|geven|verder)
+    | als\ (?:je|u)\ (?:\S+\ ){0,5}(?:wilt|wil|hebt|heeft|nodig)|met\ vriendelijke\ groeten?
+      |alsjeblieft
+    | ik\ hoop\ {rest}|veel\ plezier(?:\ {rest})?
+    """,
+    r"""
+    (?:het\ )?spijt\ me|sorry|excuses|mijn\ excuses|pardon|helaas
+    | als\ (?:ai(?:-(?:taalmodel|model|assistent))?|taalmodel)
+    | (?:geef|verstrek|verduidelijk)\ (?:alstublieft|alsjeblieft)\ {rest}
+    | (?:mijn\ )?excuses\ voor\ {rest}|ik\ bied\ mijn\ excuses\ aan(?:\ {rest})?
+    """,
+    r"""
+    (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet\ genoeg)\ (?:informatie|gegevens|details
+      |toegang|idee)(?:\ (?:over|van|tot)\ {rest})?
+    | (?:de|het|deze|dit)\ (?:documenten|document|context|teksten?|bronnen|bron|handleiding
+      |handboek)\ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
+      \ (?:daar\ |hier\ )?(?:niets|niet|geen)(?:\ {rest})?
+    | er\ (?:is|staat|wordt)\ (?:geen|niets)\ {rest}
+    | (?:dat|dit)\ (?:staat|wordt|blijkt)\ niet\ {rest}|dat\ is\ niet\ bekend
+    | (?:dat|dit)\ (?:kan\ ik|weet\ ik)\ (?:helaas\ )?niet(?:\ \S+)?
+    | ik\ heb\ (?:daar|hier)(?:over)?\ (?:helaas\ )?geen\ {rest}
+    | (?:de|het)\ (?:tekst|context|document|documenten|handleiding)\ (?:vermeldt|vermelden|zegt
+      |noemt)\ (?:dit|dat|daar|het)\ niet
+    | in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)
+      \ (?:staat|wordt|is|staan)\ (?:daar\ )?(?:niets|niet|geen)(?:\ {rest})?
+    | (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet)\ {rest}
+    | (?:\S+\ ){1,8}(?:wordt|worden|staat|staan|is|zijn)\ (?:niet(?:\ vermeld|\ genoemd)?\ in\ (?:de
+      |het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)(?:\ vermeld)?
+      |in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)\ niet
+      \ (?:vermeld|genoemd|beschreven))
+    | (?:ik\ kan|kan\ ik)\ (?:\S+\ ){0,6}niet\ (?:vinden|zien|zeggen|bevestigen|opzoeken
+      |controleren|raadplegen|weten)
+    | (?:dat\ )?(?:ik\ weet|weet\ ik)\ (?:het\ |dat\ )?(?:helaas\ )?niet
+    | (?:(?:daar|hier)\ )?(?:ik\ kan|kan\ ik)\ (?:(?:je|u|dat|deze|vraag|helaas|daar|hier)\ ){0,4}
+      niet\ (?:mee\ )?(?:helpen|bij\ helpen|beantwoorden|doen)
+    | (?:(?:helaas|daar|hier|dat)\ )?(?:ik\ (?:kan|mag|zal|wil|heb|ken|begrijp|vind)
+      |(?:kan|mag|heb|ken|begrijp|vind)\ ik)\ (?:\S+\ ){0,6}(?:niet|niets|geen)(?:\ {rest})?
+    | ik\ weet\ (?:het|dat)\ niet\ zeker|ik\ ben\ (?:\S+\ )?(?:geen|niet)\ {rest}|geen\ idee
+    | (?:dat|dit)\ valt\ buiten\ {rest}|(?:deze|die)\ informatie\ is\ niet\ {rest}
+    """,
+    (
+        r"""
+        alstublieft|alsjeblieft|altijd|ook|het\ is\ (?:beter|verstandig|raadzaam
+          |belangrijk)(?:\ om)?|(?:je|u)
+        \ (?:kunt|kan|moet|zou)(?:\ (?:het\ beste|moeten))?|ik\ (?:raad|adviseer)(?:\ (?:je
+          |u))?(?:\ aan)?(?:\ om)?
+        """,
+        r"""
+        (?:raadpleeg|bel|vraag|neem\ contact\ op\ met|contacteer|ga\ naar|spreek\ met|praat\ met)
+        """,
+        r"""
+        (?:huis)?arts|dokter|apotheker|advocaat|professional|deskundigen?|expert|specialist
+          |autoriteiten
+        |politie|hulpdiensten|noodnummer|klantenservice|helpdesk|fabrikant|verkoper|leverancier
+        """,
+        r"""
+        (?:raadpleeg|bekijk|bezoek|controleer|kijk\ op|lees|zoek|gebruik|zie)
+        """,
+        r"""
+        websites?|site|pagina|app|documentatie|handleiding|gids|bronn?(?:en)?|internet|online
+          |zoekmachine
+        |nieuws|weerbericht
+        """,
+        r"""
+        voor\ (?:meer|actuele|verdere|nauwkeurige)\ {rest}
+        """,
+    ),
+    r"""
+    (?:kunt|kun|kan|zou|wilt|wil|bedoelt|bedoel|mag|zal|hebt|heb|heeft)\ (?:u|je|jij|ik)\b
+    | (?:wat|welke|hoe|waar|wanneer|waarmee|waarover)\ (?:\S+\ ){0,4}(?:u|je|jij|ik|uw|jouw)\b
+    """,
+    """
+    die dat wie waar omdat want is zijn was waren heeft had hadden werd werden geboren stierf won
+    maar hoewel toch
+    """,
+)
