@@ -196,6 +196,21 @@ def test_a_claim_has_a_kind(text: str, kind: str) -> None:
     assert [claim.kind for claim in claims_of(Passage.of(text), QUESTION)] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("# Profile: Venn windmill", "label"),
+        ("**Overview: the Venn Windmill**", "label"),
+        ("# Builder: Ada Moor", "fact"),
+        ("# Built in 1790: Venn windmill", "fact"),
+    ],
+)
+def test_a_title_that_repeats_what_was_asked_about_is_a_label(text: str, kind: str) -> None:
+    question = "Write a profile of the Venn windmill."
+    found = claims_of(Passage.of(f"{text}\n\nIt stands in Torsby."), question)
+    assert [claim.kind for claim in found] == [kind, "fact"]
+
+
 def test_what_is_bold_is_a_title_only_beside_something_else() -> None:
     found = claims_of(Passage.of("**Height**\n\n- 31 m"), QUESTION)
     assert [claim.kind for claim in found] == ["label", "fact"]

@@ -242,6 +242,8 @@ def test_a_sentence_that_claims_something_is_a_claim(text: str) -> None:
         ("Where is the Louvre?", {0: "filler"}),
         ("How many are there?", {0: "filler"}),
         ("Wo ist der Louvre?", {0: "filler"}),
+        ("Can you help me find the Louvre?", {0: "filler"}),
+        ("Can you see the Louvre from here?", {}),
         ("Is the Louvre in Paris?", {}),
         ("", {}),
     ],

@@ -143,7 +143,7 @@ class Rules:
         is_answer = (
             alone and sentence.unit == "sentence" and not text.rstrip("*_").endswith((":", "："))
         )
-        if not is_answer and _is_label(sentence):
+        if not is_answer and _is_label(sentence, self._asked):
             return "label"
         told = claims_nothing(text, is_open=self._is_open, asked=self.question)
         nothing = told or self._told(text)
@@ -275,7 +275,7 @@ _HEDGES = words_of("""
 """)
 
 
-def _is_label(sentence: Sentence) -> bool:
+def _is_label(sentence: Sentence, asked: str) -> bool:
     """Whether a heading, a table's head or a line that leads in a list says nothing by itself."""
     text = sentence.text.strip("*_ ")
     if sentence.unit == "head":
@@ -286,6 +286,10 @@ def _is_label(sentence: Sentence) -> bool:
         return not _DIGIT.search(text) and _leads_in(text)
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
         words = _NUMBERING.sub("", text).rstrip(":： ")
+        # "Profile: Venn windmill" only repeats what was asked about.
+        name, _, about = words.replace("：", ":").partition(":")
+        if about.strip() and about.strip("*_ ").casefold() in asked:
+            words = name
         says = _DIGIT.search(words) or _ADDS.search(words) or Grammars().of(words).says(words)
         return not says or words.endswith(("?", "？"))
     return False

@@ -76,7 +76,12 @@ _OPEN_QUESTION = re.compile(
     r"|wohin|welche[mnrs]?|warum|wieso|wie|wieviel|qui|que|quoi|quel(?:le)?s?|quand|où|combien"
     r"|comment|pourquoi|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|che|cosa|quale?"
     r"|quali|dove|quando|perché|come|quant[oaie]|quem|qual|quais|onde|como|wie|wat|welke?|wanneer"
-    r"|waar|waarom|hoe|hoeveel|list|name|tell|give|show|explain|describe|write)\b",
+    r"|waar|waarom|hoe|hoeveel|list|name|tell|give|show|explain|describe|write"
+    # Whoever asks for help takes "Sure!" for a yes to that.
+    r"|(?:can|could|would|will) you (?:please )?(?:add|calculate|check|clarify|convert|correct"
+    r"|create|do|draft|find|fix|format|generate|help|make|provide|put|recommend|repeat|rewrite|send"
+    r"|share|solve|suggest|summari[sz]e|translate)"
+    r"|(?:kannst du|können sie) (?:mir|uns|bitte)|(?:peux-tu|pouvez-vous) (?:me|nous))\b",
     re.IGNORECASE,
 )
 _CREATIVE = re.compile(
