@@ -17,6 +17,7 @@ from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
 from performance.load_cli import load
+from performance.queueing import queueing
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
 from resay.benchmarks.commands import (
@@ -39,6 +40,7 @@ app.command()(clients)
 app.command("clients-at-once")(clients_at_once)
 app.command()(load)
 app.command("gateway-cpu")(gateway_cpu)
+app.command()(queueing)
 app.command()(soak)
 app.command()(regenerate)
 app.command()(handbook)

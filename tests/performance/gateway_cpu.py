@@ -31,7 +31,7 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable, Row
 
-__all__ = ["gateway_cpu"]
+__all__ = ["cpu_of", "gateway_cpu", "serving_gateway"]
 
 _FILES = 4096
 _QUESTIONS = 16
@@ -82,7 +82,8 @@ def _asked(server: str, *, goals: bool) -> list[_Asked]:
 
 
 @contextmanager
-def _gateway(config: Path, log: Path, source: Path | None, workers: int) -> Any:
+def serving_gateway(config: Path, log: Path, source: Path | None, workers: int) -> Any:
+    """Run `resay serve`, of this checkout or of another whose `src` is given."""
     port = free_port()
     env = environment()
     if source is not None:
@@ -107,7 +108,8 @@ def _serving(pid: int) -> list[int]:
     ]
 
 
-def _cpu_s(server: Server) -> float:
+def cpu_of(server: Server) -> float:
+    """Return the seconds of processor time that a server and its workers have taken."""
     # The clocks of other processes (clock_getcpuclockid(3)); /proc has hundredths of a second.
     return sum(time.clock_gettime(~pid << 3 | 2) for pid in (server.pid, *_serving(server.pid)))
 
@@ -164,7 +166,7 @@ def gateway_cpu(
             for name, source, count in kinds:
                 if any(one.server == name for one in asked):
                     log = folder / f"{name}.log"
-                    servers[name] = stack.enter_context(_gateway(config, log, source, count))
+                    servers[name] = stack.enter_context(serving_gateway(config, log, source, count))
             turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
             figures = run_sync(_measure, servers, asked, rounds, turn, done)
     except SkippedError as error:
@@ -208,11 +210,11 @@ async def _turn(session: Any, server: Server, subject: Subject, turn: Turn) -> _
     async def ask(number: int) -> Sent:
         return await send(session, server.url, subject, bodies[number % len(bodies)])
 
-    worked, started = _cpu_s(server), time.perf_counter()
+    worked, started = cpu_of(server), time.perf_counter()
     sent = (await in_turns({"": ask}, turn, lambda: None))[""]
     seconds = time.perf_counter() - started
     problems = [one.problem for one in sent if one.problem]
-    return _Round((_cpu_s(server) - worked) / turn.requests, seconds / turn.requests, problems)
+    return _Round((cpu_of(server) - worked) / turn.requests, seconds / turn.requests, problems)
 
 
 def _row(one: _Asked, figures: Mapping[Subject, Sequence[_Round]], bare: Sequence[_Asked]) -> Row:
