@@ -20,7 +20,7 @@ from litellm.types.utils import ModelResponse
 from resay._internal.importing import import_named
 from resay._internal.nesting import inside_guard, marked
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, guard_of, verdict_data, verdict_in
-from resay.adapters.relaying import Relay
+from resay.adapters.relaying import Events, Relay
 from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
 from resay.core.logprobs import field_of
 from resay.core.query import Query
@@ -28,7 +28,7 @@ from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError, ProviderRefusedError
 from resay.guard import Guard
 from resay.policy import Block
-from resay.providers.apis import Body, Request
+from resay.providers.apis import Body, Event, Request
 from resay.providers.base import Completions
 from resay_litellm._formats import CHAT, FORMATS, HIDDEN, Format
 
@@ -353,14 +353,16 @@ class ResayGuardrail(CustomGuardrail):
         relay, request, upstream = self._reading(form, request_data, response)
         since, begun = time.time(), False
         try:
-            async with aclosing(relay.aevents(request, form.events(whole), upstream)) as events:
-                async for event in events:
-                    body = event.body
-                    told = body.get(VERDICT_KEY) or field_of(body.get("response"), VERDICT_KEY)
-                    if told is not None:
-                        self._record(request_data, told, since)
-                    begun = True
-                    yield form.piece(event)
+            read = _one_by_one(form.events(whole))
+            async with aclosing(relay.aevents(request, read, upstream)) as events:
+                async for together in events:
+                    for event in together:
+                        body = event.body
+                        told = body.get(VERDICT_KEY) or field_of(body.get("response"), VERDICT_KEY)
+                        if told is not None:
+                            self._record(request_data, told, since)
+                        begun = True
+                        yield form.piece(event)
         except HallucinationBlocked as error:
             self._record(request_data, verdict_data(error.verdict, "block"), since)
             raise (self._broken_off(error) if begun else _refused(error)) from None
@@ -410,6 +412,12 @@ async def _put_back(first: Any, others: AsyncIterator[Any]) -> AsyncGenerator[An
     yield first
     async for piece in others:
         yield piece
+
+
+async def _one_by_one(events: AsyncGenerator[Event]) -> AsyncGenerator[Events]:
+    async with aclosing(events):
+        async for event in events:
+            yield [event]
 
 
 def _check_via(guard: Guard) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from functools import cache
 from typing import Any, cast
@@ -37,17 +45,15 @@ def is_event_stream(response: Any) -> bool:
     return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
-async def _events_in(side: Side, response: Any) -> AsyncGenerator[Event]:
-    """Read the events of a response, and close it in the end."""
+async def _events_in(side: Side, response: Any) -> AsyncGenerator[Sequence[Event]]:
+    """Read the events of a response, those of a piece together, and close it in the end."""
     reader = EventReader()
     data = response.iter_bytes() if side.blocking else response.aiter_bytes()
     try:
         async with aclosing(side.each(data)) as pieces:
             async for piece in pieces:
-                for event in reader.feed(piece):
-                    yield event
-        for event in reader.finish():
-            yield event
+                yield reader.feed(piece)
+        yield reader.finish()
     finally:
         await side.either(response.close, response.aclose)
 
@@ -140,11 +146,12 @@ def _package(response: Any) -> Any:
 
 async def _written(side: Side, events: Any, change: Change) -> AsyncGenerator[bytes]:
     async with aclosing(side.each(events)) as given:
-        async for event in given:
-            for changed in change.of(event):
-                yield encoded(changed)
-    for changed in change.rest():
-        yield encoded(changed)
+        async for together in given:
+            changed = [encoded(one) for event in together for one in change.of(event)]
+            if changed:
+                yield b"".join(changed)
+    for one in change.rest():
+        yield encoded(one)
 
 
 @cache

@@ -65,6 +65,8 @@ from resay.providers.base import Completion, Provider, Sources
 from resay.scorers.logprobs import alternatives_wanted
 
 Around = AbstractContextManager[None]
+Events = Sequence[Event]
+"""Events of a stream that came together, or are given together."""
 _Item = Part | Answer | BaseException
 
 
@@ -279,8 +281,12 @@ class Relay:
     to_the_end: bool = field(default=False, kw_only=True)
     told: Callable[[Answer], None] = field(default=_nobody, kw_only=True)
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body, *, tenant: str | None = None) -> Request:
         """Return a request as the guard understands it, without what is for the guard alone.
+
+        Args:
+            body: The request.
+            tenant: On whose behalf it is asked.
 
         Raises:
             ConfigurationError: Its `resay` is not as it should be.
@@ -290,6 +296,7 @@ class Relay:
         reason = request.query.unchecked or self._unchecked(request)
         query = replace(
             request.query,
+            tenant=tenant,
             unchecked=reason,
             unrepeatable=request.unrepeatable,
             references=references,
@@ -480,17 +487,18 @@ class Relay:
         return await send(request.body)
 
     def aevents(
-        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
-    ) -> AsyncGenerator[Event]:
+        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+    ) -> AsyncGenerator[Events]:
         """Guard a stream that was opened with what `asked` gives.
 
         Args:
             request: The request.
-            events: The provider's events. They are closed in the end.
+            events: The provider's events, as many at a time as came together. They are closed in
+                the end.
             upstream: How the client is asked beside it.
 
         Yields:
-            The events to give in their place.
+            The events to give in their place, as many at a time as can be given together.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
@@ -512,27 +520,24 @@ class Relay:
 
     async def _passed_on(
         self, side: Side, request: Request, events: Any, reason: str
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[Events]:
         ending = PassedOn(self.api, reason)
         async with aclosing(side.each(events)) as passing:
-            async for event in passing:
-                for given in ending.of(event):
-                    yield given
+            async for together in passing:
+                yield [given for event in together for given in ending.of(event)]
         self._tell_unchecked(request, reason, ending.usage)
-        for given in ending.last():
-            yield given
+        yield ending.last()
 
     async def _one(
-        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
-    ) -> AsyncGenerator[Event]:
+        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+    ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
         shaping = self._shaping(seen)
         first = FirstOfStream(self.api, events, stops=self._stops)
         main = OpenedProvider(self.api, first.events(), seen)
         async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
-                for event in await self._of(part, request, first, shaping, upstream):
-                    yield event
+                yield await self._of(part, request, first, shaping, upstream)
 
     async def _of(
         self,
@@ -574,8 +579,8 @@ class Relay:
         return given
 
     async def _one_to_the_end(
-        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
-    ) -> AsyncGenerator[Event]:
+        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+    ) -> AsyncGenerator[Events]:
         first = FirstOfStream(self.api, events, stops=self._stops)
         async with Incoming(first.events()) as incoming:
             shaping = self._shaping(incoming.seen)
@@ -586,8 +591,7 @@ class Relay:
                     async for part in parts:
                         if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
-                        for event in await self._of(part, request, first, shaping, upstream):
-                            yield event
+                        yield await self._of(part, request, first, shaping, upstream)
                 return
             except HallucinationBlocked:
                 await incoming.drain()
@@ -600,10 +604,9 @@ class Relay:
             async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
                 async for part in rest:
                     if isinstance(part, Event):
-                        yield self._stripped(request, first.placed(part))
-                        continue
-                    for event in await self._of(part, request, first, shaping, upstream):
-                        yield event
+                        yield [self._stripped(request, first.placed(part))]
+                    else:
+                        yield await self._of(part, request, first, shaping, upstream)
 
     async def _unchecked_rest(
         self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
@@ -626,23 +629,26 @@ class Relay:
         yield answer
 
     async def _several(
-        self, request: Request, events: AsyncGenerator[Event], upstream: Upstream
-    ) -> AsyncGenerator[Event]:
+        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+    ) -> AsyncGenerator[Events]:
         """Check several answers when all are there; what is passed on until then is."""
         passes_on = self.guard.policy.stream == "after"
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
         async with aclosing(events):
-            async for event in events:
-                apart = self.api.apart(event)
-                if not apart and is_unread(self.api, event):
-                    # It may be of any.
-                    apart = [(0, event)]
-                of_all += [] if apart else [event]
-                for place, own in apart:
-                    one = coming.setdefault(place, OneOfSeveral(self.api, stops=self._stops))
-                    for given in one.add(own, passes_on=passes_on):
-                        yield self._stripped(request, self.api.together(given, place))
+            async for together in events:
+                passed: list[Event] = []
+                for event in together:
+                    apart = self.api.apart(event)
+                    if not apart and is_unread(self.api, event):
+                        # It may be of any.
+                        apart = [(0, event)]
+                    of_all += [] if apart else [event]
+                    for place, own in apart:
+                        one = coming.setdefault(place, OneOfSeveral(self.api, stops=self._stops))
+                        given = one.add(own, passes_on=passes_on)
+                        passed += [self.api.together(event, place) for event in given]
+                yield [self._stripped(request, event) for event in passed]
         usage = usage_of(self.api, of_all)
         if not coming:
             coming[0] = OneOfSeveral(self.api, stops=self._stops)
@@ -654,15 +660,13 @@ class Relay:
         with inside(upstream.place):
             answers = await self._each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
-        for given in self._ended(coming, checked, passed_on=passes_on):
-            yield self._stripped(request, given)
+        ended = self._ended(coming, checked, passed_on=passes_on)
         # The last of them says that the stream is over.
-        for event in of_all:
-            yield event
+        yield [*(self._stripped(request, event) for event in ended), *of_all]
 
     def events(
-        self, request: Request, events: Generator[Event, None, None], upstream: Upstream
-    ) -> Generator[Event, None, None]:
+        self, request: Request, events: Generator[Events, None, None], upstream: Upstream
+    ) -> Generator[Events, None, None]:
         """Do what `aevents` does, for callers that are not async."""
         reason = self.guard.skips(request.query)
         if reason is None:

@@ -87,6 +87,8 @@ class Shaping:
         self._rewritten = ""
         self._opening = 0
         self._whole = False
+        self._looked_at = 0
+        self._ended_at: int | None = None
 
     def of(self, item: Part | Answer) -> list[Event]:
         """Return the events for a part of the answer, or for its end."""
@@ -160,16 +162,24 @@ class Shaping:
             return self._all
         framed = (self._api.framed(event) for event in self._all[:1])
         frame = [event for event in framed if event is not None]
-        return [*frame, *self._all[max(self._end_in(self._all), 1) :]]
+        return [*frame, *self._all[max(self._end_of_all, 1) :]]
 
     @property
     def _end(self) -> int:
-        """Where the answer ends among the events so far."""
-        return self._end_in(self._seen)
+        """Where the answer ends among the events that are looked at."""
+        if not self._forgotten:
+            return self._end_of_all
+        ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
+        return next(ends, len(self._seen))
 
-    def _end_in(self, events: list[Event]) -> int:
-        ends = (place for place, event in enumerate(events) if self._api.ends(event))
-        return next(ends, len(events))
+    @property
+    def _end_of_all(self) -> int:
+        """Where the answer ends among all events so far. Each is looked at once."""
+        while self._ended_at is None and self._looked_at < len(self._all):
+            if self._api.ends(self._all[self._looked_at]):
+                self._ended_at = self._looked_at
+            self._looked_at += 1
+        return len(self._all) if self._ended_at is None else self._ended_at
 
     def _is_all(self, text: str) -> bool:
         """Return whether a text is the whole answer, so that its own events can be given."""
@@ -314,14 +324,16 @@ class FirstOfStream:
 
     Args:
         api: What is spoken.
-        events: The stream. It is closed in the end.
+        events: The stream, as many events at a time as came together. It is closed in the end.
         stops: Whether an answer that is withheld ends as a completed one.
 
     Attributes:
         others: The other answers by their place, as far as they came.
     """
 
-    def __init__(self, api: Api, events: AsyncGenerator[Event], *, stops: bool = False) -> None:
+    def __init__(
+        self, api: Api, events: AsyncGenerator[Sequence[Event]], *, stops: bool = False
+    ) -> None:
         self._api = api
         self._events = events
         self._stops = stops
@@ -331,19 +343,25 @@ class FirstOfStream:
     async def events(self) -> AsyncGenerator[Event]:
         """Yield the events of this answer as those of an only one, and those of all together."""
         async with aclosing(self._events):
-            async for event in self._events:
-                apart = self._api.apart(event)
-                for place, own in apart:
-                    self._place = place if self._place is None else self._place
-                    if place == self._place:
-                        yield event if len(apart) == 1 and place == 0 else own
-                    else:
-                        other = self.others.setdefault(
-                            place, OneOfSeveral(self._api, stops=self._stops)
-                        )
-                        other.add(own, passes_on=False)
-                if not apart:
-                    yield event
+            async for together in self._events:
+                for event in together:
+                    for own in self._own(event):
+                        yield own
+
+    def _own(self, event: Event) -> list[Event]:
+        """Return what an event says of this answer; what it says of others is kept with them."""
+        apart = self._api.apart(event)
+        if not apart:
+            return [event]
+        found: list[Event] = []
+        for place, own in apart:
+            self._place = place if self._place is None else self._place
+            if place == self._place:
+                found.append(event if len(apart) == 1 and place == 0 else own)
+            else:
+                kept = self.others.setdefault(place, OneOfSeveral(self._api, stops=self._stops))
+                kept.add(own, passes_on=False)
+        return found
 
     def placed(self, event: Event) -> Event:
         """Return an event of an only answer as one of this."""

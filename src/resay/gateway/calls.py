@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -264,6 +264,8 @@ class Incoming:
 
     async def _keep(self, length: int) -> None:
         """Read on until so much was read, in the time that there is for all of it."""
+        if not self._more or self._length > length:
+            return
         if self._until_s is None:
             self._until_s = anyio.current_time() + self._timeout_s
         with anyio.CancelScope(deadline=self._until_s) as scope:
@@ -381,9 +383,9 @@ class Outgoing:
         await self.write(body, last=True)
 
     async def events(
-        self, status: int, headers: Headers, events: AsyncGenerator[Event], api: Api
+        self, status: int, headers: Headers, events: AsyncGenerator[Sequence[Event]], api: Api
     ) -> None:
-        """Give a stream.
+        """Give a stream; events that come together are given together.
 
         Raises:
             RefusedError: What `events` raises, where nothing was given yet. It is an event of its
@@ -391,11 +393,14 @@ class Outgoing:
         """
         position = 0
         try:
-            async for event in events:
-                position = 1 + number(event.body.get("sequence_number", position))
+            async for together in events:
+                for event in together:
+                    position = 1 + number(event.body.get("sequence_number", position))
+                if not together:
+                    continue
                 if self.status is None:
                     await self.start(status, headers)
-                await self.write(encoded(event))
+                await self.write(b"".join([encoded(event) for event in together]))
         except RefusedError as error:
             if self.status is None:
                 raise

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from resay.adapters.http import is_event_stream
-from resay.adapters.relaying import Relay, without_own_field
+from resay.adapters.relaying import Events, Relay, without_own_field
 from resay.adapters.shaping import outcome_of
 from resay.adapters.threads import cancelled_once
 from resay.adapters.upstream import (
@@ -269,11 +269,12 @@ class Guarding:
         if self._in_background:
             body = {name: value for name, value in body.items() if name != "background"}
         try:
-            request = self._relay.read(body)
+            request = self._relay.read(body, tenant=wanted.tenant)
         except ConfigurationError as error:
             raise RefusedError(400, "invalid_request", str(error)) from None
-        query = replace(request.query, tenant=wanted.tenant)
-        request = replace(request, body=without_own_field(self.body), query=query)
+        if body is not self.body:
+            request = replace(request, body=without_own_field(self.body))
+        query = request.query
         self._question = query.question
         self._expected = 1 if wanted.guard.skips(query) else request.n
         upstream = Upstream(
@@ -325,8 +326,8 @@ class Guarding:
     async def _whole(self, request: Request, upstream: Upstream) -> None:
         if self._in_background:
             return await self._begin(request, upstream)
-        key = self._key(upstream)
-        before = self.failed.take(key)
+        # Most of the time none has failed, and a body may be long.
+        before = self.failed.take(self._key(upstream)) if len(self.failed) else None
         self._drawn_before = [] if before is None else before["drawn"]
         # The first try has had its samples. This one has them once it has an answer.
         retries = before is not None or self.wanted.call.retries
@@ -337,7 +338,7 @@ class Guarding:
         finally:
             if self._main is None or not self._main.is_success:
                 drawn = [*self._drawn_before, *self._drawn]
-                self.failed.remember(key, {"drawn": drawn})
+                self.failed.remember(self._key(upstream), {"drawn": drawn})
         return await self._give(response)
 
     async def _begin(self, request: Request, upstream: Upstream) -> None:
@@ -429,26 +430,29 @@ class Guarding:
             response = await self.client.open(call, path, request.body)
         return response
 
-    async def _events(self, response: Asked) -> AsyncGenerator[Event]:
+    async def _events(self, response: Asked) -> AsyncGenerator[Events]:
         async with aclosing(response.events()) as events:
-            async for event in events:
-                # Each event names the answer again.
-                self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
-                yield event
+            async for together in events:
+                for event in together:
+                    # Each event names the answer again.
+                    named = [name for name in ids_of(event.body) if name not in self._ids[-2:]]
+                    self._ids += named
+                yield together
 
-    async def _given(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+    async def _given(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
         """Yield what the client gets of the guard's events."""
         last: object = None
         try:
-            async for event in events:
-                last = event.data
-                if not (self._adds_usage and is_usage_alone(event)):
-                    yield event
+            async for together in events:
+                last = together[-1].data if together else last
+                if self._adds_usage:
+                    together = [event for event in together if not is_usage_alone(event)]
+                yield together
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
         withheld = any(answer.blocked for answer in self._answers)
         if withheld and last != _DONE and self.wanted.api.path in _ENDING_SO:
-            yield Event(_DONE)
+            yield [Event(_DONE)]
 
     def _refusal(self, error: Exception) -> RefusedError:
         """Return how a client is answered where the guard raised."""

@@ -467,11 +467,12 @@ class Handling:
             content = json_bytes(self._stored.given(body))
         return await outgoing.whole(response.status_code, headers, content)
 
-    async def _released(self, response: Asked) -> AsyncGenerator[Event]:
+    async def _released(self, response: Asked) -> AsyncGenerator[Sequence[Event]]:
         async with aclosing(response.events()) as events:
-            async for event in events:
-                self._stored.check_event(event)
-                yield event
+            async for together in events:
+                for event in together:
+                    self._stored.check_event(event)
+                    yield [event]
 
     async def _check_later(
         self,

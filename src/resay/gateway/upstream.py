@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -83,8 +83,8 @@ class Asked:
                     raise RefusedError(502, "answer_too_large", message)
                 yield piece
 
-    async def events(self) -> AsyncGenerator[Event]:
-        """Give the events of the body as they come, and close it in the end.
+    async def events(self) -> AsyncGenerator[Sequence[Event]]:
+        """Give the events of the body, as many at a time as come together, and close it in the end.
 
         Raises:
             RefusedError: There are too many bytes, or it breaks off.
@@ -92,10 +92,8 @@ class Asked:
         reader = EventReader()
         async with aclosing(self.pieces(limited=True)) as pieces:
             async for piece in pieces:
-                for event in reader.feed(piece):
-                    yield event
-        for event in reader.finish():
-            yield event
+                yield reader.feed(piece)
+        yield reader.finish()
 
     def close(self) -> None:
         """Take no more of it."""

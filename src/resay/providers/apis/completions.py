@@ -70,6 +70,10 @@ class SeveralAnswersApi(ABC):
         """Return what a choice has that says a message and nothing else."""
 
     @abstractmethod
+    def _said(self, choice: Choice) -> str:
+        """Return the text that a piece adds to an answer."""
+
+    @abstractmethod
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         """Return what a piece adds to an answer."""
 
@@ -169,7 +173,7 @@ class SeveralAnswersApi(ABC):
     def silent(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None where nothing is left of it."""
         choices = _choices(event.body)
-        if not any(self._chunk(choice, event).text for choice in choices):
+        if not any(self._said(choice) for choice in choices):
             return event
         quiet = [self._quiet(choice) for choice in choices]
         if not any(self._tells(choice) for choice in quiet) and not event.body.get("usage"):
@@ -200,10 +204,11 @@ class SeveralAnswersApi(ABC):
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
         """Return what an event says of each of several answers, as if that were the only one."""
-        return [
-            (count(c.get("index")), _with_choice(event, {**c, "index": 0}))
-            for c in _choices(event.body)
-        ]
+        choices = _choices(event.body)
+        # Most are of one answer, and say nothing but what they say of it.
+        if len(choices) == 1 and choices[0].get("index") == 0:
+            return [(0, event)]
+        return [(count(c.get("index")), _with_choice(event, {**c, "index": 0})) for c in choices]
 
     def together(self, event: Event, place: int) -> Event:
         """Return an event of an only answer as one of the answer at a place among several."""
@@ -352,6 +357,9 @@ class _ChatCompletions(SeveralAnswersApi):
     def _saying(self, message: str) -> dict[str, Any]:
         return {"message": {"role": "assistant", "content": message, "refusal": None}}
 
+    def _said(self, choice: Choice) -> str:
+        return _words(mapping(choice.get("delta")).get("content"))
+
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         delta = mapping(choice.get("delta"))
         whole = _words(mapping(choice.get("message")).get("content"))
@@ -370,7 +378,7 @@ class _ChatCompletions(SeveralAnswersApi):
         return {"delta": {"role": "assistant", **content} if first else content}
 
     def _quiet(self, choice: Choice) -> dict[str, Any]:
-        if not _words(mapping(choice.get("delta")).get("content")):
+        if not self._said(choice):
             return dict(choice)
         delta = {k: v for k, v in mapping(choice.get("delta")).items() if k != "content"}
         kept = {**choice, "delta": delta}
@@ -522,6 +530,9 @@ class _Completions(SeveralAnswersApi):
 
     def _saying(self, message: str) -> dict[str, Any]:
         return {"text": message}
+
+    def _said(self, choice: Choice) -> str:
+        return text(choice.get("text"))
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         return Chunk(
