@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property, lru_cache, partial, wraps
+from pathlib import Path
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import openai
 from openai import (
     AsyncAzureOpenAI,
     AsyncOpenAI,
@@ -136,6 +140,38 @@ def _told_in_delta(choice: Body, verdict: Any) -> Body:
     return {**choice, "delta": {**(choice.get("delta") or {}), VERDICT_KEY: own}}
 
 
+_SDK = str(Path(openai.__file__).parent) + os.sep
+
+
+def is_plain(method: Any) -> bool:
+    """Return whether a method is the SDK's own, and nobody stands around it: no tracer, say."""
+    # What wraps a method may give away that method's own attributes as its own.
+    if type(method) is not MethodType or type(method.__func__) is not FunctionType:
+        return False
+    return method.__func__.__code__.co_filename.startswith(_SDK)
+
+
+def beside(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
+    """Return what is asked beside a request, once.
+
+    Args:
+        options: The request, whose headers, query and timeout are kept.
+        body: What to ask.
+    """
+    changed: dict[str, Any] = {"json_data": body, "extra_json": None, "max_retries": 0}
+    return options.model_copy(
+        update={**changed, "headers": _kept_headers(options), "idempotency_key": None}
+    )
+
+
+def _kept_headers(options: FinalRequestOptions) -> dict[str, Any]:
+    return {
+        k: v
+        for k, v in _headers(options).items()
+        if not k.lower().startswith(_INTERNAL) and k.lower() != "idempotency-key"
+    }
+
+
 def arguments(
     create: Callable[..., Any], body: Body, options: FinalRequestOptions
 ) -> dict[str, Any]:
@@ -149,11 +185,7 @@ def arguments(
     known = _parameters(getattr(create, "__func__", create))
     call = {name: value for name, value in body.items() if name in known}
     further = {name: value for name, value in body.items() if name not in known}
-    kept = {
-        k: v
-        for k, v in _headers(options).items()
-        if not k.lower().startswith(_INTERNAL) and k.lower() != "idempotency-key"
-    }
+    kept = _kept_headers(options)
     call |= {"extra_body": further} if further else {}
     call |= {"extra_headers": kept} if kept else {}
     call |= {"extra_query": options.params} if options.params else {}
@@ -340,7 +372,8 @@ class Sync(Guarded):
         """
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
-        return finished(_requested(BLOCKING, self, send, options, stream=stream))
+        ask = partial(parent.request, cast_to)
+        return finished(_requested(BLOCKING, self, send, ask, options, stream=stream))
 
     def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
@@ -363,7 +396,8 @@ class Async(Guarded):
         """Do what `Sync.request` does."""
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
-        return await _requested(LOOPING, self, send, options, stream=stream)
+        ask = partial(parent.request, cast_to)
+        return await _requested(LOOPING, self, send, ask, options, stream=stream)
 
     async def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
@@ -376,6 +410,7 @@ async def _requested(
     side: Side,
     client: Any,
     send: Callable[[FinalRequestOptions], Any],
+    ask: Callable[[FinalRequestOptions], Any],
     options: FinalRequestOptions,
     *,
     stream: bool,
@@ -399,6 +434,12 @@ async def _requested(
         # The public ones, looked up anew: that is where tracers sit.
         chat = client.completions if relay.api is COMPLETIONS else client.chat.completions
         method: Callable[..., Any] = (client.responses if relay.api is RESPONSES else chat).create
+        if is_plain(method) and is_plain(client.post):
+            # What they make of a request and its answer takes as long as sending it, and nobody
+            # would see it.
+            with marked(_receiving):
+                received = await side.call(ask, beside(options, body))
+            return body_in(received.response) or {}
         with marked(_beside):
             return (await side.call(method, **arguments(method, body, options))).to_dict()
 

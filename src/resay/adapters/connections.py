@@ -2,7 +2,7 @@
 
 A pool of httpx's looks at every connection it has for every request that begins or ends. A guarded
 request sends many at the same time, so that with some hundred of them most of the work is looking.
-Here each pool has few connections, and there are as many pools as are needed. Neither package is
+Here each pool has one connection, and there are as many pools as are needed. Neither package is
 imported.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.request import getproxies
 
 from resay.adapters.http import package_of
 
-_IN_EACH = 8
 # As many as OpenAI's SDK allows by itself.
 _MOST = 1000
 _KEPT_S = 5.0
@@ -58,16 +59,12 @@ def _closing(kind: type[Any]) -> type[Any]:
 
 
 class _Pool:
-    """A few connections, and how many requests are under way by them."""
+    """A connection, and how many requests are under way by it or wait for it."""
 
     def __init__(self, transport: Any) -> None:
         self.transport = transport
         self.busy = 0
-        self.since_s = time.monotonic()
-
-    def leave(self) -> None:
-        self.busy -= 1
-        self.since_s = time.monotonic()
+        self.since_s = 0.0
 
 
 @cache
@@ -75,8 +72,8 @@ def _body(package: Any) -> type[Any]:
     class Taken(package.AsyncByteStream):
         """The body of an answer, at whose end the connection is free again."""
 
-        def __init__(self, body: Any, pool: _Pool) -> None:
-            self._body, self._pool, self._open = body, pool, True
+        def __init__(self, body: Any, leave: Callable[[], None]) -> None:
+            self._body, self._leave, self._open = body, leave, True
 
         def __aiter__(self) -> Any:
             return self._body.__aiter__()
@@ -87,7 +84,7 @@ def _body(package: Any) -> type[Any]:
             finally:
                 if self._open:
                     self._open = False
-                    self._pool.leave()
+                    self._leave()
 
     return Taken
 
@@ -97,39 +94,48 @@ class _Pools:
 
     def __init__(self, package: Any, most: int) -> None:
         self._package = package
-        self._most = most // _IN_EACH
-        self._pools: list[_Pool] = []
+        self._most = most
+        self._pools: set[_Pool] = set()
+        # The one that was left last is the last.
+        self._free: deque[_Pool] = deque()
         # It takes 10 ms to make, and is the same for all.
         self._ssl = package.create_ssl_context()
 
     def take(self) -> _Pool:
-        """Return the first pool with a free connection; it is to be left again."""
-        found = next((pool for pool in self._pools if pool.busy < _IN_EACH), None)
-        if found is None and len(self._pools) < self._most:
+        """Return the free pool that was used last, or a new one; it is to be left again."""
+        if self._free:
+            found = self._free.pop()
+        elif len(self._pools) < self._most:
             found = self._made()
-            self._pools.append(found)
-        # Where all are busy it waits for a connection, as long as the request's own limit says.
-        found = found or min(self._pools, key=lambda pool: pool.busy)
+            self._pools.add(found)
+        else:
+            # It waits for a connection, as long as the request's own limit says.
+            found = min(self._pools, key=lambda pool: pool.busy)
         found.busy += 1
         return found
 
+    def leave(self, pool: _Pool) -> None:
+        pool.busy -= 1
+        pool.since_s = time.monotonic()
+        if not pool.busy and pool in self._pools:
+            self._free.append(pool)
+
     def _made(self) -> _Pool:
         limits = self._package.Limits(
-            max_connections=_IN_EACH,
-            max_keepalive_connections=_IN_EACH,
-            keepalive_expiry=_KEPT_S,
+            max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_S
         )
         return _Pool(self._package.AsyncHTTPTransport(verify=self._ssl, limits=limits))
 
     async def close_unused(self) -> None:
-        """Close what nobody has used for so long that its connections are not kept either."""
-        last = self._pools[-1]
-        if not last.busy and time.monotonic() - last.since_s > _KEPT_S:
-            self._pools.pop()
-            await last.transport.aclose()
+        """Close one that nobody has used for so long that its connection is not kept either."""
+        if self._free and time.monotonic() - self._free[0].since_s > _KEPT_S:
+            unused = self._free.popleft()
+            self._pools.discard(unused)
+            await unused.transport.aclose()
 
     async def aclose(self) -> None:
-        pools, self._pools = self._pools, []
+        pools, self._pools = self._pools, set()
+        self._free.clear()
         for pool in pools:
             await pool.transport.aclose()
 
@@ -150,9 +156,9 @@ def _transport(package: Any) -> type[Any]:
                 await self._pools.close_unused()
                 response = await pool.transport.handle_async_request(request)
             except BaseException:
-                pool.leave()
+                self._pools.leave(pool)
                 raise
-            response.stream = taken(response.stream, pool)
+            response.stream = taken(response.stream, partial(self._pools.leave, pool))
             return response
 
         async def aclose(self) -> None:
