@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from tenacity import (
@@ -18,6 +18,8 @@ from tenacity import (
 )
 
 from resay.errors import ResayError
+
+T = TypeVar("T")
 
 _LONGEST_WAIT_S = 60.0
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -42,6 +44,36 @@ def attempts(retries: int, multiplier: float) -> AsyncRetrying:
         sleep=anyio.sleep,
         reraise=True,
     )
+
+
+async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: float) -> T:
+    """Call a function, and again where its error says that this may help.
+
+    Args:
+        work: The function.
+        retries: How often again at the most.
+        multiplier: See `wait_as_asked`.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        Exception: Its last error.
+    """
+    # Most calls succeed at once, and what counts them takes longer than many of them.
+    try:
+        return await work()
+    except Exception as error:
+        if not (retries and may_help(error)):
+            raise
+        failed = [error]
+
+    async def again() -> T:
+        if failed:
+            raise failed.pop()
+        return await work()
+
+    return await attempts(retries, multiplier)(again)
 
 
 def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:

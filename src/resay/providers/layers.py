@@ -11,12 +11,12 @@ from contextlib import (
     asynccontextmanager,
 )
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import anyio.lowlevel
-from tenacity import AsyncRetrying
 
-from resay._internal.retrying import attempts
+from resay._internal.retrying import retried
 from resay._internal.telemetry import here, span
 from resay.core.query import Query
 from resay.core.verdict import Usage
@@ -30,6 +30,9 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
+
+# The longest random time before the second attempt, in seconds.
+_BACKOFF_S = 0.5
 
 
 class Metered(Layer):
@@ -211,7 +214,7 @@ class Retrying(Layer):
         Raises:
             ProviderError: The last failure, when retries are used up or pointless.
         """
-        return await self._attempts()(self.inner.complete, query, n=n)
+        return await retried(partial(self.inner.complete, query, n=n), self._retries, _BACKOFF_S)
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -227,10 +230,7 @@ class Retrying(Layer):
             async def begin() -> AsyncIterator[Chunk]:
                 return await stack.enter_async_context(begin_stream(self.inner, query))
 
-            yield await self._attempts()(begin)
-
-    def _attempts(self) -> AsyncRetrying:
-        return attempts(self._retries, 0.5)
+            yield await retried(begin, self._retries, _BACKOFF_S)
 
 
 class Traced(Layer):
