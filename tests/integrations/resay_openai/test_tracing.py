@@ -67,6 +67,23 @@ async def test_each_call_has_a_span_of_its_own(spans, make, done, provider) -> N
     assert counted.count(3) == 1
 
 
+async def test_wrappers_that_pass_for_what_they_wrap_see_each_call(
+    make, done, provider, monkeypatch
+) -> None:
+    wrapt = pytest.importorskip("wrapt", reason="comes with tracers")
+    seen: list[Any] = []
+
+    def counting(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        seen.append(kwargs["messages"])
+        return wrapped(*args, **kwargs)
+
+    for kind in (Completions, AsyncCompletions):
+        monkeypatch.setattr(kind, "create", wrapt.FunctionWrapper(kind.create, counting))
+    answer = await done(make(JUDGED).chat.completions.create(model="simulated", messages=ASKED))
+    assert verdict_of(answer).flagged
+    assert len(seen) == len(provider.requests) > 2
+
+
 def main_id(span: ReadableSpan) -> int:
     context = span.get_span_context()
     assert context is not None

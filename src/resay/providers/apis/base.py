@@ -14,6 +14,7 @@ from resay.providers.apis.reading import mapping
 from resay.providers.base import Chunk, Completion
 
 _MARK = b"\xef\xbb\xbf"
+_BLANK = frozenset({b"\n", b"\r\n", b"\r"})
 
 
 class EventReader:
@@ -60,20 +61,20 @@ class EventReader:
         return self._read([*lines, b"\n"])
 
     def _read(self, lines: list[bytes]) -> list[Event]:
-        return [event for line in lines for event in self._line(line)]
-
-    def _line(self, received: bytes) -> list[Event]:
-        self._received.append(received)
-        if not self._begun:
-            # A mark of the encoding may appear before all else, and is no part of it.
-            self._begun, received = True, received.removeprefix(_MARK)
-        if received.startswith(b"data:"):
-            self._data.append(received[5:].rstrip(b"\r\n"))
-        elif received.startswith(b"event:"):
-            self._name = received[6:].decode("utf-8", "replace").rstrip("\r\n").removeprefix(" ")
-        elif received in (b"\n", b"\r\n", b"\r"):
-            return self._close()
-        return []
+        events: list[Event] = []
+        for received in lines:
+            self._received.append(received)
+            if not self._begun:
+                # A mark of the encoding may appear before all else, and is no part of it.
+                self._begun, received = True, received.removeprefix(_MARK)
+            if received.startswith(b"data:"):
+                self._data.append(received[5:].rstrip(b"\r\n"))
+            elif received in _BLANK:
+                events += self._close()
+            elif received.startswith(b"event:"):
+                name = received[6:].decode("utf-8", "replace")
+                self._name = name.rstrip("\r\n").removeprefix(" ")
+        return events
 
     def _close(self) -> list[Event]:
         name, data, received = self._name, self._data, b"".join(self._received)

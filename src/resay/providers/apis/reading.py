@@ -34,6 +34,9 @@ def mappings(value: object) -> list[Mapping[str, Any]]:
     items: Sequence[object] = listed(value)
     if not items:
         return []
+    # Most lists have one, and nothing need be made of that.
+    if len(items) == 1 and type(items[0]) is dict:
+        return [cast("dict[str, Any]", items[0])]
     return [
         mapping(cast("object", item))
         for item in items
