@@ -244,7 +244,8 @@ class PassedOn:
 
     def of(self, event: Event) -> list[Event]:
         """Return what is given for an event."""
-        self._places.update(place for place, _ in self._api.apart(event))
+        for place, _ in self._api.apart(event):
+            self._places.add(place)
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []

@@ -286,6 +286,14 @@ class Guarding:
         )
         return request, upstream
 
+    @property
+    def _may_be_stored(self) -> bool:
+        """Whether the upstream may keep the answer, so that somebody can ask for it by its name."""
+        api, stores = self.wanted.api, self.body.get("store")
+        return (api is RESPONSES and stores is not False) or (
+            api is CHAT_COMPLETIONS and bool(stores)
+        )
+
     def _tell(self, answer: Answer) -> None:
         self._answers.append(answer)
         if len(self._answers) >= self._expected:
@@ -293,8 +301,7 @@ class Guarding:
 
     def _keep(self) -> None:
         """Remember what became of the answer, where the upstream may have stored it."""
-        api, stores = self.wanted.api, self.body.get("store")
-        if (api is RESPONSES and stores is not False) or (api is CHAT_COMPLETIONS and stores):
+        if self._may_be_stored:
             stops = withheld_stops(self.wanted.guard.policy)
             outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
             self.stored.keep(self._ids, outcomes)
@@ -431,12 +438,12 @@ class Guarding:
         return response
 
     async def _events(self, response: Asked) -> AsyncGenerator[Events]:
+        is_named = self._may_be_stored
         async with aclosing(response.events()) as events:
             async for together in events:
-                for event in together:
+                for event in together if is_named else ():
                     # Each event names the answer again.
-                    named = [name for name in ids_of(event.body) if name not in self._ids[-2:]]
-                    self._ids += named
+                    self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
                 yield together
 
     async def _given(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:

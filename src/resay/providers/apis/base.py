@@ -82,9 +82,11 @@ class EventReader:
         if not data:
             return []
         lines = [line.removeprefix(b" ").decode("utf-8", "replace") for line in data]
+        if len(lines) == 1:
+            return [Event(_parsed(lines[0]), name, received)]
         whole = _parsed("\n".join(lines))
         # Some servers leave the blank lines out. Clients that read line by line do not notice.
-        if isinstance(whole, str) and len(lines) > 1:
+        if isinstance(whole, str):
             apart = [_parsed(line) for line in lines]
             if any(isinstance(value, dict) for value in apart):
                 return [
