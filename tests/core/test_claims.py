@@ -186,6 +186,7 @@ def test_a_claim_knows_where_its_words_are() -> None:
         ("| a | b |\n|---|---|", "label"),
         ("| It | was opened by Ada Moor |\n|---|---|", "fact"),
         ("It may have opened in 1932.", "hedged"),
+        ("It opened on May 3.", "fact"),
         ("Wahrscheinlich wurde sie 1932 eröffnet.", "hedged"),
         ("I hope this helps!", "filler"),
         ("I don't know.", "refusal"),
@@ -209,6 +210,14 @@ def test_a_title_that_repeats_what_was_asked_about_is_a_label(text: str, kind: s
     question = "Write a profile of the Venn windmill."
     found = claims_of(Passage.of(f"{text}\n\nIt stands in Torsby."), question)
     assert [claim.kind for claim in found] == [kind, "fact"]
+
+
+@pytest.mark.parametrize(("head", "count"), [("Feature", 2), ("Protocol", 3), ("Merkmal", 2)])
+def test_the_name_of_a_feature_is_no_claim_of_its_row(head: str, count: int) -> None:
+    text = f"| {head} | TCP | UDP |\n|---|---|---|\n| Delivery | Guaranteed | Best effort |"
+    found = claims_of(Passage.of(text), "How do they differ?")
+    assert [claim.text for claim in found if claim.claims][-2:] == ["Guaranteed", "Best effort"]
+    assert sum(claim.claims for claim in found) == count
 
 
 def test_what_is_bold_is_a_title_only_beside_something_else() -> None:

@@ -444,7 +444,16 @@ REFERRED = [
     "Talk to your doctor before taking any medication.",
     "Please contact our support team.",
 ]
+REFERRED += [
+    "Please consult your doctor if you have concerns.",
+    "⚠️ If you're not comfortable doing this yourself, call a plumber.",
+]
+REFUSED += [
+    "Without seeing the code, it's hard to say.",
+    "There could be several people with that name.",
+]
 PLEASANTRIES = [
+    "Could you give me more context, such as her profession?",
     "You're absolutely right!",
     "Thanks for your patience.",
     "Let me explain.",

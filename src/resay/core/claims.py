@@ -147,7 +147,9 @@ class Rules:
             return "label"
         told = claims_nothing(text, is_open=self._is_open, asked=self.question)
         nothing = told or self._told(text)
-        return nothing or ("fact" if _HEDGES.isdisjoint(text.lower().split()) else "hedged")
+        # "Launch moved to May 3"
+        words = (word.lower() for word in text.split() if word != "May")
+        return nothing or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
 
     def _told(self, text: str) -> NonClaim | None:
         if self._tell is None:
@@ -174,8 +176,13 @@ class Rules:
         first = cells.get(0) if len(cells) > 1 else None
         for column, cell in cells.items():
             head = self._columns.get(column)
-            # What the user named, or a mere number, only says what the row is about.
-            is_known = cell.text.casefold() in self._asked or not _LETTER.search(cell.text)
+            # What the user named, or a mere number, only says what the row is about, and so does
+            # the name of a feature.
+            is_known = (
+                cell.text.casefold() in self._asked
+                or not _LETTER.search(cell.text)
+                or (head is not None and _bare(head.text).casefold() in _FEATURES)
+            )
             if cell is first and is_known:
                 continue
             heads = [one for one in (None if cell is first else first, head) if one is not None]
@@ -266,6 +273,15 @@ _NUMBERING = re.compile(
     r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlcIVXLC]{1,6})"
     r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
+# Heads of the column that says what a row compares.
+_FEATURES = words_of("""
+    aspect aspects attribute category characteristic criterion criteria detail dimension factor
+    feature features field metric parameter property specification topic aspekt eigenschaft
+    kriterium merkmal kategorie aspecto característica criterio propiedad caractéristique critère
+    propriété
+    catégorie aspetto caratteristica criterio característica critério aspect eigenschap kenmerk
+    criterium
+""")
 _HEDGES = words_of("""
     may might could perhaps possibly probably likely reportedly allegedly presumably supposedly seem
     seems appear appears vielleicht möglicherweise wahrscheinlich vermutlich angeblich wohl könnte

@@ -44,6 +44,10 @@ _THAT = re.compile(
     r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|out|page"
     r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?\Z"
 )
+_IF_YOU = re.compile(
+    r"(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
+    r"|se (?:hai|ha|você|tiver)|als (?:je|u))\b.*"
+)
 _NAMED = re.compile(
     r"\b(?:an?|any|some|any(?:one|body)|some(?:one|body))(?: \w+)? (?:named|called)\b"
 )
@@ -297,7 +301,7 @@ def _claims_nothing(match: re.Match[str], language: Language) -> bool:
     rest = next(filter(None, match.groups()), "")
     if _asks_indirectly(rest):
         return True
-    words = _NAMED.sub("", _THAT.sub("", rest)).split()
+    words = _NAMED.sub("", _THAT.sub("", _IF_YOU.sub("", rest))).split()
     return len(words) <= _MAX_REST_WORDS and language.claims.isdisjoint(words)
 
 
@@ -336,7 +340,7 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
     named = [word for word in words[1:] if word[0].isupper() and word.partition("'")[0] != "I"]
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
-    asked = " ".join(clauses)
+    asked = " ".join(clauses).replace(" such as ", " like ")
     # A few words that ask what or which, and name nobody, bring nothing along to be checked.
     is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asked) is not None
     if is_short and not any(word[0].isupper() for word in words[1:]):

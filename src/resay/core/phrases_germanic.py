@@ -163,6 +163,11 @@ ENGLISH = (
     | i\ (?:must|have\ to|will\ have\ to)\ (?:respectfully\ |politely\ )?(?:decline|refuse|pass)
       (?:\ {rest})?
     | i\ (?:would\ rather|prefer)\ not(?:\ {rest})?
+    | without\ (?:seeing|knowing|more|further|additional)\ {rest}
+    | (?:it|that)\ is\ (?:hard|difficult|impossible|tough)\ to\ (?:say|tell|know|answer
+      |predict)(?:\ {rest})?
+    | there\ (?:could|may|might)\ be\ (?:several|many|multiple|different|other)\ \S+\ (?:with|by
+      |of)\ {rest}
     | i\ can\ only\ (?:help|assist|answer|talk|speak|discuss|respond|support)(?:\ {rest})?
     | (?:it|that|this)\ is\ (?:not\ possible|impossible|difficult|hard)\ for\ me\ to\ {rest}
     | (?:it|that|this)\ is\ (?:beyond|outside(?:\ of)?|out\ of)\ (?:my\ |the\ |our\ )?(?:\S+\ )?
@@ -193,7 +198,8 @@ ENGLISH = (
         r"""
         doctors?|physicians?|pharmacists?|dentists?|therapists?|counsell?ors?|psychologists?|vet
         |veterinarians?|lawyers?|attorneys?|solicitors?|accountants?|professionals?|experts?
-        |specialists?|advis[eo]rs?|technicians?|electricians?|mechanics?|authorit(?:y|ies)|police
+        |specialists?|advis[eo]rs?|technicians?|electricians?|mechanics?|plumbers?|contractors?
+        |handyman|authorit(?:y|ies)|police
         |emergency|hotlines?|helplines?|support|customer\ service|staff|team|administrators?
         |supervisor|provider|manufacturer|retailer|seller|vendor|embassy|bank|employer|teacher
         """,
