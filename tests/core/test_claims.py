@@ -25,6 +25,10 @@ SPLIT = {
         "It opened in 1932",
         "It has 6,512,331 rivets.",
     ],
+    "Express delivery takes one working day and costs several euros.": [
+        "Express delivery takes one working day",
+        "Express delivery costs several euros.",
+    ],
     "The Garmo bridge has 7,104,906 rivets, and opened in 1932.": [
         "The Garmo bridge has 7,104,906 rivets",
         "The Garmo bridge opened in 1932.",

@@ -41,6 +41,7 @@ def only(text: str) -> Quantity:
         ),
         "42|forty-two|zweiundvierzig|quarante-deux|cuarenta y dos|quarantadue|tweeënveertig|四十二",
         "5000|fünftausend|five thousand|cinq mille|cinco mil|cinquemila|vijfduizend|五千",
+        "1.5 hours|90 minutes|an hour and a half|une heure et demie|una hora y media|1,5 Stunden",
         "97|quatre-vingt-dix-sept|ninety-seven|siebenundneunzig",
         "206|two hundred and six|zweihundertsechs|doscientos seis|deux cent six",
         "100 °C|100 degrees Celsius|212 °F|100 Grad Celsius",

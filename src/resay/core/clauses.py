@@ -375,7 +375,9 @@ _CLOSING = re.compile(r"[)\]}]")
 _STOPS = re.compile(r"[,;:()\[\]–—]")
 _BEHIND_VERB = re.compile(
     r"\d|(?:an?|the|its?|his|her|their|about|around|nearly|over|up|in|at|on|to|with|by|as|between|no"
-    r"|some|more|from)\Z"
+    r"|some|more|from|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
+    r"|forty|fifty|sixty|hundreds?|thousands?|millions?|several|many|half|only|exactly|roughly"
+    r"|approximately)\Z"
 )
 # A past, or an adverb.
 _LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")

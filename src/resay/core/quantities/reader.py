@@ -126,6 +126,8 @@ class _Reader:
                 )
             )
             return i + 1
+        if first.text in HALVES and self._after_one_unit(i):
+            return i + 1
         if first.text in ROMANS and first.text not in STARTS:
             roman = self._roman(i) if self._text[first.start].isupper() else None
             if roman is None:
@@ -205,6 +207,28 @@ class _Reader:
         if not self._texts[i][0].isdecimal() or self._tokens[j].start != number.end:
             return None
         return replace(number, end=self._tokens[j].end)
+
+    def _after_one_unit(self, i: int) -> bool:
+        """Read "an hour and a half" from its half on; without one, an article counts nothing."""
+        joins = i - 2 if self._text_at(i - 1) in ARTICLES else i - 1
+        unit = UNITS.get(self._text_at(joins - 1))
+        if unit is None or self._text_at(joins) not in JOINS:
+            return False
+        if self._text_at(joins - 2) not in ARTICLES:
+            return False
+        name, scale = unit
+        number = Quantity(
+            self._tokens[joins - 2].start,
+            self._tokens[i].end,
+            unit=name,
+            low=1.5 * scale,
+            high=1.5 * scale,
+            plain=1.5,
+            step=scale / 2,
+            scale=scale,
+        )
+        self._add(number, joins - 2, is_year=False)
+        return True
 
     def _unit_and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
         """Read the rest of "an hour and a half"."""
