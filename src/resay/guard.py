@@ -23,6 +23,7 @@ from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider, Sources, prepare
+from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
 from resay.providers.caching import open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Need
@@ -45,11 +46,16 @@ class Demands:
     Args:
         chain: The chain.
         provider: Who answers, whatever model a query names; None for litellm.
+        batching: Who asks the models that are named through Batch APIs; None where they are asked
+            live.
     """
 
-    def __init__(self, chain: Chain, provider: Provider | None) -> None:
+    def __init__(
+        self, chain: Chain, provider: Provider | None, batching: BatchProvider | None = None
+    ) -> None:
         self._chain = chain
         self._provider = provider
+        self._batching = batching
 
     def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
         """Return who answers what; refuse a missing model, where it is to answer or to judge.
@@ -62,6 +68,8 @@ class Demands:
             return Sources.all(self._provider)
         if query is None or query.model is None:
             self._refuse_without_model(asks=asks)
+        if self._batching is not None:
+            return Sources.all(self._batching, via="batch")
         return Sources.all(LiteLLMProvider(), via="litellm")
 
     def _refuse_without_model(self, *, asks: bool) -> None:
@@ -96,11 +104,20 @@ class Demands:
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request whose answer could not be checked, or is more than one whole answer."""
+        self.check_live()
         if query.unchecked is None:
             self.check_question(query)
         if not sources.finds_references:
             self.check_references(references)
         _check_single(query)
+
+    def check_live(self) -> None:
+        """Refuse to let somebody wait for a Batch API."""
+        if self._batching is not None:
+            raise ConfigurationError(
+                "the policy asks through Batch APIs (`calls.via` is 'batch'), which take up to a"
+                " day: check recorded answers with `check` or `acheck`, or leave `calls` out"
+            )
 
     def check_question(self, query: Query | None) -> None:
         """Refuse a missing question."""
@@ -237,7 +254,7 @@ class Guard:
             that the environment variable `RESAY_POLICY` names, or the default, which asks the
             model itself to judge its answer sentence by sentence against 5 samples.
         model: The model to ask unless a call names another, such as `openai/gpt-4.1-mini`.
-        provider: Who answers; by default litellm.
+        provider: Who answers; by default litellm. Not together with `calls.via: batch`.
         retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
             whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
             names.
@@ -247,7 +264,8 @@ class Guard:
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy regenerates, and there is no retriever that can be asked.
+        ConfigurationError: The policy regenerates, and there is no retriever that can be asked; or
+            it asks through Batch APIs, and there is a provider.
 
     Example:
         ```python
@@ -271,7 +289,9 @@ class Guard:
         cache = open_cache(self.policy.cache)
         self._chain = Chain(self.policy, cache)
         self._running = Running(self.policy, self._chain, cache, retriever)
-        self._demands = Demands(self._chain, provider)
+        self._batching = _batching(self.policy, provider)
+        others = None if self._batching is not None else provider
+        self._demands = Demands(self._chain, others, self._batching)
         self._model = model
         self._provider = provider
         self.listeners = Listeners(() if on_verdict is None else (on_verdict,))
@@ -381,6 +401,8 @@ class Guard:
         """
         await self._running.prepare()
         named = self._model is not None or self._running.names_models
+        if self._batching is not None:
+            return
         if self._provider is None and named:
             await LiteLLMProvider().prepare()
         elif self._provider is not None:
@@ -545,6 +567,7 @@ class Guard:
         Raises:
             ConfigurationError: What the chain needs is not given.
         """
+        self._demands.check_live()
         self._demands.check_question(query)
         self._demands.check_references(references)
         given = Given(references, samples, self._demands.tokens(logprobs))
@@ -624,6 +647,20 @@ class Guard:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
         """
         return act(self.policy, response, verdict)
+
+
+def _batching(policy: Policy, provider: Provider | None) -> BatchProvider | None:
+    """Return who asks through Batch APIs, if anybody does."""
+    if isinstance(provider, BatchProvider):
+        return provider
+    if not isinstance(policy.calls, BatchCallsConfig):
+        return None
+    if provider is not None:
+        raise ConfigurationError(
+            f"the policy asks through Batch APIs (`calls.via` is 'batch'), and the provider is a"
+            f" {type(provider).__name__!r}; leave `provider` out, or `calls`"
+        )
+    return open_batches(policy.calls)
 
 
 def _check_pickles(name: str, part: object) -> None:

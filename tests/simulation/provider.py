@@ -28,6 +28,7 @@ from resay.testing.world import World
 from simulation import anthropic as anthropic_api
 from simulation import chat as chat_api
 from simulation.anthropic import CountedBody, MessagesBody
+from simulation.batches import Batches
 from simulation.chat import Completion, Event
 from simulation.chat_request import ChatBody, InvalidRequestError
 from simulation.completions import TextBody, TextCompletion, Written
@@ -357,6 +358,7 @@ class SimulatedProvider(ObservedServer):
         self._judge_jitter_s = judge_jitter_s
         self._model = SimulatedModel(seed, world or World.default(), gullible=gullible)
         self._conversations = Conversations()
+        self._batches = Batches(self._answered_in_batch)
 
     @property
     def base_url(self) -> str:
@@ -417,6 +419,8 @@ class SimulatedProvider(ObservedServer):
 
     async def _route(self, delivery: Delivery, body: dict[str, Any] | None) -> None:
         method, path = delivery.exchange.method, delivery.exchange.path
+        if self._batches.knows(path):
+            return await self._batch(delivery)
         if path not in _ROUTES:
             return await delivery.fail(404, f"Invalid URL ({method} {path})")
         if method != _ROUTES[path]:
@@ -437,6 +441,20 @@ class SimulatedProvider(ObservedServer):
         if path == _MESSAGES:
             return MessagesBody.parse(body)
         return ChatRequest(ChatBody.parse(body))
+
+    async def _batch(self, delivery: Delivery) -> None:
+        asked = delivery.exchange
+        kind = asked.headers.get("content-type", "")
+        status, answer = self._batches.respond(asked.method, asked.path, kind, asked.body)
+        if not isinstance(answer, bytes):
+            return await delivery.reply(status, answer)
+        await asked.start(status, "application/octet-stream")
+        return await asked.send(answer, last=True)
+
+    def _answered_in_batch(self, body: dict[str, Any]) -> Mapping[str, Any]:
+        chat = ChatBody.parse(body)
+        task = writing_in(chat.said_by_user) or question_in(chat.said_by_user)
+        return Completion(chat, self._model.choices(chat, task, None), 0).body()
 
     async def _chat(self, delivery: Delivery, request: Request) -> None:
         chat = request.chat

@@ -13,6 +13,7 @@ from resay.engine.regeneration.rechecking import comparing_with_references
 from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
+from resay.providers.batching import BatchCallsConfig
 from resay.retrieval import Retriever, as_retriever
 
 NO_ANSWER = "no answer can be read in what the provider sent"
@@ -105,7 +106,8 @@ def guard_of(
     Raises:
         PolicyError: The policy is not valid.
         ConfigurationError: The policy regenerates, and there is no retriever; or a guard was given,
-            which has its own, and a retriever besides.
+            which has its own, and a retriever besides; or the policy asks through Batch APIs, for
+            which nobody who waits for an answer can wait.
     """
     listeners = () if on_verdict is None else (on_verdict,)
     if isinstance(policy, Guard):
@@ -115,9 +117,19 @@ def guard_of(
                 " the Guard, with `as_retriever` around it, or pass the policy in place of the"
                 " Guard"
             )
+        _refuse_batches(policy)
         return policy.notifying(*listeners) if listeners else policy
     guard = Guard(policy, retriever=None if retriever is None else convert(retriever))
+    _refuse_batches(guard)
     return guard.notifying(*listeners)
+
+
+def _refuse_batches(guard: Guard) -> None:
+    if isinstance(guard.policy.calls, BatchCallsConfig):
+        raise ConfigurationError(
+            "the policy asks through Batch APIs (`calls.via` is 'batch'), which take up to a day:"
+            " they are for recorded answers, checked with `Guard.check`; leave `calls` out here"
+        )
 
 
 def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> None:

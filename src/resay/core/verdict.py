@@ -535,7 +535,7 @@ class StepRecord:
         )
 
 
-Via = Literal["litellm", "native"]
+Via = Literal["litellm", "native", "batch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,8 +559,9 @@ class Verdict:
         steps: What each step of the chain did.
         usage: What the check cost: samples and judge calls, without the main call.
         elapsed_s: Wall-clock seconds of the check.
-        via: Which way samples were drawn: through litellm, or with the client or provider that the
-            application brought (`native`); None where none were drawn.
+        via: Which way samples were drawn: through litellm, with the client or provider that the
+            application brought (`native`), or through a Batch API (`batch`); None where none were
+            drawn.
         regeneration: How a flagged answer was repaired, or was to be; None where it was not tried.
         claims: What the sentences claim, in order, at least one claim for each; none of a
             structured answer.

@@ -23,6 +23,7 @@ from resay.engine.decide import skipped_as
 from resay.engine.state import Board
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
+from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
@@ -97,8 +98,10 @@ class Check:
             cost_usd=limits.cost_usd,
         )
         model = sources.model if sources else None
-        self._sampler = Metered(Priced(sampler, policy.prices, model)) if sampler else None
-        self._judge = Metered(Priced(judge, policy.prices, model)) if judge else None
+        share = BATCH_SHARE if self._via == "batch" else 1.0
+        priced = partial(Priced, prices=policy.prices, model=model, share=share)
+        self._sampler = Metered(priced(sampler)) if sampler else None
+        self._judge = Metered(priced(judge)) if judge else None
         self._sampled_by = source_of(sampler) if sampler else ""
         self._judged_by = source_of(judge) if judge else ""
         self._evidence = Evidence(
@@ -146,6 +149,8 @@ class Check:
     @property
     def deadline(self) -> float:
         """When the whole request must be over, on the event loop's clock."""
+        if self._via == "batch":
+            return math.inf
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
     @property
@@ -176,6 +181,10 @@ class Check:
 
     def _limited(self, provider: Provider) -> Provider:
         limits, process = self._policy.limits, self._policy.limits.process
+        if self._via == "batch":
+            # All that is asked goes into the next batch, which takes its time and tries again by
+            # itself.
+            return Budgeted(provider, self._budget)
         if limits.timeout_s is not None:
             provider = TimeLimited(provider, limits.timeout_s)
         together = process_limiter(process.concurrency, process.calls_per_minute)
@@ -190,7 +199,7 @@ class Check:
         if self._judge is None or sources is None:
             return None
         # Who answers everything through litellm has to be told the model; others know it.
-        must_be_told = sources.via == "litellm" and sources.main is sources.judge
+        must_be_told = sources.via in ("litellm", "batch") and sources.main is sources.judge
         if must_be_told and sampling.model is None and query.model is None:
             return None
         # Who gives samples may know only what the main call asked.

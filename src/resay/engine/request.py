@@ -155,7 +155,7 @@ class Running:
         asked = [sources.main]
         if self._chain.needing("samples") or self._calls is not None:
             asked.append(sources.samples)
-        if self.names_models or sources.via == "litellm":
+        if self.names_models or sources.via in ("litellm", "batch"):
             asked.append(sources.judge)
         # What is wrong with one is told when it is asked, and may cost no more than a sample.
         for provider in asked:

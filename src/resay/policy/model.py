@@ -29,6 +29,7 @@ from resay.errors import PolicyError
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml
 from resay.policy.reference_places import ReferencesOf
+from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
 from resay.retrieval import RetrieverConfig, retriever_configs
@@ -543,6 +544,11 @@ class Policy(Strict):
         default_factory=Prices,
         description="What models cost, by their names as they are asked; they go before those of"
         " litellm's list.",
+    )
+    calls: Annotated[CallsConfig, OneOf("way to ask", "via", calls_configs)] = Field(
+        default=LiveCallsConfig(),
+        description="How models are asked for samples and judges' answers: live, or through their"
+        " providers' Batch APIs.",
     )
     cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
         default=MemoryCacheConfig(), description="Where samples and judges' answers are kept."

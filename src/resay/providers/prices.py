@@ -199,12 +199,17 @@ class Priced(Layer):
         inner: Who is asked.
         prices: The prices.
         model: Who answers a query that names no model; None where that is not known.
+        share: What part of the price is asked: less than 1 in batches, say, whose answers come
+            without a cost.
     """
 
-    def __init__(self, inner: Provider, prices: Prices, model: str | None = None) -> None:
+    def __init__(
+        self, inner: Provider, prices: Prices, model: str | None = None, *, share: float = 1.0
+    ) -> None:
         super().__init__(inner)
         self._prices = prices
         self._model = model
+        self._share = share
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask the wrapped provider."""
@@ -226,4 +231,12 @@ class Priced(Layer):
             yield chunk if told is None else replace(chunk, usage=self._priced(query, told))
 
     def _priced(self, query: Query, usage: Usage) -> Usage:
-        return self._prices.priced(query.model or self._model, usage)
+        model = query.model or self._model
+        if self._share == 1.0:
+            return self._prices.priced(model, usage)
+        cost = self._prices.cost_usd(model, usage)
+        if cost is None and model is not None:
+            # litellm lists the models of these providers without their names.
+            bare = model.removeprefix("openai/").removeprefix("anthropic/")
+            cost = self._prices.cost_usd(bare, usage)
+        return replace(usage, cost_usd=None if cost is None else self._share * cost)
