@@ -127,8 +127,9 @@ class Passage:
         sentences: list[Sentence] = []
         pieces: list[Piece] = []
         for block in layout.blocks:
-            for piece, span, unit in _read(text, layout, block, ends_in):
-                pieces.append(_piece(text, *piece, block.kind))
+            kind = block.kind
+            for (start, end), span, unit in _read(text, layout, block, ends_in):
+                pieces.append(Piece(text[start:end], start, end, kind))
                 if span is not None:
                     sentences.append(_sentence(text, span, unit))
         return cls(text, tuple(sentences), tuple(pieces))
@@ -157,7 +158,7 @@ class Passage:
         spans = _joined(stripped) if text is None else _aligned(stripped, text)
         text = " ".join(stripped) if text is None else text
         cuts = [0, *_cuts(text, spans), len(text)] if text else []
-        pieces = [_piece(text, start, end, "prose") for start, end in pairwise(cuts)]
+        pieces = [Piece(text[start:end], start, end, "prose") for start, end in pairwise(cuts)]
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
 
     def only(self, indices: Iterable[int]) -> Passage:
@@ -255,14 +256,12 @@ def _read(
 ) -> Iterator[tuple[Span, Span | None, Unit]]:
     """The pieces of a block, each with its sentence if it has one, and with what that is."""
     if block.kind == "prose":
-        unit: Unit = "item" if block.is_item else "sentence"
-        for piece, span in _split(text, layout, block, ends_in):
-            yield piece, span, unit
-    elif block.kind == "table":
-        yield from _rows(layout, block)
-    else:
-        span = _title(layout, block) if block.kind == "heading" else None
-        yield (block.start, block.end), span, "heading"
+        return _split(text, layout, block, ends_in)
+    if block.kind == "table":
+        return _rows(layout, block)
+    span = _title(layout, block) if block.kind == "heading" else None
+    whole: tuple[Span, Span | None, Unit] = (block.start, block.end), span, "heading"
+    return iter((whole,))
 
 
 def _title(layout: Layout, block: Block) -> Span | None:
@@ -297,8 +296,9 @@ def _rows(layout: Layout, block: Block) -> Iterator[tuple[Span, Span | None, Uni
 
 def _split(
     text: str, layout: Layout, block: Block, ends_in: Callable[[str], Iterator[int]]
-) -> Iterator[tuple[Span, Span | None]]:
+) -> Iterator[tuple[Span, Span | None, Unit]]:
     """The pieces of a block of prose, each with its sentence if it has one."""
+    unit: Unit = "item" if block.is_item else "sentence"
     prose = layout.masked[block.start : block.end]
     ends = [0]
     for end in ends_in(prose):
@@ -309,7 +309,7 @@ def _split(
     cut = block.start
     for start, end in pairwise([*ends, len(prose)]):
         piece_end = block.end if end == len(prose) else _after_space(text, block.start + end)
-        yield (cut, piece_end), _sentence_span(prose, start, end, block.start)
+        yield (cut, piece_end), _sentence_span(prose, start, end, block.start), unit
         cut = piece_end
 
 
@@ -348,12 +348,9 @@ def _after_space(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _piece(text: str, start: int, end: int, kind: Kind) -> Piece:
-    return Piece(text[start:end], start, end, kind)
-
-
 def _sentence(text: str, span: Span, unit: Unit = "sentence") -> Sentence:
-    return Sentence(text[span[0] : span[1]], *span, unit)
+    start, end = span
+    return Sentence(text[start:end], start, end, unit)
 
 
 @dataclass(frozen=True, slots=True)

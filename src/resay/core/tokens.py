@@ -45,7 +45,8 @@ _ENDS_WORD = frozenset(",.;:!?)")
 
 
 def _is_word(run: str) -> bool:
-    return run.isascii() and run.isalpha()
+    """Whether all of a run is one token: it is made of plain letters and digits."""
+    return run.isascii() and run.isalnum()
 
 
 def _tokens_of(run: str) -> Sequence[str]:
@@ -62,7 +63,7 @@ def tokenize(text: str) -> list[str]:
     """
     tokens: list[str] = []
     for run in text.lower().split():
-        if run.isascii() and run.isalpha():
+        if run.isascii() and run.isalnum():
             tokens.append(run)
         else:
             tokens += _tokens_of(run)
@@ -79,36 +80,38 @@ class Runs:
         self._words: set[str] = set()
         self._others: dict[str, Sequence[str]] = {}
 
-    def tokens(self, text: str) -> frozenset[str]:
+    def tokens(self, text: str) -> set[str]:
         """Return what `tokenize` gives, each once."""
         found = set(text.lower().split())
-        others: list[str] = []
-        for run in found - self._words:
-            if run in self._others:
-                others.append(run)
-            elif _is_word(run):
-                self._words.add(run)
-            else:
-                self._others[run] = _tokens_of(run)
-                others.append(run)
-        found.difference_update(others)
+        others = found - self._words
+        found -= others
         for run in others:
-            found.update(self._others[run])
-        return frozenset(found)
+            if _is_word(run):
+                self._words.add(run)
+                found.add(run)
+            else:
+                found.update(self._split(run))
+        return found
 
+    def count(self, texts: Iterable[str]) -> Counter[str]:
+        """Count what `tokenize` gives for some texts."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(text.lower().split())
+        others = [run for run in counts if not _is_word(run)]
+        times = [counts.pop(run) for run in others]
+        self._words.update(counts)
+        for run, count in zip(others, times, strict=True):
+            for token in self._split(run):
+                counts[token] += count
+        return counts
 
-def count_tokens(texts: Iterable[str]) -> Counter[str]:
-    """Count what `tokenize` gives for some texts, splitting each distinct run of them once."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(text.lower().split())
-    others = [run for run in counts if not _is_word(run)]
-    times = [counts.pop(run) for run in others]
-    for run, count in zip(others, times, strict=True):
-        stop_if_abandoned()
-        for token in _tokens_of(run):
-            counts[token] += count
-    return counts
+    def _split(self, run: str) -> Sequence[str]:
+        tokens = self._others.get(run)
+        if tokens is None:
+            stop_if_abandoned()
+            tokens = self._others[run] = _tokens_of(run)
+        return tokens
 
 
 class _Weights(dict[str, float]):

@@ -13,7 +13,7 @@ from resay.core.claims import Claim
 from resay.core.passage import Passage
 from resay.core.quantities import guess_language, negations, quantities
 from resay.core.segmentation import Span
-from resay.core.tokens import Runs, Shared, tokenize
+from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import (
     Band,
     ClaimVerdict,
@@ -56,17 +56,15 @@ class Contradictions:
     def __init__(self, samples: Sequence[Sample], source: EvidenceKind = "sample") -> None:
         self._source: EvidenceKind = source
         self._sentences: list[tuple[int, str]] = []
-        self._words: list[frozenset[str]] = []
-        runs = Runs()
+        self._words: list[set[str]] = []
         for sample in samples:
             for sentence in sample.passage.sentences:
                 stop_if_abandoned()
                 self._sentences.append((sample.index, sentence.text))
-                self._words.append(runs.tokens(sentence.text))
+                self._words.append(sample.runs.tokens(sentence.text))
         total = 1 + len(self._words)
         self._shared = Shared(self._words, lambda count: log(total / count))
-        # Few of the sentences come near to anything that is looked for.
-        self._totals: dict[int, float] = {}
+        self._totals = _Totals(self._words, self._shared)
 
     def of(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
         """Return the sample sentence on the same matter that says something else.
@@ -78,7 +76,7 @@ class Contradictions:
         Returns:
             The nearest sentence that is not the same, or None when no sample comes near.
         """
-        words = frozenset(tokenize(sentence))
+        words = set(tokenize(sentence))
         own = self._shared.weight(words)
         found, rest = self._shared.with_any(words, _RELATED * own)
         least = (_RELATED - _ROUNDING) * own - rest
@@ -87,7 +85,7 @@ class Contradictions:
             # What two sentences share is no more than all that the other one says.
             if weight < least or not (against is None or self._sentences[place][0] in against):
                 continue
-            total = self._total(place)
+            total = self._totals[place]
             most = min(weight + rest, own, total)
             bound = most / (own + total - most)
             if bound >= _RELATED - _ROUNDING:
@@ -105,13 +103,21 @@ class Contradictions:
             return None
         return Contradiction(self._source, *self._sentences[nearest])
 
-    def _total(self, place: int) -> float:
-        if place not in self._totals:
-            self._totals[place] = self._shared.weight(self._words[place])
-        return self._totals[place]
-
-    def _likeness(self, a: frozenset[str], b: frozenset[str]) -> float:
+    def _likeness(self, a: set[str], b: set[str]) -> float:
         return self._shared.weight(a & b) / self._shared.weight(a | b)
+
+
+class _Totals(dict[int, float]):
+    """How much the words of a sentence weigh: few come near to anything that is looked for."""
+
+    def __init__(self, words: Sequence[set[str]], shared: Shared) -> None:
+        super().__init__()
+        self._words = words
+        self._shared = shared
+
+    def __missing__(self, place: int) -> float:
+        total = self[place] = self._shared.weight(self._words[place])
+        return total
 
 
 class _Reading:

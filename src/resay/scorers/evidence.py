@@ -15,6 +15,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
 from resay.core.references import Citation, Reference
+from resay.core.tokens import Runs
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
@@ -33,11 +34,19 @@ class Sample:
     Attributes:
         index: Its place among the samples, from 0, in order of arrival.
         text: What the model wrote this time.
+        runs: What splits it into words, shared with the other samples of a pool.
     """
 
-    def __init__(self, index: int, text: str, splitter: Splitter = "builtin") -> None:
+    def __init__(
+        self,
+        index: int,
+        text: str,
+        splitter: Splitter = "builtin",
+        runs: Runs | None = None,
+    ) -> None:
         self.index = index
         self.text = text
+        self.runs = Runs() if runs is None else runs
         self._splitter: Splitter = splitter
         self._derived: dict[object, object] = {}
 
@@ -78,6 +87,7 @@ class Samples:
     Attributes:
         failures: The errors of requests for samples that failed for good.
         chars: How many characters those are that are there.
+        runs: What splits all of them into words.
     """
 
     def __init__(self, texts: Sequence[str] = (), *, splitter: Splitter = "builtin") -> None:
@@ -90,6 +100,7 @@ class Samples:
         self._deriving = anyio.Lock()
         self._differ = False
         self.chars = 0
+        self.runs = Runs()
         self.add(texts)
 
     def add(self, texts: Iterable[str]) -> None:
@@ -101,7 +112,7 @@ class Samples:
         # An empty text (a tool call, a filtered answer) says nothing about the passage.
         if text and not text.isspace():
             self._differ = self._differ or (bool(self._items) and text != self._items[0].text)
-            self._items.append(Sample(len(self._items), text, self._splitter))
+            self._items.append(Sample(len(self._items), text, self._splitter, self.runs))
             self.chars += len(text)
 
     def draw_from(

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import log
 from statistics import fmean
@@ -42,7 +42,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import count_tokens, tokenize
+from resay.core.tokens import Runs, tokenize
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence, Sample
@@ -55,11 +55,12 @@ class _Counting:
     """Counts the n-grams of texts."""
 
     n: int
+    runs: Runs = field(compare=False)
 
     def __call__(self, texts: Sequence[Passage | Sample]) -> _Model:
         if self.n == 1:
             # Only the padding of longer n-grams depends on where sentences begin.
-            counts = count_tokens(_read(texts))
+            counts = self.runs.count(_read(texts))
         else:
             passages = (text if isinstance(text, Passage) else text.passage for text in texts)
             counts = Counter(
@@ -77,9 +78,13 @@ class _CountingEach:
 
     n: int
     response: Passage | None
+    runs: Runs = field(compare=False)
 
     def __call__(self, texts: Sequence[Sample]) -> list[_Model]:
-        count, beside = _Counting(self.n), () if self.response is None else (self.response,)
+        count, beside = (
+            _Counting(self.n, self.runs),
+            () if self.response is None else (self.response,),
+        )
         return [count((*beside, text)) for text in texts]
 
 
@@ -177,10 +182,11 @@ class Ngram:
         Returns:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
         """
-        samples, counting = await evidence.samples.all(), _Counting(self.config.n)
+        samples, runs = await evidence.samples.all(), evidence.samples.runs
+        counting = _Counting(self.config.n, runs)
         if self.config.evidence == "references" and len(samples) > 1:
             chars = len(samples) * len(passage.text) + evidence.samples.chars
-            each = _CountingEach(self.config.n, None if self.by_sentence else passage)
+            each = _CountingEach(self.config.n, None if self.by_sentence else passage, runs)
             models = await evidence.samples.derive(each, chars=chars)
             return await compute(partial(self._best, passage, models), chars=chars)
         if self.by_sentence:

@@ -77,7 +77,7 @@ class Nearest:
             At most so many, in the text's order; the earlier where they are as near.
         """
         stop_if_abandoned()
-        words = frozenset(tokenize(sentence))
+        words = set(tokenize(sentence))
         found, rest = self._shared.with_any(words)
         bounds = [(-(weight + rest) / self._lengths[i], i) for i, weight in found.items()]
         near = [i for _, i in self._shared.first(bounds)]
@@ -86,7 +86,7 @@ class Nearest:
         best += islice(others, count - len(best))
         return [self._sentences[i] for i in sorted(best)]
 
-    def _nearness(self, words: frozenset[str], other: int) -> float:
+    def _nearness(self, words: set[str], other: int) -> float:
         """Return the cosine, but for the length of the one sentence that all are compared with."""
         return self._shared.weight(words & self._words[other]) / self._lengths[other]
 

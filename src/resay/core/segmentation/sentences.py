@@ -129,7 +129,10 @@ _SPECIAL = NEVER_FINAL | TITLES | RARELY_FINAL | BEFORE_LABEL | COMPANIES | CLOC
 _GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
 _LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
-_ENUMERATOR = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}|[^\W\d_]|[ivxIVX]{1,5}")
+_LONGEST_ROMAN = 5
+_ENUMERATOR = re.compile(
+    rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,4}}|[^\W\d_]|[ivxIVX]{{1,{_LONGEST_ROMAN}}}"
+)
 _LABEL = re.compile(r"[IVXLCM]{1,6}|[A-Z]")
 _ORDINAL_MONTH = re.compile(rf"(?:{ORDINAL_MONTHS})\b")
 _CAMEL = re.compile(r"[a-z]{1,3}[A-Z]")
@@ -202,7 +205,7 @@ def _ends_plainly(text: str, match: re.Match[str]) -> bool:
         len(key) > 1
         and key not in _SPECIAL
         and not key.endswith("str")
-        and not _ENUMERATOR.fullmatch(before)
+        and not (len(before) <= _LONGEST_ROMAN and _ENUMERATOR.fullmatch(before))
     )
 
 
