@@ -12,9 +12,23 @@ microseconds, so a table of words serves better and the core needs no further de
 Everything takes time linear in the length of the text.
 """
 
+from resay.core.quantities.mathematics import read_plainly
 from resay.core.quantities.negation import may_negate, negations
 from resay.core.quantities.quantity import Quantity
-from resay.core.quantities.reader import quantities
-from resay.core.quantities.words import guess_language, word_set
+from resay.core.quantities.reader import Reader
+from resay.core.quantities.words import guess_language, may_hold_any, word_set
 
 __all__ = ["Quantity", "guess_language", "may_negate", "negations", "quantities", "word_set"]
+
+
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Find the numbers, measures, ranges and dates of a text, in order.
+
+    Number words and lone ordinals up to ten count too, "one" only before a unit or a scale ("one
+    million"); Roman numerals beside words such as "chapter", and after a name; TeX as it is read.
+
+    Args:
+        text: Any text.
+    """
+    may = may_hold_any(text.lower())
+    return read_plainly(text, lambda plain: Reader(plain).read()) if may else ()

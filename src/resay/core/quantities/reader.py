@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from resay.core.quantities.mathematics import read_plainly
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.words import (
     ABOUT,
@@ -61,29 +60,16 @@ from resay.core.quantities.words import (
     cjk_value,
     compound_value,
     guess_language,
-    may_hold_any,
     read_digits,
 )
 
 
-def quantities(text: str) -> tuple[Quantity, ...]:
-    """Find the numbers, measures, ranges and dates of a text, in order.
-
-    Number words and lone ordinals up to ten count too, "one" only before a unit or a scale ("one
-    million"); Roman numerals beside words such as "chapter", and after a name; TeX as it is read.
-
-    Args:
-        text: Any text.
-    """
-    may = may_hold_any(text.lower())
-    return read_plainly(text, lambda plain: _Reader(plain).read()) if may else ()
-
-
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_WORDS = 12
+_MOST_PLAIN = 15
 
 
-class _Reader:
+class Reader:
     """Reads one text from left to right, a few tokens at a time."""
 
     def __init__(self, text: str) -> None:
@@ -111,21 +97,8 @@ class _Reader:
     def _read(self, i: int) -> int:
         """Read what begins with a token; return where to go on."""
         first = self._tokens[i]
-        if self._is_plain_year(i):
-            value = float(first.text)
-            self._found.append(
-                Quantity(
-                    first.start,
-                    first.end,
-                    low=value,
-                    high=value,
-                    plain=value,
-                    step=10.0 ** (4 - len(first.text.rstrip("0"))),
-                    digits=len(first.text.rstrip("0")),
-                    year=int(value),
-                )
-            )
-            return i + 1
+        if self._is_plain(i):
+            return self._plain(i)
         if first.text in HALVES and self._after_one_unit(i):
             return i + 1
         if first.text in ROMANS and first.text not in STARTS:
@@ -160,17 +133,28 @@ class _Reader:
 
     # Every method below returns where to go on, behind what it has read.
 
-    def _is_plain_year(self, i: int) -> bool:
-        """Whether it is a year that nothing before or after it can change: most numbers are."""
-        word = self._texts[i]
+    def _is_plain(self, i: int) -> bool:
+        """Whether it is digits that nothing before or after them can change: most numbers are."""
+        word, following = self._texts[i], self._text_at(i + 1)
         return (
-            len(word) == 4
-            and word.isdecimal()
-            and "1000" <= word <= "2199"
-            and self._text_at(i + 1) not in AFTER_NUMBERS
+            word.isdecimal()
+            and len(word) <= _MOST_PLAIN
+            and following not in AFTER_NUMBERS
+            and not following[:1].isdecimal()
             and self._text_at(i - 1) not in BEFORE_NUMBERS
             and not self._is_unspaced(self._tokens[i].end)
         )
+
+    def _plain(self, i: int) -> int:
+        at, text = self._tokens[i], self._texts[i]
+        value, count = float(text), len(text.strip("0")) or 1
+        step = 10.0 ** (len(text) - len(text.rstrip("0"))) if value else 1.0
+        year = int(value) if len(text) == 4 and 1000 <= value <= 2199 else None
+        found = Quantity(
+            at.start, at.end, low=value, high=value, plain=value, step=step, digits=count, year=year
+        )
+        self._found.append(found)
+        return i + 1
 
     def _with_context(self, number: Quantity, i: int, j: int) -> int:
         """Read what follows a number: a month, an ordinal's ending, a century, a unit."""
@@ -209,25 +193,18 @@ class _Reader:
         return replace(number, end=self._tokens[j].end)
 
     def _after_one_unit(self, i: int) -> bool:
-        """Read "an hour and a half" from its half on; without one, an article counts nothing."""
+        """Read "an hour and a half" from its half on; else an article counts nothing."""
         joins = i - 2 if self._text_at(i - 1) in ARTICLES else i - 1
-        unit = UNITS.get(self._text_at(joins - 1))
-        if unit is None or self._text_at(joins) not in JOINS:
+        unit, first = UNITS.get(self._text_at(joins - 1)), joins - 2
+        if (
+            unit is None
+            or self._text_at(joins) not in JOINS
+            or self._text_at(first) not in ARTICLES
+        ):
             return False
-        if self._text_at(joins - 2) not in ARTICLES:
-            return False
-        name, scale = unit
-        number = Quantity(
-            self._tokens[joins - 2].start,
-            self._tokens[i].end,
-            unit=name,
-            low=1.5 * scale,
-            high=1.5 * scale,
-            plain=1.5,
-            step=scale / 2,
-            scale=scale,
-        )
-        self._add(number, joins - 2, is_year=False)
+        start, end = self._tokens[first].start, self._tokens[i].end
+        one = Quantity(start, end, low=1.5, high=1.5, plain=1.5, step=0.5)
+        self._add(one.measured(*unit, end), first, is_year=False)
         return True
 
     def _unit_and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
