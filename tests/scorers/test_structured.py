@@ -116,6 +116,19 @@ async def test_fields_are_scored_by_the_samples_that_disagree() -> None:
     assert flagged.contradicted_by.text == 'city: "Paris"'
 
 
+async def test_values_are_contrasted_and_not_where_they_stand() -> None:
+    verdict = await verdict_on([{"of": ["x", "y", f"floor {n}"]} for n in (3, 2, 2)])
+    (flagged,) = verdict.flagged_sentences
+    contrary = flagged.contradicted_by
+    assert contrary is not None
+    assert contrary.text == 'of[2]: "floor 2"'
+    assert contrary.kind == "number"
+    assert contrary.claimed is not None
+    assert contrary.said is not None
+    assert flagged.text[slice(*(at - flagged.start for at in contrary.claimed))] == "3"
+    assert contrary.text[slice(*contrary.said)] == "2"
+
+
 async def test_objects_that_are_there_are_checked_too() -> None:
     samples = ['{"year": 1815}', '```json\n{"year": 1816}\n```', "I do not know."]
     verdict = await Guard(POLICY | {"sampling": {"max": 3, "min": 2}}).acheck(

@@ -118,9 +118,11 @@ class Rules:
             self._lead = sentence
         elif sentence.unit == "sentence":
             self._lead = None
-        grammar = self._grammars.of(sentence.text)
         whole = _claim(sentence, sentence, kind, place)
-        if not (whole.claims and self._splits):
+        if not self._splits:
+            return (whole,)
+        grammar = self._grammars.of(sentence.text)
+        if not whole.claims:
             return (whole,)
         if sentence.unit == "row":
             return tuple(self._of_row(sentence, place)) or (whole,)

@@ -161,6 +161,22 @@ class Passage:
         pieces = [Piece(text[start:end], start, end, "prose") for start, end in pairwise(cuts)]
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
 
+    @classmethod
+    def of_lines(cls, text: str) -> Passage:
+        """Take each line for a sentence.
+
+        Args:
+            text: Lines with a line feed between each two; none is blank, and none has white space
+                around it.
+
+        Returns:
+            A passage with so many sentences.
+        """
+        spans = _joined(text.split("\n"))
+        cuts = [*(start for start, _ in spans), len(text)]
+        pieces = [Piece(text[start:end], start, end, "prose") for start, end in pairwise(cuts)]
+        return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
+
     def only(self, indices: Iterable[int]) -> Passage:
         """The same passage with some of its sentences.
 

@@ -514,7 +514,9 @@ class Chain:
         async with anyio.create_task_group() as tasks:
             for count, i in enumerate(flagged, 1):
                 step = board.entries[i].step
-                if step is not None and step.contradicts:
+                if step is not None and step.contradicts_at_once:
+                    await find(i, step)
+                elif step is not None and step.contradicts:
                     tasks.start_soon(find, i, step)
                 if count % _AT_ONCE == 0:
                     await anyio.lowlevel.checkpoint()

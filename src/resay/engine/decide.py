@@ -129,18 +129,38 @@ class _Reading:
         self.names = cache(_names)
 
 
-def _with_contrary(found: Contradiction, claim: Claim, reading: _Reading) -> Contradiction:
-    """Return a contradiction with the words in which it differs from a claim."""
-    for kind, mine, other in _contrary(claim.text, found.text, reading):
+def _with_contrary(
+    found: Contradiction, claim: Claim, reading: _Reading, *, of_fields: bool
+) -> Contradiction:
+    """Return a contradiction with the words in which it differs from a claim.
+
+    Args:
+        found: The contradiction.
+        claim: The claim.
+        reading: What was read of sentences before.
+        of_fields: Whether both are lines of fields, of which the values are compared.
+    """
+    mine, other = (_value(claim.text), _value(found.text)) if of_fields else (0, 0)
+    for kind, here, there in _contrary(claim.text[mine:], found.text[other:], reading):
         return Contradiction(
             found.source,
             found.index,
             found.text,
             kind,
-            mine and (claim.start + mine[0], claim.start + mine[1]),
-            other,
+            _moved(here, claim.start + mine),
+            _moved(there, other),
         )
     return found
+
+
+def _value(line: str) -> int:
+    """Return where the value begins in a line of a field."""
+    path, colon, _ = line.partition(": ")
+    return len(path) + len(colon) if colon else 0
+
+
+def _moved(span: Span | None, by: int) -> Span | None:
+    return span and (span[0] + by, span[1] + by)
 
 
 def _contrary(
@@ -347,7 +367,7 @@ class Deciding:
                     searches[source] = pools[source].derived(SEARCHES[source])
                 contradiction = searches[source].of(claim.standalone, entry.against)
             if contradiction is not None:
-                found[i] = _with_contrary(contradiction, claim, reading)
+                found[i] = _with_contrary(contradiction, claim, reading, of_fields=self._structured)
         return found
 
     def claims(

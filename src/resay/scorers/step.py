@@ -242,15 +242,19 @@ class Step:
         config: What the policy says.
         scorer: The scorer it describes.
         contradicts: Whether that says what contradicts a sentence.
+        source: What the passage is compared with.
     """
 
     config: ScorerConfig
     scorer: Scorer
     contradicts: bool = field(init=False)
+    source: EvidenceKind = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked of every flagged sentence, and comparing with a protocol takes long.
         object.__setattr__(self, "contradicts", isinstance(self.scorer, Contradicts))
+        only_references = "references" in self.needs and "samples" not in self.needs
+        object.__setattr__(self, "source", "reference" if only_references else "sample")
 
     @classmethod
     def of(cls, config: ScorerConfig) -> Step:
@@ -295,6 +299,11 @@ class Step:
         return getattr(self.scorer, "by_text", False)
 
     @property
+    def contradicts_at_once(self) -> bool:
+        """Whether it says what contradicts a sentence, and waits for nothing to do so."""
+        return self.contradicts and getattr(self.scorer, "contradicts_at_once", False)
+
+    @property
     def foresees(self) -> bool:
         """Whether it can tell beforehand what it would make of scores."""
         return isinstance(self.scorer, Corrects)
@@ -302,12 +311,6 @@ class Step:
     def corrected(self, scores: list[float | None]) -> list[float | None]:
         """Return what a correction would make of the scores of all sentences."""
         return self.scorer.corrected(scores) if isinstance(self.scorer, Corrects) else scores
-
-    @property
-    def source(self) -> EvidenceKind:
-        """What the passage is compared with."""
-        only_references = "references" in self.needs and "samples" not in self.needs
-        return "reference" if only_references else "sample"
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -326,6 +329,8 @@ class Step:
             judge: Who answers for this step's judges.
         """
         samples = evidence.references if self._uses_references else evidence.samples
+        if samples is evidence.samples and judge is evidence.judge_provider:
+            return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
 
     async def skip(self, query: Query | None, passage: Passage) -> str | None:

@@ -100,7 +100,7 @@ def rendered(value: Any) -> str:
 def passage_of(value: Any) -> Passage:
     """Return an object as a passage whose sentences are the lines that `rendered` gives."""
     text = rendered(value)
-    return Passage.from_sentences(text.split("\n"), text=text) if text else Passage.of("")
+    return Passage.of_lines(text) if text else Passage.of("")
 
 
 def fields_in(text: str) -> dict[str, Any]:
@@ -109,8 +109,10 @@ def fields_in(text: str) -> dict[str, Any]:
     Returns:
         The values by their paths, in order.
     """
-    lines = (line.partition(": ") for line in text.split("\n") if line)
-    return {path: json.loads(leaf) for path, _, leaf in lines}
+    lines = [line.partition(": ") for line in text.split("\n") if line]
+    # One text is read much faster than many.
+    values = json.loads(f"[{','.join(leaf for _, _, leaf in lines)}]")
+    return {path: value for (path, _, _), value in zip(lines, values, strict=True)}
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -183,9 +185,14 @@ _COMPARING = 10
 
 
 class Fields(SampleScorer):
-    """Compares an object, rendered as one line for each field, with other objects."""
+    """Compares an object, rendered as one line for each field, with other objects.
+
+    Attributes:
+        contradicts_at_once: Whether `contradiction` waits for nothing.
+    """
 
     name: ClassVar[str] = "fields"
+    contradicts_at_once: ClassVar[bool] = True
 
     class Config(SampleConfig):
         """Agreement on fields."""
@@ -211,7 +218,7 @@ class Fields(SampleScorer):
             evidence: The samples.
             scores: The field's entries in their columns.
         """
-        ((path, _),) = fields_in(sentence).items()
+        path = sentence.partition(": ")[0]
         for sample, score in zip(evidence.samples.landed, scores, strict=False):
             if score and (line := sample.derived(_Object).lines.get(path)):
                 return Contradiction("sample", sample.index, line)
@@ -248,11 +255,14 @@ class _Object:
     def __init__(self, text: str) -> None:
         values = fields_in(text)
         self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
+        self._values: dict[str, _Values] = {}
         shelves: defaultdict[str, list[Any]] = defaultdict(list)
         for path, value in values.items():
             stop_if_abandoned()
-            shelves[_shelf(path)].append(value)
-        self._values = {p: _Values([value]) for p, value in values.items() if p == _shelf(p)}
+            shelf = _shelf(path)
+            shelves[shelf].append(value)
+            if shelf == path:
+                self._values[path] = _Values([value])
         self._shelves = {shelf: _Values(items) for shelf, items in shelves.items()}
         self._paths = sorted(values)
 

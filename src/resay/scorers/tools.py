@@ -83,8 +83,7 @@ def compared_calls(completion: Completion) -> str:
 
 def passage_of_calls(calls: Sequence[ToolCall]) -> Passage:
     """Return calls of tools as a passage whose sentences are the lines of `rendered_calls`."""
-    text = rendered_calls(calls)
-    return Passage.from_sentences(text.split("\n"), text=text)
+    return Passage.of_lines(rendered_calls(calls))
 
 
 class Arguments(Fields):
