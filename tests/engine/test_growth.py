@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
@@ -227,3 +229,22 @@ def test_a_process_does_not_wait_for_a_check_to_end() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
+
+
+class Text(str):
+    """One that can be referred to weakly."""
+
+
+@pytest.mark.parametrize("method", ["ngram", "facts"])
+async def test_what_was_checked_is_freed_without_the_garbage_collector(method: str) -> None:
+    samples = [Text(f"The bridge was opened in 193{digit} by a king.") for digit in range(4)]
+    held = [weakref.ref(sample) for sample in samples]
+    guard = Guard({**POLICY, "chain": [{"method": method}]})
+    gc.disable()
+    try:
+        verdict = await guard.acheck("The bridge was opened in 1923 by a queen.", samples=samples)
+        del samples
+        assert verdict.sentences[0].contradicted_by is not None
+        assert [sample() for sample in held] == [None] * 4
+    finally:
+        gc.enable()

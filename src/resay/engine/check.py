@@ -92,11 +92,12 @@ class Check:
         if isinstance(policy.action, Regenerate):
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
         before = self._allowance(0)
-        self._budget = Budget(
+        budget = Budget(
             calls=before.calls if limits.calls == "auto" else limits.calls,
             tokens=before.tokens if limits.tokens == "auto" else limits.tokens,
             cost_usd=limits.cost_usd,
         )
+        self._budget = budget
         model = sources.model if sources else None
         share = BATCH_SHARE if self._via == "batch" else 1.0
         priced = partial(Priced, prices=policy.prices, model=model, share=share)
@@ -118,7 +119,8 @@ class Check:
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
             prober=self._prober(sources),
-            calls_left=lambda: self._budget.calls_left,
+            # Not of the check: what holds itself is only freed by the garbage collector.
+            calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
             logprobs=given.logprobs,
         )
