@@ -63,7 +63,6 @@ from resay.core.quantities.words import (
     read_digits,
 )
 
-
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_WORDS = 12
 _MOST_PLAIN = 15
@@ -83,6 +82,7 @@ class Reader:
         self._texts, self._count = self._tokens.texts, len(self._tokens)
 
     def read(self) -> list[Quantity]:
+        """Return what it says, in order."""
         texts, after = self._tokens.texts, 0
         compounds = any(part in self._low for part in COMPOUND_PARTS)
         for i, word in enumerate(texts):
@@ -130,8 +130,6 @@ class Reader:
             )
             return max(j, i + 1)
         return self._with_context(value, i, j)
-
-    # Every method below returns where to go on, behind what it has read.
 
     def _is_plain(self, i: int) -> bool:
         """Whether it is digits that nothing before or after them can change: most numbers are."""
