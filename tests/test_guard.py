@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
@@ -367,3 +367,73 @@ def test_what_keeps_a_guard_from_being_pickled_is_named(part: str) -> None:
     guard = Guard(policy, provider=provider, retriever=retriever)  # type: ignore[arg-type] - any object does
     with pytest.raises(ConfigurationError, match=f"cannot be pickled because its {part} cannot"):
         pickle.dumps(guard)
+
+
+LAMPS = [f"It has {n} lamps." for n in (11, 22, 33)]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+async def test_many_checks_cost_each_other_nothing(ordered: bool) -> None:
+    guard = Guard(NGRAM)
+    items: list[Any] = [{"response": f"It has {n} lamps.", "samples": LAMPS} for n in (11, 44)]
+    items += ["It has none.", {"no": "response"}]
+
+    async def each() -> AsyncIterator[Any]:
+        for item in items:
+            yield item
+
+    for given in (items, each()):
+        found = [one async for one in guard.acheck_many(given, ordered=ordered)]
+        assert (not ordered) or [one.index for one in found] == [0, 1, 2, 3]
+        by = {one.index: one for one in found}
+        assert [by[i].verdict and by[i].verdict.decision for i in range(4)] == [
+            *("consistent", "flagged"),
+            *(None, None),
+        ]
+        kinds = [type(by[i].error).__name__ for i in (2, 3)]
+        assert kinds == ["ConfigurationError", "TypeError"]
+
+
+def test_many_checks_without_an_event_loop_take_only_what_they_can_hold() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[Any]:
+        for n in range(10_000):
+            taken.append(n)
+            yield {"response": f"It has {n} lamps.", "samples": LAMPS}
+
+    found = Guard(NGRAM).check_many(items(), concurrency=3)
+    assert [next(found).index for _ in range(20)] == list(range(20))
+    assert len(taken) <= 20 + 4 * 3
+    found.close()
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        next(Guard(NGRAM).check_many(items(), concurrency=0))
+
+
+async def test_what_is_left_of_many_checks_is_cancelled() -> None:
+    begun, cancelled = anyio.Event(), 0
+
+    class Slow:
+        async def takes_n(self, query: Query) -> bool:
+            return False
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            nonlocal cancelled
+            if "never" not in str(query.messages):
+                return Completions((Completion("Yes"),), Usage(1))
+            begun.set()
+            try:
+                await anyio.sleep_forever()
+            except BaseException:
+                cancelled += 1
+                raise
+            raise AssertionError
+
+    policy = {"chain": [{"method": "prompt"}], "cache": {"store": "none"}}
+    guard = Guard(policy, provider=Slow())
+    items = [{"response": word, "samples": LAMPS} for word in ("It has 11.", "It never has.")]
+    found = guard.acheck_many(items, concurrency=2, ordered=False)
+    assert (await anext(found)).index == 0
+    await begun.wait()
+    await found.aclose()
+    assert cancelled > 0

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial, wraps
 from os import PathLike
@@ -18,13 +28,14 @@ from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
 from resay.engine.check import Given, skipped_early
+from resay.engine.many import Checked, CheckItem, acheck_each
 from resay.engine.request import Running
 from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider, Sources, prepare
 from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
-from resay.providers.caching import open_cache
+from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Need
 
@@ -328,9 +339,33 @@ class Guard:
         made.listeners = Listeners((*self.listeners.functions, *listeners))
         return made
 
+    def with_provider(self, provider: Provider) -> Guard:
+        """Return a guard of the same policy and model that asks somebody else, and keeps nothing.
+
+        Args:
+            provider: Who answers.
+        """
+        policy = self.policy.model_copy(update={"cache": NoCacheConfig()})
+        return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
+
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
         return self._chain.needing(need)
+
+    @property
+    def model(self) -> str | None:
+        """The model to ask unless a call names another."""
+        return self._model
+
+    @property
+    def may_call(self) -> bool:
+        """Whether a check by this guard may ask a model, unless a call names another."""
+        if self._chain.needing("judge") is not None:
+            return True
+        known = self._model is not None or self._provider is not None
+        return known and (
+            self._chain.needing("samples") is not None or self.policy.claims == "model"
+        )
 
     @property
     def takes_references(self) -> bool:
@@ -507,6 +542,54 @@ class Guard:
         sources = self._demands.sources(query) if asks else None
         given = Given(references, samples, tokens)
         return await self.listeners.hearing(self._running.check(response, query, sources, given))
+
+    async def acheck_many(
+        self,
+        items: Iterable[CheckItem] | AsyncIterable[CheckItem],
+        *,
+        concurrency: int = 16,
+        ordered: bool = True,
+    ) -> AsyncGenerator[Checked, None]:
+        """Check many existing responses, several at the same time.
+
+        Neural models compute what is asked of them at the same time in common batches: give them
+        a higher `concurrency`, such as 64. For files, and what must outlive the process, there is
+        `resay.batch`.
+
+        Args:
+            items: Responses, or mappings with the arguments of `check`, `response` among them.
+                They are taken only as far as they can be worked on.
+            concurrency: How many checks at the same time.
+            ordered: Whether to give them in order, or each as soon as it is finished.
+
+        Yields:
+            What came of each: a verdict, or the error. One that fails costs the others nothing.
+
+        Raises:
+            ConfigurationError: `concurrency` is below 1.
+        """
+        if concurrency < 1:
+            raise ConfigurationError(f"concurrency must be at least 1, not {concurrency!r}")
+        async with aclosing(
+            acheck_each(self.acheck, items, concurrency, ordered=ordered)
+        ) as checked:
+            async for one in checked:
+                yield one
+
+    def check_many(
+        self, items: Iterable[CheckItem], *, concurrency: int = 16, ordered: bool = True
+    ) -> Generator[Checked, None, None]:
+        """Do what `acheck_many` does, for callers that are not async."""
+        checked = self.acheck_many(items, concurrency=concurrency, ordered=ordered)
+
+        async def following() -> Checked | None:
+            return await anext(checked, None)
+
+        try:
+            while (one := wait_for(following())) is not None:
+                yield one
+        finally:
+            wait_for(checked.aclose())
 
     async def arun(
         self,

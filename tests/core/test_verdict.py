@@ -227,3 +227,27 @@ def test_what_was_not_scored_is_told_once_beside_the_sentences() -> None:
     silent, table = Unscored("It is so.", 0, 9, "sentence"), Unscored("| a |", 11, 16, "table")
     verdict = Verdict("inconclusive", None, "", (sentence,), unscored=(silent, table))
     assert verdict.unscored_blocks == (table,)
+
+
+@given(verdicts)
+def test_a_verdict_is_kept_as_a_line(verdict: Verdict) -> None:
+    line = verdict.to_json()
+    assert "\n" not in line
+    assert Verdict.from_json(line) == Verdict.from_dict(json.loads(json.dumps(verdict.to_dict())))
+    assert Verdict.from_json(line.encode()).to_json() == line
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"decision": 3}'])
+def test_other_lines_are_no_verdict(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="this is no verdict"):
+        Verdict.from_json(text)
+
+
+def test_a_notebook_shows_words_and_no_markup() -> None:
+    sentence = SentenceVerdict("<script>x</script>", 0, 18, 0.9, True, why="it & that")
+    shown = Verdict("flagged", 0.9, "1 of 1 > 0.50", (sentence,))._repr_html_()
+    assert "&lt;script&gt;x&lt;/script&gt;" in shown
+    assert "it &amp; that" in shown
+    assert "1 of 1 &gt; 0.50" in shown
+    assert "<script" not in shown
+    assert "<table" not in Verdict("skipped", None, "no words")._repr_html_()

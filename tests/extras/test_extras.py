@@ -83,9 +83,9 @@ def run(made: Environment, folder: Path, provider: SimulatedProvider, *words: st
 def test_each_extra_is_tried_and_is_in_all_of_them() -> None:
     assert {path.stem for path in PROMISES.glob("*.py")} == {"resay", *ALONE}
     (everything,) = EXTRAS["all"]
-    # `demo` is made of others, and `remote` brings what nearly all others do.
+    # `demo` is made of others, `remote` brings what nearly all others do, and Ray is a platform.
     missing = [extra for extra in ALONE if extra not in everything]
-    assert missing == ["demo", "remote"]
+    assert missing == ["demo", "ray", "remote"]
 
 
 @pytest.mark.parametrize("name", LINES)

@@ -52,7 +52,7 @@ PROGRAMS = list(programs())
 
 
 def test_every_program_has_its_versions() -> None:
-    listed = {path.stem for path in HERE.glob("*.txt")}
+    listed = {path.stem for path in HERE.glob("*.txt")} - {"spark"}  # which has its own page
     assert {program.home for program in PROGRAMS} == listed | {"node"}
 
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from resay import Verdict
+from resay import Guard, Verdict
+from resay.batch import RowScorer
 from simulation import SimulatedProvider
 
 __all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "lay_out", "snippets"]
@@ -69,5 +70,18 @@ def lay_out(folder: Path) -> None:
     (folder / "policy.yaml").write_text(snippets("yaml")[0].text)
     (folder / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
     (folder / "verdict.json").write_text(json.dumps(Verdict("consistent", 0.0, "fine").to_dict()))
+    rows = [
+        {
+            "question": "Tell me about the bridge.",
+            "lang": "en" if lamps % 2 else "de",
+            "response": f"The bridge opened in 1932. It has {lamps} lamps.",
+            "samples": [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)],
+        }
+        for lamps in range(30, 40)
+    ]
+    (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "ngram.yaml").write_text("chain: [{method: ngram}]\n")
+    scored = RowScorer(Guard(folder / "ngram.yaml")).fill(rows)
+    (folder / "checked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scored))
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (folder / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")

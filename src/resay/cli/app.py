@@ -43,6 +43,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "ask": ("resay.cli.ask:ask_app", "Ask a model, check its answer, and act as the policy says."),
     "check": ("resay.cli.ask:check_app", "Check an existing response."),
+    "batch": (
+        "resay.cli.batch:app",
+        "Check every answer of a file, and write each row with its verdict.",
+    ),
     "demo": (
         "resay.cli.demo:app",
         "Catch a hallucinated sentence, with a simulated provider on this machine.",

@@ -78,7 +78,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a model, check its answer, and act as the policy says."""
-    guard = Guard(_policy(policy, method))
+    guard = Guard(policy_of(policy, method))
     with _named_as_options():
         if stream is not None and not as_json:
             parts = guard.stream(
@@ -146,7 +146,7 @@ def check(
     text = read_text(response)
     trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
-    guard = Guard(_policy(policy, method))
+    guard = Guard(policy_of(policy, method))
     tokens = None if logprobs is None else read_logprobs(logprobs)
     with _named_as_options():
         verdict = guard.check(
@@ -201,7 +201,12 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
         yield from sorted(root.glob(pattern)) if has_pattern else (path,)
 
 
-def _policy(path: Path | None, methods: list[str] | None) -> Policy:
+def policy_of(path: Path | None, methods: list[str] | None) -> Policy:
+    """Return the policy that the options of a command name.
+
+    Raises:
+        ConfigurationError: They exclude each other, or it is not valid.
+    """
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass one of them")
     if path:

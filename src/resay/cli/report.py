@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
+from resay.batch.results import Results, is_batch, results_page
 from resay.cli.app import read_text, write_text
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import Reported, page
@@ -26,21 +29,52 @@ def report(
         str,
         typer.Argument(
             help="What `ask --json`, `check --json` or Verdict.to_dict wrote: one or several, one"
-            " after the other, or a list; - reads stdin.",
+            " after the other, or a list; - reads stdin. Or what `batch` wrote.",
             show_default=False,
         ),
     ],
     html: Annotated[Path, typer.Option("--html", help="The page to write.", show_default=False)],
+    group: Annotated[
+        str | None, typer.Option(help="Of a batch: count by this column of its input.")
+    ] = None,
+    response: Annotated[
+        str, typer.Option(help="Of a batch: the column with the responses.")
+    ] = "response",
+    worst: Annotated[
+        int, typer.Option(min=0, help="Of a batch: how many of the highest scores to show.")
+    ] = 50,
+    prefix: Annotated[
+        str, typer.Option(help="Of a batch: what the verdict's columns begin with.")
+    ] = "",
 ) -> None:
     """Make a page of verdicts that opens in any browser, without a network."""
+    if file != "-" and html.resolve() == Path(file).resolve():
+        raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another")
+    if _is_of_batch(file, prefix):
+        text, rows, flagged = results_page(
+            file, group=group, prefix=prefix, response=response, worst=worst
+        )
+        write_text(html, text)
+        typer.echo(f"{html}: {rows:,} row{'s' * (rows > 1)}, {flagged:,} flagged")
+        return
+    if group is not None:
+        raise ConfigurationError(f"{file!r} is not what `resay batch` wrote; leave out --group")
     verdicts = [_reported(where, data) for where, data in _documents(file)]
     if not verdicts:
         raise ConfigurationError(f"{file!r} holds no verdict; pass what `resay check --json` wrote")
-    if file != "-" and html.resolve() == Path(file).resolve():
-        raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another")
     write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
     flagged = sum(one.verdict.flagged for one in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")
+
+
+def _is_of_batch(file: str, prefix: str) -> bool:
+    if file.endswith(".parquet"):
+        return True
+    if not file.endswith((".jsonl", ".ndjson")):
+        return False
+    with suppress(ConfigurationError):
+        return any(is_batch(row, prefix) for row in islice(Results(file), 1))
+    return False
 
 
 def _reported(where: str, data: object) -> Reported:

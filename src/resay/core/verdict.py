@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,57 +13,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.telling import collecting, last
+from resay.core.notebook import shown_in_notebook
 from resay.core.references import Reference
+from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What LLM calls cost.
-
-    Attributes:
-        calls: Requests sent, failed and cancelled ones included.
-        prompt_tokens: Tokens read, as reported by the provider.
-        completion_tokens: Tokens written, as reported by the provider.
-        cost_usd: Dollars, or None when the price of any of the calls is unknown. A cancelled call
-            is taken to cost what an answered one of the same kind cost on average.
-        cancelled: How many of the calls were cancelled before they were answered.
-    """
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    cancelled: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            self.cancelled + other.cancelled,
-        )
-
-    def since(self, earlier: Usage) -> Usage:
-        """Return what was added to an earlier state of the same meter."""
-        known = self.cost_usd is not None and earlier.cost_usd is not None
-        return Usage(
-            self.calls - earlier.calls,
-            self.prompt_tokens - earlier.prompt_tokens,
-            self.completion_tokens - earlier.completion_tokens,
-            (self.cost_usd or 0.0) - (earlier.cost_usd or 0.0) if known else None,
-            self.cancelled - earlier.cancelled,
-        )
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return self.prompt_tokens + self.completion_tokens
 
 
 Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
@@ -656,6 +613,34 @@ class Verdict:
         shown = replace(self if content else self._without_content(), references=bare)
         data = cast("dict[str, Any]", _plain(shown))
         return data | {"flagged": self.flagged, "inconclusive": self.inconclusive}
+
+    def to_json(self, *, content: bool = True) -> str:
+        """Return the verdict as one line of JSON.
+
+        Args:
+            content: As for `to_dict`.
+        """
+        return json.dumps(self.to_dict(content=content))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Verdict:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ConfigurationError: It is not a verdict.
+        """
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            raise ConfigurationError("this is no verdict; it must be a JSON object")
+        return cls.from_dict(cast("dict[str, Any]", data))
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        parts = [(s.text, s.score, s.flagged, s.why) for s in self.sentences]
+        return shown_in_notebook(self.decision, self.score, self.reason, parts)
 
     def _without_content(self) -> Verdict:
         return replace(

@@ -1,0 +1,30 @@
+"""Many answers at once: a run over a file of them that can be stopped, resumed and spread out."""
+
+from resay.batch.engines import Engine, Local, Ray, engine_of
+from resay.batch.estimate import Estimate, estimate
+from resay.batch.results import Results, results_page
+from resay.batch.rows import Columns, Row, Rows, Where, open_rows
+from resay.batch.run import Progress, Summary, Tally, run_batch
+from resay.batch.scoring import RowScorer, Scored
+
+__all__ = [
+    "Columns",
+    "Engine",
+    "Estimate",
+    "Local",
+    "Progress",
+    "Ray",
+    "Results",
+    "Row",
+    "RowScorer",
+    "Rows",
+    "Scored",
+    "Summary",
+    "Tally",
+    "Where",
+    "engine_of",
+    "estimate",
+    "open_rows",
+    "results_page",
+    "run_batch",
+]

@@ -1,0 +1,476 @@
+"""Who checks the rows of a batch: processes or an event loop of this machine, Ray, or your own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from resay._internal.event_loops import run_sync
+from resay._internal.importing import import_named, is_import_path, load_optional
+from resay.batch.rows import Row
+from resay.batch.scoring import RowScorer, Scored
+from resay.errors import ConfigurationError
+
+CALLS_AT_ONCE, NEURAL_AT_ONCE = 16, 64
+"""How many rows are checked at the same time where checks wait for calls, or for a model."""
+
+_FEW_ROWS = 48
+"""So many rows are checked sooner than a process has started."""
+_FIRST_ROWS, _MOST_ROWS, _MOST_BYTES, _CHUNK_S = 8, 256, 4_000_000, 0.2
+_AHEAD = 4
+
+
+class Engine(Protocol):
+    """Checks rows. A function with these arguments is one, named as `package.module:function`."""
+
+    def __call__(self, scorer: RowScorer, rows: Iterator[Row], /) -> Iterable[Sequence[Scored]]:
+        """Check rows, and give each as soon as it is finished, in any order.
+
+        Args:
+            scorer: Checks a row; it can be pickled.
+            rows: The rows. Take only as many as can be worked on: whoever stops the run does so
+                by ending them. They may be taken by any thread, one at a time.
+
+        Returns:
+            Lists of finished rows; it is closed where a run is stopped.
+        """
+        ...
+
+
+def engine_of(
+    name: str | Engine, *, workers: int | None = None, concurrency: int | None = None
+) -> Engine:
+    """Return an engine.
+
+    Args:
+        name: `local`, `ray`, `package.module:function`, or an engine.
+        workers: How many processes or actors; None for one for each core.
+        concurrency: How many rows each checks at the same time where checks wait for something.
+
+    Raises:
+        ConfigurationError: There is none of that name.
+    """
+    if not isinstance(name, str):
+        return name
+    if name == "local":
+        return Local(workers, concurrency)
+    if name == "ray":
+        return Ray(workers, concurrency)
+    if is_import_path(name):
+        return cast("Engine", import_named(name))
+    raise ConfigurationError(f"engine {name!r} is none; name local, ray or package.module:function")
+
+
+def default_concurrency(scorer: RowScorer) -> int:
+    """Return how many rows are checked at the same time, where nobody says."""
+    return NEURAL_AT_ONCE if scorer.is_neural else CALLS_AT_ONCE
+
+
+class Local:
+    """This machine.
+
+    What takes the processor runs in worker processes, one for each core. Where a check may call a
+    provider, or runs a neural model, all run in one event loop of this process: its limits hold
+    for all of them, and the model computes what they ask for in common batches.
+
+    Args:
+        workers: How many processes; None for as many as this one may use cores.
+        concurrency: How many rows at the same time in the event loop.
+    """
+
+    def __init__(self, workers: int | None = None, concurrency: int | None = None) -> None:
+        self._workers = workers or available_cores()
+        self._concurrency = concurrency
+
+    def __call__(self, scorer: RowScorer, rows: Iterator[Row]) -> Iterator[Sequence[Scored]]:
+        """Check rows."""
+        if scorer.calls_providers or scorer.is_neural:
+            at_once = self._concurrency or default_concurrency(scorer)
+            yield from _InOneLoop(scorer, rows, at_once).fetch()
+            return
+        first = list(islice(rows, _FEW_ROWS))
+        if len(first) < _FEW_ROWS or self._workers == 1:
+            for row in chain(first, rows):
+                yield scorer.score([row])
+            return
+        yield from _InProcesses(scorer, chain(first, rows), self._workers).fetch()
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_ENDED = object()
+
+
+class _InOneLoop:
+    """Checks several rows at the same time, in the event loop that all of this process share.
+
+    Args:
+        scorer: Checks a row.
+        rows: The rows.
+        concurrency: How many at the same time.
+    """
+
+    def __init__(self, scorer: RowScorer, rows: Iterator[Row], concurrency: int) -> None:
+        self._scorer = scorer
+        self._rows = rows
+        self._concurrency = concurrency
+        self._done: queue.Queue[Any] = queue.Queue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._work: asyncio.Future[list[None]] | None = None
+        self._space = asyncio.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, name="resay-batch", daemon=True)
+
+    def fetch(self) -> Generator[Sequence[Scored], None, None]:
+        """Yield each row when it is finished. Who closes this cancels those under way."""
+        self._thread.start()
+        try:
+            while (found := self._done.get()) is not _ENDED:
+                if isinstance(found, BaseException):
+                    raise found
+                self._tell(self._space.release)
+                yield [cast("Scored", found)]
+        finally:
+            if self._work is not None:
+                self._tell(self._work.cancel)
+            self._thread.join(timeout=1.0)
+
+    def _tell(self, what: Callable[[], object]) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it was closed
+                self._loop.call_soon_threadsafe(what)
+
+    def _run(self) -> None:
+        try:
+            run_sync(self._arun)
+        # It is raised where the rows are fetched.
+        except BaseException as error:
+            self._done.put(error)
+        self._done.put(_ENDED)
+
+    async def _arun(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # Rows are not taken further ahead than they are fetched.
+        self._space = asyncio.Semaphore(_AHEAD * self._concurrency)
+        tasks = (self._one_by_one() for _ in range(self._concurrency))
+        work = self._work = asyncio.gather(*tasks)
+        with suppress(asyncio.CancelledError):
+            await work
+
+    async def _one_by_one(self) -> None:
+        while True:
+            await self._space.acquire()
+            row = next(self._rows, None)
+            if row is None:
+                return
+            self._done.put(await self._scorer.ascore(row))
+
+
+class _DiedError(Exception):
+    """A worker process ended before it was told to."""
+
+
+class _Worker:
+    """A process that checks rows, and ends when this one does.
+
+    `multiprocessing` would run the program's main module again in each, which a script must allow
+    for, and would leave the processes behind where this one is killed.
+    """
+
+    def __init__(self, scorer: bytes) -> None:
+        paths = [path or str(Path.cwd()) for path in sys.path]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from resay.batch.engines import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            # Ctrl-C is for this process, which lets the others finish what they are at.
+            start_new_session=True,
+        )
+        self._in, self._out = (
+            cast("IO[bytes]", self._process.stdin),
+            cast("IO[bytes]", self._process.stdout),
+        )
+        _send(self._in, scorer)
+
+    def score(self, rows: Sequence[Row]) -> tuple[list[Scored], float]:
+        """Return checked rows, and how many seconds that took.
+
+        Raises:
+            _DiedError: The process ended.
+        """
+        try:
+            _send(self._in, pickle.dumps(tuple(map(tuple, rows))))
+            found, elapsed_s = pickle.loads(_receive(self._out))  # noqa: S301 - our own process
+        except (OSError, EOFError, ValueError):
+            raise _DiedError from None
+        if isinstance(found, BaseException):
+            raise found
+        return [Scored(*one) for one in found], elapsed_s
+
+    def end(self, *, now: bool = False) -> None:
+        """End the process: when it has nothing left to do, or at once."""
+        with suppress(OSError):
+            self._in.close()
+        if now:
+            self._process.kill()
+        self._process.wait()
+        self._out.close()
+
+
+def _send(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(struct.pack("<Q", len(data)))
+    pipe.write(data)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> bytes:
+    head = pipe.read(8)
+    if len(head) < 8:
+        raise EOFError
+    (size,) = struct.unpack("<Q", head)
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def serve() -> None:
+    """Check the rows that come through standard input, until it is closed: a worker's main."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # What a scorer prints must not get among the rows.
+    os.dup2(2, 1)
+    loop = asyncio.new_event_loop()
+    with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        scorer = _unpickled(_receive(source))
+        while True:
+            rows = [Row(*row) for row in pickle.loads(_receive(source))]  # noqa: S301 - the parent's
+            if isinstance(scorer, ConfigurationError):
+                _send(target, pickle.dumps((scorer, 0.0)))
+                continue
+            started = time.perf_counter()
+            found = loop.run_until_complete(_all(scorer, rows))
+            elapsed_s = time.perf_counter() - started
+            _send(target, pickle.dumps((tuple(map(tuple, found)), elapsed_s)))
+    # At once: nothing is left to be written.
+    os._exit(0)
+
+
+def _unpickled(scorer: bytes) -> RowScorer | ConfigurationError:
+    try:
+        return cast("RowScorer", pickle.loads(scorer))  # noqa: S301 - the parent's
+    # Whatever the modules raise that it names.
+    except Exception as error:
+        return ConfigurationError(
+            f"the guard cannot be made in another process ({type(error).__name__}); define its"
+            " parts in a module rather than in the program itself, or use one worker"
+        )
+
+
+async def _all(scorer: RowScorer, rows: Iterable[Row]) -> list[Scored]:
+    return [await scorer.ascore(row) for row in rows]
+
+
+class _InProcesses:
+    """Checks rows in worker processes, each driven by a thread of this one.
+
+    Args:
+        scorer: Checks a row.
+        rows: The rows.
+        workers: How many processes.
+    """
+
+    def __init__(self, scorer: RowScorer, rows: Iterator[Row], workers: int) -> None:
+        self._scorer = scorer
+        self._pickled = pickle.dumps(scorer)
+        self._rows = rows
+        self._taking = threading.Lock()
+        self._stopping = threading.Event()
+        self._done: queue.Queue[Any] = queue.Queue(maxsize=_AHEAD * workers)
+        self._processes: list[_Worker] = []
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(workers)]
+
+    def fetch(self) -> Generator[Sequence[Scored], None, None]:
+        """Yield rows when they are finished. Who closes this ends the processes."""
+        for thread in self._threads:
+            thread.start()
+        left = len(self._threads)
+        try:
+            while left:
+                found = self._done.get()
+                if isinstance(found, BaseException):
+                    raise found
+                if found is _ENDED:
+                    left -= 1
+                else:
+                    yield found
+        finally:
+            self._stopping.set()
+            for process in tuple(self._processes):
+                process.end(now=True)
+            for thread in self._threads:
+                thread.join(timeout=0.5)
+
+    def _tell(self, found: object) -> None:
+        while not self._stopping.is_set():
+            with suppress(queue.Full):
+                self._done.put(found, timeout=0.1)
+                return
+
+    def _begin(self) -> _Worker:
+        worker = _Worker(self._pickled)
+        self._processes.append(worker)
+        return worker
+
+    def _run(self) -> None:
+        try:
+            self._drive()
+        # It is raised where the rows are fetched.
+        except BaseException as error:
+            self._tell(error)
+        self._tell(_ENDED)
+
+    def _drive(self) -> None:
+        worker, size = self._begin(), _FIRST_ROWS
+        while not self._stopping.is_set() and (chunk := self._take(size)):
+            try:
+                found, elapsed_s = worker.score(chunk)
+            except _DiedError:
+                if self._stopping.is_set():
+                    return
+                worker = self._one_by_one(chunk)
+                continue
+            each_s = max(elapsed_s / len(chunk), 1e-6)
+            size = max(1, min(_MOST_ROWS, int(_CHUNK_S / each_s)))
+            self._tell(found)
+        if not self._stopping.is_set():
+            worker.end()
+
+    def _take(self, size: int) -> list[Row]:
+        with self._taking:
+            return _chunk(self._rows, size)
+
+    def _one_by_one(self, chunk: Sequence[Row]) -> _Worker:
+        """Check rows of which one has ended the process; return the process that goes on."""
+        worker = self._begin()
+        for row in chunk:
+            found = self._alone(worker, row)
+            if self._stopping.is_set():
+                break
+            if found is None:
+                found = [self._scorer.lost(row, "the process that checked it ended")]
+                worker = self._begin()
+            self._tell(found)
+        return worker
+
+    def _alone(self, worker: _Worker, row: Row) -> list[Scored] | None:
+        try:
+            return worker.score([row])[0]
+        except _DiedError:
+            return None
+
+
+def _chunk(rows: Iterator[Row], size: int) -> list[Row]:
+    chunk: list[Row] = []
+    room = _MOST_BYTES
+    for row in islice(rows, size):
+        chunk.append(row)
+        room -= len(row.raw)
+        if room < 0:
+            break
+    return chunk
+
+
+class Ray:
+    """Ray Data: actors on any number of machines, each with a guard and its models.
+
+    Rows go to Ray in windows, so that neither this process nor Ray's object store ever holds all
+    of them. Limits of a policy for a whole process hold for each actor: where checks call a
+    provider there is one actor unless `workers` says otherwise.
+
+    Args:
+        workers: How many actors; None for one for each of the cluster's cores.
+        concurrency: How many rows an actor checks at the same time.
+        window: How many rows are given to Ray at once.
+        options: What each actor wants, as `map_batches` takes it: `{"num_gpus": 1}`.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        concurrency: int | None = None,
+        *,
+        window: int = 20_000,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self._workers = workers
+        self._concurrency = concurrency
+        self._window = window
+        self._options = options or {}
+
+    def __call__(self, scorer: RowScorer, rows: Iterator[Row]) -> Iterator[Sequence[Scored]]:
+        """Check rows."""
+        ray = load_optional("ray", package="ray", extra="ray", purpose="the engine 'ray'")
+        data = load_optional("ray.data", package="ray", extra="ray", purpose="the engine 'ray'")
+        if not ray.is_initialized():
+            ray.init(log_to_driver=False, configure_logging=False)
+        calls = scorer.calls_providers or scorer.is_neural
+        at_once = self._concurrency or (default_concurrency(scorer) if calls else 1)
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        actors = self._workers or (1 if scorer.calls_providers else cores)
+        while window := list(islice(rows, self._window)):
+            table = data.from_items([row._asdict() for row in window])
+            found = table.map_batches(
+                _Actor,
+                fn_constructor_args=(pickle.dumps(scorer), at_once),
+                compute=data.ActorPoolStrategy(size=actors),
+                batch_size=max(1, min(64 if at_once == 1 else 4 * at_once, len(window) // actors)),
+                batch_format="numpy",
+                **self._options,
+            )
+            for batch in found.iter_batches(batch_size=None, batch_format="numpy"):
+                columns = (batch[name].tolist() for name in Scored._fields)
+                yield [Scored(*values) for values in zip(*columns, strict=True)]
+
+
+class _Actor:
+    def __init__(self, scorer: bytes, concurrency: int) -> None:
+        self._scorer = cast("RowScorer", pickle.loads(scorer))  # noqa: S301 - our own
+        self._concurrency = concurrency
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        import numpy as np
+
+        columns = (batch[name].tolist() for name in Row._fields)
+        rows = [Row(*values) for values in zip(*columns, strict=True)]
+        found = run_sync(self._all, rows)
+        made: dict[str, Any] = {}
+        for name in Scored._fields:
+            kind = object if name in ("decision", "error", "line") else None
+            made[name] = np.array([getattr(one, name) for one in found], dtype=kind)
+        return made
+
+    async def _all(self, rows: Sequence[Row]) -> list[Scored]:
+        slots = asyncio.Semaphore(self._concurrency)
+
+        async def one(row: Row) -> Scored:
+            async with slots:
+                return await self._scorer.ascore(row)
+
+        return list(await asyncio.gather(*(one(row) for row in rows)))

@@ -1,0 +1,479 @@
+"""The rows of a batch: where they come from, what their columns mean, and which are wanted."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import hashlib
+import json
+import math
+import operator
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
+from contextlib import closing
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol, cast
+
+from resay._internal.importing import load_optional
+from resay.errors import ConfigurationError
+
+_PURPOSE = "reading and writing Parquet files"
+
+
+class Row(NamedTuple):
+    """One row of the input.
+
+    Attributes:
+        number: Its place in the input, from 0. Blank lines do not count.
+        id: What it is called: a hash of its content, with a counter where rows are equal; None
+            where a column of the input says.
+        raw: What is in it, as a JSON object.
+    """
+
+    number: int
+    id: str | None
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of the input are called.
+
+    None stands for the name of the attribute, in rows that have such a column. A column that is
+    named must be in each row.
+
+    Attributes:
+        response: The text to check.
+        question: What it answers.
+        messages: The conversation that it answers, in OpenAI's shape, in place of a question.
+        samples: Other responses to the same question: a list, or a text with a JSON list in it.
+        references: Trusted texts, in the same form.
+        id: What a row is called.
+    """
+
+    response: str | None = None
+    question: str | None = None
+    messages: str | None = None
+    samples: str | None = None
+    references: str | None = None
+    id: str | None = None
+
+    def arguments(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the response of a row and the other arguments for `Guard.check`.
+
+        Args:
+            values: The row.
+
+        Raises:
+            ConfigurationError: A column is missing, or holds something else.
+        """
+        response = self._value("response", values)
+        if not isinstance(response, str):
+            raise ConfigurationError(
+                f"column {self.response or 'response'!r} must hold a text, not"
+                f" {type(response).__name__}; name the column with the responses"
+            )
+        question: Any = self._value("messages", values) or self._value("question", values)
+        if isinstance(question, str) and question.lstrip().startswith("[{"):
+            question = _json_of("messages", question)
+        given: dict[str, Any] = {"question": question or None}
+        if (samples := self._value("samples", values)) is not None:
+            given["samples"] = _texts("samples", samples)
+        if (references := self._value("references", values)) is not None:
+            given["references"] = _texts("references", references)
+        return response, given
+
+    def id_of(self, values: Mapping[str, Any]) -> str | None:
+        """Return what a row calls itself; None where it does not."""
+        name = self.id or "id"
+        return None if values.get(name) is None else str(values[name])
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the names, JSON-ready."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _value(self, role: str, values: Mapping[str, Any]) -> Any:
+        name = getattr(self, role)
+        if name is not None and name not in values:
+            raise ConfigurationError(f"the row has no column {name!r}")
+        return values.get(name or role)
+
+
+def _texts(role: str, value: Any) -> list[str]:
+    if isinstance(value, str):
+        if not value.strip():
+            return []
+        value = _json_of(role, value) if value.lstrip().startswith("[") else [value]
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) < len(items):
+        raise ConfigurationError(f"column {role!r} must hold a list of texts")
+    return texts
+
+
+def _json_of(role: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ConfigurationError(f"column {role!r} holds a list that is not valid JSON") from None
+
+
+class Rows(Protocol):
+    """An input. Each iteration begins at its first row."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """What tells it from another input; None where nothing does."""
+        ...
+
+    def count(self) -> int | None:
+        """Return how many rows there are; None where nobody knows."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield each row as a JSON object."""
+        ...
+
+
+def open_rows(source: object) -> Rows:
+    """Return the rows of an input.
+
+    Args:
+        source: The path of a JSON Lines (`.jsonl`, `.ndjson`), CSV (`.csv`, `.tsv`) or Parquet
+            (`.parquet`) file, of which the last may be an address that fsspec knows; a data set of
+            Hugging Face's `datasets`; a frame of pandas or Polars; or anything that yields
+            mappings.
+
+    Raises:
+        ConfigurationError: It is none of these, or cannot be read.
+        MissingDependencyError: Parquet is read with pyarrow.
+    """
+    if isinstance(source, (str, Path)):
+        return _open_file(str(source))
+    if hasattr(source, "iter_rows"):  # Polars
+        return _Listed(lambda: cast("Any", source).iter_rows(named=True), len(cast("Any", source)))
+    if hasattr(source, "itertuples"):  # pandas
+        return _Listed(lambda: _of_pandas(cast("Any", source)), len(cast("Any", source)))
+    if not isinstance(source, Iterable):
+        kind = type(source).__qualname__
+        raise ConfigurationError(f"rows must be a path, a frame or an iterable, not {kind!r}")
+    rows = cast("Iterable[Mapping[str, Any]]", source)
+    known = len(rows) if isinstance(rows, Sized) else None
+    # A data set of Hugging Face's knows its own.
+    return _Listed(lambda: iter(rows), known, getattr(rows, "_fingerprint", None))
+
+
+def _open_file(path: str) -> Rows:
+    if "://" not in path and not Path(path).is_file():
+        raise ConfigurationError(f"cannot read {path!r}: there is no such file")
+    ending = path.rpartition(".")[2].lower()
+    if ending in ("jsonl", "ndjson"):
+        return _JsonLines(Path(path))
+    if ending in ("csv", "tsv"):
+        return _Csv(Path(path), "\t" if ending == "tsv" else ",")
+    if ending == "parquet":
+        return _Parquet(path)
+    raise ConfigurationError(f"{path!r} must end in .jsonl, .ndjson, .csv, .tsv or .parquet")
+
+
+class _JsonLines:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def fingerprint(self) -> str | None:
+        return _fingerprint(self._path)
+
+    def count(self) -> int | None:
+        with self._path.open("rb") as file:
+            return sum(1 for line in file if not line.isspace())
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file):
+                text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 0 else line.strip()
+                if text:
+                    yield text
+
+
+class _Csv:
+    def __init__(self, path: Path, delimiter: str) -> None:
+        self._path = path
+        self._delimiter = delimiter
+
+    @property
+    def fingerprint(self) -> str | None:
+        return _fingerprint(self._path)
+
+    def count(self) -> int | None:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[bytes]:
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            with self._path.open(encoding="utf-8-sig", newline="") as file:
+                for row in csv.DictReader(file, delimiter=self._delimiter):
+                    row.pop(cast("Any", None), None)  # what is beyond the last column
+                    yield as_json(row)
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"{str(self._path)!r} is not UTF-8 text") from error
+        finally:
+            csv.field_size_limit(limit)
+
+
+class _Parquet:
+    _BATCH = 512
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._parquet = pyarrow("pyarrow.parquet")
+
+    @property
+    def fingerprint(self) -> str | None:
+        return None if "://" in self._path else _fingerprint(Path(self._path))
+
+    def count(self) -> int | None:
+        with closing(self._opened()) as file:
+            return cast("int", self._parquet.ParquetFile(file).metadata.num_rows)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with closing(self._opened()) as file:
+            for batch in self._parquet.ParquetFile(file).iter_batches(batch_size=self._BATCH):
+                for row in batch.to_pylist():
+                    yield as_json(row)
+
+    def _opened(self) -> IO[bytes]:
+        if "://" not in self._path:
+            return Path(self._path).open("rb")
+        fsspec = load_optional(
+            "fsspec", package="fsspec", extra="batch", purpose="reading from an address"
+        )
+        return cast("IO[bytes]", fsspec.open(self._path, "rb").open())
+
+
+class _Listed:
+    def __init__(
+        self,
+        rows: Callable[[], Iterator[Mapping[str, Any]]],
+        known: int | None,
+        fingerprint: str | None = None,
+    ) -> None:
+        self._rows = rows
+        self._known = known
+        self._fingerprint = fingerprint
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self._fingerprint
+
+    def count(self) -> int | None:
+        return self._known
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(as_json, self._rows())
+
+
+def _of_pandas(frame: Any) -> Iterator[dict[str, Any]]:
+    names = [str(name) for name in frame.columns]
+    for values in frame.itertuples(index=False, name=None):
+        yield dict(zip(names, values, strict=True))
+
+
+def as_json(row: Mapping[str, Any]) -> bytes:
+    """Return a row as a JSON object; what JSON does not have becomes text, NaN becomes null."""
+    plain = {str(name): _plain(value) for name, value in row.items()}
+    return json_bytes(plain)
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as JSON in UTF-8, in one line."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:  # half of a character
+        return json.dumps(value, default=str).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (str, int, float, bool, list, dict)):
+        return cast("Any", value)
+    # numpy's arrays and numbers
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if hasattr(value, "to_list"):  # a list in Polars
+        return value.to_list()
+    return None if type(value).__name__ in ("NaTType", "NAType") else value
+
+
+def pyarrow(module: str) -> Any:
+    """Import a module of pyarrow.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    return load_optional(module, package="pyarrow", extra="batch", purpose=_PURPOSE)
+
+
+_BLOCK, _BLOCKS = 65_536, 128
+
+
+def _fingerprint(path: Path) -> str:
+    """Return a hash of a file's size and content; of a large file evenly spaced blocks of it."""
+    size = path.stat().st_size
+    digest = hashlib.blake2b(str(size).encode(), digest_size=16)
+    with path.open("rb") as file:
+        if size <= _BLOCK * _BLOCKS:
+            digest.update(file.read())
+        else:
+            for i in range(_BLOCKS):
+                file.seek(i * (size - _BLOCK) // (_BLOCKS - 1))
+                digest.update(file.read(_BLOCK))
+    return digest.hexdigest()
+
+
+def numbered(
+    rows: Rows, columns: Columns, where: Where | None = None
+) -> Generator[Row, None, None]:
+    """Yield the rows that are wanted, each with its number and its id.
+
+    Args:
+        rows: The input.
+        columns: What its columns are called.
+        where: Which rows are wanted; None for all.
+    """
+    named: bool | None = None
+    with closing(_Counted()) as seen:
+        for number, raw in enumerate(rows):
+            if named is None:
+                named = columns.id is not None or "id" in (mapping_of(raw) or {})
+            name = None if named else seen.name(raw)
+            if where is None or where.wants(mapping_of(raw)):
+                yield Row(number, name, raw)
+
+
+def mapping_of(raw: bytes) -> dict[str, Any] | None:
+    """Return what is in a row; None where it is no JSON object."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+class _Counted:
+    """Names rows by their content, equal ones with a counter.
+
+    What was seen is kept in a file that SQLite makes and removes: it grows with the input, and the
+    memory of the process must not.
+    """
+
+    def __init__(self) -> None:
+        # Rows are read by one thread at a time, but not always by the same.
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._file.execute("PRAGMA journal_mode=OFF")
+        self._file.execute("CREATE TABLE seen (hash BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
+        self._file.execute("BEGIN")
+
+    def name(self, raw: bytes) -> str:
+        digest = hashlib.blake2b(raw, digest_size=8).digest()
+        if self._file.execute("INSERT OR IGNORE INTO seen VALUES (?, 1)", (digest,)).rowcount:
+            return digest.hex()
+        self._file.execute("UPDATE seen SET n = n + 1 WHERE hash = ?", (digest,))
+        (n,) = self._file.execute("SELECT n FROM seen WHERE hash = ?", (digest,)).fetchone()
+        return f"{digest.hex()}-{n}"
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_READ = (
+    *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.Compare),
+    *(ast.Name, ast.Load, ast.Constant, ast.List, ast.Tuple, *_COMPARED),
+)
+
+
+class Where:
+    """Which rows are wanted: comparisons of columns, joined by `and`, `or` and `not`.
+
+    Only comparisons, names of columns, numbers, texts, lists and `len(column)` are understood;
+    nothing else of Python is, and nothing is run. A row in which the comparison cannot be made, as
+    of a text with a number, is not wanted.
+
+    Args:
+        text: Such as `lang == 'de' and len(response) > 200`.
+
+    Raises:
+        ConfigurationError: It is something else.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            self._tree = ast.parse(text.strip(), mode="eval")
+        except (SyntaxError, ValueError) as error:
+            raise ConfigurationError(f"--where {text!r} cannot be read: {error}") from None
+        for node in ast.walk(self._tree):
+            if not isinstance(node, _READ) and not _is_len(node):
+                raise ConfigurationError(
+                    f"--where {text!r} has something else than comparisons of columns"
+                    f" ({type(node).__name__}); write `lang == 'de' and len(response) > 200`"
+                )
+
+    def wants(self, row: Mapping[str, Any] | None) -> bool:
+        """Return whether a row is wanted; one that cannot be read is, so that it is reported."""
+        if row is None:
+            return True
+        try:
+            return bool(_value(self._tree.body, row))
+        except (TypeError, KeyError):
+            return False
+
+
+def _is_len(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "len"
+        and len(node.args) == 1
+        and not node.keywords
+    )
+
+
+def _value(node: ast.expr, row: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.BoolOp):
+        every = isinstance(node.op, ast.And)
+        return (all if every else any)(_value(value, row) for value in node.values)
+    if isinstance(node, ast.UnaryOp):
+        value = _value(node.operand, row)
+        return not value if isinstance(node.op, ast.Not) else -value
+    if isinstance(node, ast.Compare):
+        return _compared(node, row)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value(item, row) for item in node.elts]
+    if isinstance(node, ast.Call):
+        return len(_value(node.args[0], row))
+    return row[node.id] if isinstance(node, ast.Name) else cast("ast.Constant", node).value
+
+
+def _compared(node: ast.Compare, row: Mapping[str, Any]) -> bool:
+    left = _value(node.left, row)
+    for test, other in zip(node.ops, node.comparators, strict=True):
+        right = _value(other, row)
+        if not _COMPARED[type(test)](left, right):
+            return False
+        left = right
+    return True

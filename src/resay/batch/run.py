@@ -1,0 +1,597 @@
+"""A run over many rows: what is finished is kept, whatever ends it, and written out in order.
+
+Beside the output there is a folder for the run, `OUT.run`, with
+
+- `manifest.json`: what the run is of, by fingerprints, and in the end what came of it;
+- `journal.rows`: finished rows in the order in which they were finished, appended as they come;
+- `part-*.rows`: what was in a journal, in the order of the input, written whole and renamed.
+
+A line of the last two is a finished row: its number, decision, calls, cost and kind of error, with
+tabs between them, and then the row itself as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import math
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, cast
+
+from resay._internal._version import __version__
+from resay.batch.engines import Engine, engine_of
+from resay.batch.rows import Columns, Row, Rows, Where, numbered, open_rows
+from resay.batch.scoring import RowScorer, Scored
+from resay.batch.writing import check_output, write_output
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+
+PART_BYTES = 32_000_000
+_SYNC_S = 1.0
+_GRACE_S = 1.2
+_FORMAT = 1
+
+Stopped = Literal["interrupted", "budget"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a run so far.
+
+    Attributes:
+        rows: How many rows are finished.
+        decisions: How many of them have which decision.
+        errors: How many failed with which kind of error.
+        calls: Requests sent for them.
+        cost_usd: What these cost; NaN where a price is unknown.
+    """
+
+    rows: int = 0
+    decisions: Counter[str] = field(default_factory=Counter[str])
+    errors: Counter[str] = field(default_factory=Counter[str])
+    calls: int = 0
+    cost_usd: float = 0.0
+
+    def add(self, decision: str, calls: int, cost_usd: float, error: str) -> None:
+        """Count a finished row."""
+        self.rows += 1
+        if error:
+            self.errors[error] += 1
+        else:
+            self.decisions[decision] += 1
+        self.calls += calls
+        self.cost_usd += cost_usd
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return {
+            "rows": self.rows,
+            "decisions": dict(self.decisions),
+            "errors": dict(self.errors),
+            "calls": self.calls,
+            "cost_usd": None if math.isnan(self.cost_usd) else self.cost_usd,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        tally: What came of it so far, rows of earlier sessions included.
+        total: How many rows there will be; None where nobody knows.
+        new: How many rows this session has finished.
+        elapsed_s: How long it has been at it.
+    """
+
+    tally: Tally
+    total: int | None
+    new: int
+    elapsed_s: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second in this session."""
+        return self.new / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def left_s(self) -> float | None:
+        """How many seconds the rest will take; None where nobody knows."""
+        if self.total is None or not self.rate:
+            return None
+        return max(self.total - self.tally.rows, 0) / self.rate
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of a run.
+
+    Attributes:
+        out: The file with the results; it is there once all rows are finished.
+        tally: What came of the rows.
+        new: How many rows this session has finished.
+        elapsed_s: How long this session took.
+        stopped: Why it stopped before the end, or None.
+    """
+
+    out: Path
+    tally: Tally
+    new: int
+    elapsed_s: float
+    stopped: Stopped | None = None
+
+
+def run_batch(
+    guard: Guard,
+    source: object,
+    out: str | os.PathLike[str],
+    *,
+    columns: Columns = Columns(),  # noqa: B008 - it cannot change
+    prefix: str = "",
+    engine: str | Engine = "local",
+    workers: int | None = None,
+    concurrency: int | None = None,
+    resume: bool = False,
+    limit: int | None = None,
+    where: str | None = None,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+    **params: Any,
+) -> Summary:
+    """Check every row of an input, and write the rows with their verdicts.
+
+    Args:
+        guard: Checks the responses.
+        source: The rows, as `open_rows` takes them.
+        out: The file to write, Parquet (`.parquet`) or JSON Lines (`.jsonl`).
+        columns: What the columns of the input are called.
+        prefix: What the names of the verdict's columns begin with.
+        engine: Who checks: `local`, `ray`, `package.module:function`, or an engine.
+        workers: How many processes or actors; None for one for each core.
+        concurrency: How many rows at the same time where checks wait for calls or a model.
+        resume: Whether to go on with a run that was stopped. What it has finished is not checked
+            again. Without such a run, one begins.
+        limit: How many rows to check; None for all.
+        where: Which rows to check, as `Where` reads it.
+        max_calls: How many requests the whole run may send.
+        max_cost_usd: How many dollars the whole run may cost.
+        on_progress: Is told after each step how far the run is.
+        **params: Provider parameters, such as `api_base`, as for `Guard.check`.
+
+    Returns:
+        What came of it. Where it was stopped, `resume` goes on with it.
+
+    Raises:
+        ConfigurationError: The output exists, another run writes it, or what is to be resumed is
+            of another input, policy or version.
+        MissingDependencyError: The engine or the format needs what is not installed.
+    """
+    target = Path(out)
+    check_output(target)
+    rows = open_rows(source)
+    scorer = RowScorer(guard, columns, prefix=prefix, params=params)
+    wanted = Where(where) if where else None
+    manifest = {
+        "format": _FORMAT,
+        "resay": __version__,
+        "policy": policy_fingerprint(guard),
+        "input": rows.fingerprint,
+        "columns": columns.to_dict(),
+        "prefix": prefix,
+        "limit": limit,
+        "where": where,
+    }
+    chosen = engine_of(engine, workers=workers, concurrency=concurrency)
+    with _Folder.of(target, manifest, resume=resume) as folder:
+        if folder.finished is not None:
+            return Summary(target, folder.finished, 0, 0.0)
+        budget = _Budget(max_calls, max_cost_usd)
+        run = _Run(folder, budget, _total(rows, limit, wanted, on_progress), on_progress)
+        taken = numbered(rows, columns, wanted)
+        stopped = run.work(chosen, scorer, islice(taken, limit))
+        if stopped is None:
+            folder.seal()
+            write_output(target, folder.lines(), prefix)
+            folder.finish()
+        return Summary(target, folder.tally, run.new, run.elapsed_s, stopped)
+
+
+def policy_fingerprint(guard: Guard) -> str:
+    """Return a hash of what a guard does: its policy and its model."""
+    said = guard.policy.model_dump(mode="json", fallback=repr)
+    text = json.dumps([said, guard.model], sort_keys=True, default=repr)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _total(
+    rows: Rows,
+    limit: int | None,
+    where: Where | None,
+    on_progress: Callable[[Progress], object] | None,
+) -> int | None:
+    # Counting reads the file once; nobody wants to know where nobody looks.
+    if on_progress is None or where is not None:
+        return None
+    count = rows.count()
+    return count if limit is None or count is None else min(limit, count)
+
+
+class _Budget:
+    """What a whole run may spend. It lets no row begin that would likely exceed it.
+
+    Args:
+        calls: How many calls; None for any number.
+        cost_usd: How many dollars; None for any number.
+    """
+
+    def __init__(self, calls: int | None, cost_usd: float | None) -> None:
+        self._calls = math.inf if calls is None else calls
+        self._cost_usd = math.inf if cost_usd is None else cost_usd
+        self.limited = calls is not None or cost_usd is not None
+        self.exhausted = False
+
+    def allows(self, tally: Tally, begun: int) -> bool:
+        """Return whether one more row may begin, as the rows so far tell what a row costs.
+
+        Args:
+            tally: What is finished.
+            begun: How many are not.
+        """
+        if not self.limited:
+            return True
+        rows = max(tally.rows, 1)
+        more = begun + 1
+        calls = tally.calls + more * tally.calls / rows
+        # An unknown price must not pass for a low one.
+        cost = 0.0 if math.isinf(self._cost_usd) else tally.cost_usd * (1 + more / rows)
+        nothing_left = tally.calls >= self._calls or not tally.cost_usd < self._cost_usd
+        self.exhausted = calls > self._calls or not cost <= self._cost_usd or nothing_left
+        return not self.exhausted
+
+
+class _Run:
+    def __init__(
+        self,
+        folder: _Folder,
+        budget: _Budget,
+        total: int | None,
+        on_progress: Callable[[Progress], object] | None,
+    ) -> None:
+        self._folder = folder
+        self._budget = budget
+        self._total = total
+        self._on_progress = on_progress
+        self._stopping = threading.Event()
+        self._begun = 0
+        self._started = time.monotonic()
+        self.new = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._started
+
+    def work(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> Stopped | None:
+        """Have all rows checked that are not finished; return why it stopped, if it did."""
+        left = self._left(rows)
+        try:
+            with _interrupts(self._stopping):
+                # What the first row costs tells how many may begin together.
+                if self._budget.limited and not self._folder.tally.rows:
+                    self._fetch(engine, scorer, islice(left, 1))
+                self._fetch(engine, scorer, left)
+        except KeyboardInterrupt:
+            self._stopping.set()
+        self._folder.sync()
+        if self._budget.exhausted:
+            return "budget"
+        return "interrupted" if self._stopping.is_set() else None
+
+    def _fetch(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> None:
+        found = iter(engine(scorer, rows))
+        try:
+            for batch in found:
+                self._begun -= len(batch)
+                self.new += len(batch)
+                self._folder.keep(batch)
+                if self._on_progress is not None:
+                    tally = self._folder.tally
+                    self._on_progress(Progress(tally, self._total, self.new, self.elapsed_s))
+        finally:
+            if isinstance(found, Generator):
+                found.close()
+
+    def _left(self, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            if self._folder.has(row.number):
+                continue
+            if self._stopping.is_set() or not self._budget.allows(self._folder.tally, self._begun):
+                return
+            self._begun += 1
+            yield row
+
+
+@contextmanager
+def _interrupts(stopping: threading.Event) -> Generator[None, None, None]:
+    """Let Ctrl-C and SIGTERM end the rows first, and a moment later, or at once again, the run."""
+    # Elsewhere Ctrl-C ends the run at once.
+    if threading.current_thread() is not threading.main_thread() or os.name != "posix":
+        yield
+        return
+    main = threading.main_thread().ident or 0
+    timers: list[threading.Timer] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        # What is under way has a moment to be finished.
+        timer = threading.Timer(_GRACE_S, signal.pthread_kill, (main, signal.SIGINT))
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Part:
+    first: int
+    path: Path
+
+    def rows(self) -> Iterator[tuple[int, bytes]]:
+        with self.path.open("rb") as file:
+            for line in file:
+                head, _, rest = line.partition(b"\t")
+                yield int(head), rest
+
+
+class _Folder:
+    """What is kept of a run.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._manifest = path / "manifest.json"
+        self._journal = path / "journal.rows"
+        self._known = bytearray()
+        self._file = -1
+        self._size = 0
+        self._synced = time.monotonic()
+        self._parts: list[_Part] = []
+        self.tally = Tally()
+        self.finished: Tally | None = None
+
+    @classmethod
+    @contextmanager
+    def of(
+        cls, out: Path, manifest: dict[str, Any], *, resume: bool
+    ) -> Generator[_Folder, None, None]:
+        """Begin a run, or go on with one, and keep others from doing the same meanwhile."""
+        folder = cls(out.with_name(f"{out.name}.run"))
+        folder._path.mkdir(parents=True, exist_ok=True)
+        # SQLite's locks end with the process that holds them, on every system.
+        lock = sqlite3.connect(folder._path / "lock", timeout=0, isolation_level=None)
+        try:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise ConfigurationError(f"another run writes {str(out)!r} now") from None
+            folder._open(out, manifest, resume=resume)
+            yield folder
+        finally:
+            if folder._file >= 0:
+                os.close(folder._file)
+            lock.close()
+
+    def _open(self, out: Path, manifest: dict[str, Any], *, resume: bool) -> None:
+        known = self._read_manifest()
+        if not resume and (out.exists() or known is not None):
+            what = "exists" if out.exists() else f"was begun: {str(self._path)!r} is what is kept"
+            raise ConfigurationError(
+                f"{str(out)!r} {what}; go on with --resume, name another, or remove it"
+                + ("" if known is None else " and the folder beside it")
+            )
+        if known is None:
+            if out.exists():
+                raise ConfigurationError(
+                    f"there is nothing to resume {str(out)!r} from; name another, or remove it"
+                )
+            _write_whole(self._manifest, json.dumps(manifest, indent=1).encode())
+        else:
+            self._compare(known, manifest)
+            if (done := known.get("finished")) is not None and out.exists():
+                self.finished = Tally(
+                    done["rows"],
+                    Counter(done["decisions"]),
+                    Counter(done["errors"]),
+                    done["calls"],
+                    math.nan if done["cost_usd"] is None else done["cost_usd"],
+                )
+                self._clear()
+                return
+        self._recover()
+        self._begin_journal()
+
+    def _read_manifest(self) -> dict[str, Any] | None:
+        try:
+            return cast("dict[str, Any]", json.loads(self._manifest.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise ConfigurationError(f"{str(self._manifest)!r} is not what a run wrote") from None
+
+    def _compare(self, known: dict[str, Any], manifest: dict[str, Any]) -> None:
+        for key, value in manifest.items():
+            if known.get(key) != value:
+                raise ConfigurationError(
+                    f"the run in {str(self._path)!r} has another {key}, so its verdicts and new"
+                    " ones do not go together; pass what it was begun with, or begin another"
+                )
+
+    def has(self, number: int) -> bool:
+        """Return whether a row is finished."""
+        place, bit = divmod(number, 8)
+        return place < len(self._known) and bool(self._known[place] & 1 << bit)
+
+    def _add(self, number: int, decision: str, calls: int, cost_usd: float, error: str) -> bool:
+        """Count a finished row; return False where it was counted before."""
+        if self.has(number):
+            return False
+        place, bit = divmod(number, 8)
+        if place >= len(self._known):
+            self._known.extend(bytes(place + 1 - len(self._known)))
+        self._known[place] |= 1 << bit
+        self.tally.add(decision, calls, cost_usd, error)
+        return True
+
+    def keep(self, batch: Sequence[Scored]) -> None:
+        """Write down finished rows."""
+        data = b"".join(_line_of(one) for one in batch if self._add(*one[:5]))
+        _write_all(self._file, data)
+        self._size += len(data)
+        if time.monotonic() - self._synced > _SYNC_S:
+            self.sync()
+        if self._size > PART_BYTES:
+            self.seal()
+            self._begin_journal()
+
+    def sync(self) -> None:
+        """See that what was written outlives the machine's power."""
+        os.fsync(self._file)
+        self._synced = time.monotonic()
+
+    def _begin_journal(self) -> None:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND
+        self._file = os.open(self._journal, flags, 0o644)
+        self._size = 0
+
+    def _recover(self) -> None:
+        """Read what earlier sessions have finished."""
+        for path in self._path.glob("*.part-new"):
+            path.unlink()
+        self._parts = sorted(
+            _Part(int(path.name.split("-")[1]), path) for path in self._path.glob("part-*.rows")
+        )
+        for part in self._parts:
+            with part.path.open("rb") as file:
+                for line in file:
+                    self._add(*_head_of(line))
+        # A part may have been made of the journal, and the journal not removed.
+        lines = {n: line for n, line in self._journal_lines() if not self.has(n)}
+        for line in lines.values():
+            self._add(*_head_of(line))
+        self._make_part(lines)
+
+    def seal(self) -> None:
+        """Make a part of the journal."""
+        os.close(self._file)
+        self._file = -1
+        self._make_part(dict(self._journal_lines()))
+
+    def _journal_lines(self) -> Iterator[tuple[int, bytes]]:
+        if not self._journal.exists():
+            return
+        with self._journal.open("rb") as file:
+            for line in file:
+                # Of a process that was killed the last line may be half a line.
+                if line.endswith(b"\n"):
+                    yield int(line.partition(b"\t")[0]), line
+
+    def _make_part(self, lines: dict[int, bytes]) -> None:
+        if lines:
+            numbers = sorted(lines)
+            path = self._path / f"part-{numbers[0]:015d}-{len(self._parts):06d}.rows"
+            _write_whole(path, b"".join(lines[number] for number in numbers))
+            self._parts.append(_Part(numbers[0], path))
+        self._journal.unlink(missing_ok=True)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the finished rows in the order of the input, as JSON."""
+        waiting = sorted(self._parts)
+        opened: list[tuple[int, int, bytes, Iterator[tuple[int, bytes]]]] = []
+        while waiting or opened:
+            # Parts overlap a little; only those are open that the next row may be in.
+            while waiting and (not opened or waiting[0].first <= opened[0][0]):
+                part = waiting.pop(0)
+                rows = part.rows()
+                number, rest = next(rows)
+                heapq.heappush(opened, (number, id(rows), rest, rows))
+            number, key, rest, rows = heapq.heappop(opened)
+            yield rest.split(b"\t", 4)[4].rstrip(b"\n")
+            following = next(rows, None)
+            if following is not None:
+                heapq.heappush(opened, (following[0], key, following[1], rows))
+
+    def finish(self) -> None:
+        """Write down that the output is there, and remove what it was made of."""
+        manifest = self._read_manifest() or {}
+        finished = {**manifest, "finished": self.tally.to_dict()}
+        _write_whole(self._manifest, json.dumps(finished, indent=1).encode())
+        self._clear()
+
+    def _clear(self) -> None:
+        for path in chain(self._path.glob("part-*.rows"), [self._journal]):
+            path.unlink(missing_ok=True)
+
+
+def _line_of(one: Scored) -> bytes:
+    head = f"{one.number}\t{one.decision}\t{one.calls}\t{one.cost_usd!r}\t{one.error}\t"
+    return head.encode() + one.line + b"\n"
+
+
+def _head_of(line: bytes) -> tuple[int, str, int, float, str]:
+    number, decision, calls, cost_usd, error, _ = line.split(b"\t", 5)
+    return int(number), decision.decode(), int(calls), float(cost_usd), error.decode()
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    new = path.with_name(f"{path.name}.part-new")
+    file = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+    try:
+        _write_all(file, data)
+        os.fsync(file)
+    finally:
+        os.close(file)
+    new.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """See that the names in a folder outlive the machine's power."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,198 @@
+"""One row: what is checked of it, and the columns that come of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast
+
+from resay._internal.event_loops import in_sync, run_sync
+from resay.batch.rows import Columns, Row, as_json, json_bytes
+from resay.core.verdict import ClaimVerdict, SentenceVerdict, Usage, Verdict
+from resay.errors import ResayError
+from resay.guard import Guard
+from resay.scorers.base import ScorerConfig
+
+VERDICT_COLUMNS = ("decision", "score", "reason", "claims", "usage", "error")
+
+
+class Scored(NamedTuple):
+    """One row with its verdict.
+
+    Attributes:
+        number: Its place in the input.
+        decision: What was decided; empty where the check failed.
+        calls: Requests that the check sent.
+        cost_usd: What they cost; NaN where a price is unknown.
+        error: The kind of the error; empty where there was none.
+        line: The row with its verdict, as a JSON object.
+    """
+
+    number: int
+    decision: str
+    calls: int
+    cost_usd: float
+    error: str
+    line: bytes
+
+
+class RowScorer:
+    """Checks rows. It can be pickled where its guard can.
+
+    Args:
+        guard: Checks the responses.
+        columns: What the columns of the rows are called.
+        prefix: What the names of the verdict's columns begin with.
+        params: Provider parameters, such as `api_base`.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        columns: Columns = Columns(),  # noqa: B008 - it cannot change
+        *,
+        prefix: str = "",
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.guard = guard
+        self.columns = columns
+        self.prefix = prefix
+        self._params = dict(params or {})
+        self._added = frozenset(prefix + name for name in VERDICT_COLUMNS)
+
+    @property
+    def is_neural(self) -> bool:
+        """Whether a method of the policy runs a neural model."""
+        return any(_is_neural(config) for config in self.guard.policy.chain)
+
+    @property
+    def calls_providers(self) -> bool:
+        """Whether a check of a row may send requests."""
+        return self.guard.may_call
+
+    async def ascore(self, row: Row) -> Scored:
+        """Check a row. What goes wrong with it becomes its error."""
+        values, problem = _read(row.raw)
+        name = self.columns.id_of(values) or row.id or f"row-{row.number}"
+        shown = {self.columns.id or "id": name, **values}
+        if problem is None and (known := self._added & values.keys()):
+            problem = (
+                f"the input has a column {min(known)!r} already; give the verdict's columns other"
+                " names with a prefix"
+            )
+        if problem is not None:
+            own = {name: value for name, value in shown.items() if name not in self._added}
+            return self._failed(row.number, own, "ConfigurationError", problem)
+        try:
+            response, given = self.columns.arguments(values)
+            verdict = await self.guard.acheck(response, **given, **self._params)
+        except ResayError as error:
+            kind = type(error).__name__
+            return self._failed(row.number, shown, kind, str(error))
+        # Whatever a scorer, a splitter or a function of the policy raises; its text may hold words
+        # of the response.
+        except Exception as error:
+            kind = type(error).__name__
+            return self._failed(row.number, shown, kind, "the check failed")
+        usage = verdict.usage
+        cost = math.nan if usage.cost_usd is None else usage.cost_usd
+        line = json_bytes(shown | self._named(columns_of(verdict)))
+        return Scored(row.number, verdict.decision, usage.calls, cost, "", line)
+
+    async def afill(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows with their verdicts, one after the other, for engines that bring their own.
+
+        Args:
+            rows: The rows, as mappings.
+        """
+        found: list[dict[str, Any]] = []
+        for number, row in enumerate(rows):
+            raw = as_json(row)
+            scored = await self.ascore(Row(number, None, raw))
+            values = cast("dict[str, Any]", json.loads(scored.line))
+            added = {name: values[name] for name in self._added}
+            found.append({**row, **added})
+        return found
+
+    fill = in_sync(afill)
+
+    def score(self, rows: Iterable[Row]) -> list[Scored]:
+        """Check rows one after the other, for callers that are not async."""
+        return run_sync(self._ascore_all, rows)
+
+    async def _ascore_all(self, rows: Iterable[Row]) -> list[Scored]:
+        return [await self.ascore(row) for row in rows]
+
+    def lost(self, row: Row, reason: str) -> Scored:
+        """Return what is written of a row whose check ended with its process."""
+        values, _ = _read(row.raw)
+        name = self.columns.id_of(values) or row.id or f"row-{row.number}"
+        shown = {self.columns.id or "id": name, **values}
+        return self._failed(row.number, shown, "ScorerError", reason)
+
+    def _named(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        return {self.prefix + name: value for name, value in columns.items()}
+
+    def _failed(self, number: int, shown: Mapping[str, Any], kind: str, said: str) -> Scored:
+        columns: dict[str, Any] = dict.fromkeys(VERDICT_COLUMNS)
+        columns |= {"claims": [], "error": f"{kind}: {said}"}
+        return Scored(number, "", 0, 0.0, kind, json_bytes({**shown, **self._named(columns)}))
+
+
+def columns_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the columns that a verdict becomes, JSON-ready.
+
+    They hold no times, so that the same response gives the same columns.
+    """
+    parts = verdict.claims or verdict.sentences
+    return {
+        "decision": verdict.decision,
+        "score": verdict.score,
+        "reason": verdict.reason,
+        "claims": [_claim(part) for part in parts],
+        "usage": _usage(verdict.usage),
+        "error": None,
+    }
+
+
+def _claim(part: ClaimVerdict | SentenceVerdict) -> dict[str, Any]:
+    return {
+        "text": part.text,
+        "start": part.start,
+        "end": part.end,
+        "score": part.score,
+        "flagged": part.flagged,
+        "by": part.by,
+        "why": part.why,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_usd": usage.cost_usd,
+        "cancelled": usage.cancelled,
+    }
+
+
+def _read(raw: bytes) -> tuple[dict[str, Any], str | None]:
+    """Return what is in a row, and what is wrong with it."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}, "the row is not valid JSON"
+    if not isinstance(value, dict):
+        return {}, f"the row must be an object, not {type(value).__name__}"
+    return cast("dict[str, Any]", value), None
+
+
+def _is_neural(config: ScorerConfig) -> bool:
+    # Whatever the field is called: `model`, or each of those that `mqag` has.
+    declared = type(config).model_fields.values()
+    if any("ModelConfig" in str(field.annotation) for field in declared):
+        return True
+    parts = cast("Iterable[Any]", getattr(config, "parts", ()))
+    return any(_is_neural(part.scorer) for part in parts)

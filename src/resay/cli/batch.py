@@ -1,0 +1,233 @@
+"""The command `resay batch`: every answer of a file is checked by a policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from resay.batch import Columns, Estimate, Progress, Summary, estimate, run_batch
+from resay.cli.app import INCONCLUSIVE, NO_ANSWER, ApiBaseOption, JsonOption, print_json
+from resay.cli.ask import MethodOption, ModelOption, PolicyOption, policy_of
+from resay.errors import ConfigurationError
+from resay.guard import Guard
+
+app = typer.Typer(add_completion=False)
+
+_INTERRUPTED = 130
+
+
+@app.command()
+def batch(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="JSON Lines, CSV or Parquet.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The .jsonl or .parquet file to write.", show_default=False)
+    ] = None,
+    policy: PolicyOption = None,
+    method: MethodOption = None,
+    model: ModelOption = None,
+    api_base: ApiBaseOption = None,
+    engine: Annotated[
+        str, typer.Option(help="local, ray, or package.module:function of yours.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes or actors.", show_default="one a core")
+    ] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Rows at the same time where checks wait for calls or a model.",
+            show_default="16, or 64 for neural methods",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Check so many rows only.", show_default="all")
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(help="Check these rows only: \"lang == 'de' and len(response) > 200\"."),
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Stop before more requests than these are sent.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before more dollars than these are spent.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would cost, and call nobody.")
+    ] = False,
+    response: Annotated[
+        str | None, typer.Option(help="The column with the responses.", show_default="response")
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(help="The column with the questions.", show_default="question")
+    ] = None,
+    messages: Annotated[
+        str | None,
+        typer.Option(help="The column with conversations.", show_default="messages"),
+    ] = None,
+    samples: Annotated[
+        str | None, typer.Option(help="The column with samples.", show_default="samples")
+    ] = None,
+    references: Annotated[
+        str | None,
+        typer.Option(help="The column with trusted texts.", show_default="references"),
+    ] = None,
+    id_: Annotated[
+        str | None,
+        typer.Option("--id", help="The column with names.", show_default="id, or a hash"),
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="What the names of the new columns begin with.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Check every answer of a file, and write each row with its verdict."""
+    connection = {} if api_base is None else {"api_base": api_base}
+    guard = Guard(policy_of(policy, method), model=model)
+    columns = Columns(response, question, messages, samples, references, id_)
+    if dry_run:
+        _print_estimate(
+            estimate(guard, source, columns=columns, limit=limit, where=where), as_json=as_json
+        )
+        return
+    if out is None:
+        raise ConfigurationError("name the file to write with --out, or pass --dry-run")
+    with _shown() as on_progress:
+        summary = run_batch(
+            guard,
+            source,
+            out,
+            columns=columns,
+            prefix=prefix,
+            engine=engine,
+            workers=workers,
+            concurrency=concurrency,
+            resume=resume,
+            limit=limit,
+            where=where,
+            max_calls=max_calls,
+            max_cost_usd=max_cost,
+            on_progress=on_progress,
+            **connection,
+        )
+    if as_json:
+        data = summary.tally.to_dict()
+        print_json(data | {"out": str(out), "new": summary.new, "stopped": summary.stopped})
+    else:
+        typer.echo(_told(summary))
+    raise typer.Exit(_exit_code(summary))
+
+
+@contextmanager
+def _shown() -> Generator[Callable[[Progress], object] | None, None, None]:
+    """Show how far a run is, on a terminal; elsewhere nothing."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(BarColumn(), TextColumn("{task.description}"), console=console) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(progress: Progress) -> None:
+            tally = progress.tally
+            bar.update(
+                task,
+                completed=tally.rows,
+                total=progress.total,
+                description=progress_line(progress),
+            )
+
+        yield show
+
+
+def progress_line(progress: Progress) -> str:
+    """Return in one line how far a run is."""
+    tally = progress.tally
+    of = "" if progress.total is None else f"/{progress.total:,}"
+    said = [
+        f"{tally.rows:,}{of} rows",
+        f"{progress.rate:,.1f}/s",
+        f"{tally.decisions['flagged']:,} flagged",
+    ]
+    if tally.errors:
+        said.append(f"{tally.errors.total():,} failed")
+    if tally.calls:
+        said.append(_dollars(tally.cost_usd))
+    if progress.left_s is not None:
+        said.append(f"{_duration(progress.left_s)} left")
+    return ", ".join(said)
+
+
+def _dollars(cost_usd: float) -> str:
+    return "price unknown" if math.isnan(cost_usd) else f"${cost_usd:,.4f}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _told(summary: Summary) -> str:
+    tally = summary.tally
+    counts = [f"{count:,} {decision}" for decision, count in tally.decisions.most_common()]
+    counts += [f"{count:,} failed ({kind})" for kind, count in tally.errors.most_common()]
+    cost = f"; {tally.calls:,} calls, {_dollars(tally.cost_usd)}" if tally.calls else ""
+    found = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
+    if summary.stopped is None:
+        return f"{summary.out}: {found}"
+    why = "interrupted" if summary.stopped == "interrupted" else "stopped by its budget"
+    return f"{why} after {found}; --resume goes on"
+
+
+def _exit_code(summary: Summary) -> int:
+    if summary.stopped is not None:
+        return _INTERRUPTED if summary.stopped == "interrupted" else INCONCLUSIVE
+    return NO_ANSWER if summary.tally.errors else 0
+
+
+def _print_estimate(found: Estimate, *, as_json: bool) -> None:
+    failed, error = found.failed
+    data: dict[str, Any] = {
+        "sampled": found.sampled,
+        "failed": failed,
+        "rows": found.rows,
+        "calls_per_row": found.calls,
+        "cost_usd_per_row": found.cost_usd,
+    }
+    if as_json:
+        print_json(data)
+        return
+    rows = found.rows
+    typer.echo(f"rows: {'unknown' if rows is None else format(rows, ',')}")
+    typer.echo(f"calls: {_range(found.calls, rows, '{:,.1f}', '{:,.0f}')}")
+    if found.calls[1]:
+        cost = found.cost_usd
+        told = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
+        typer.echo(f"dollars: {told}")
+    typer.echo(f"from {found.sampled} rows; nobody was asked")
+    if failed:
+        typer.echo(f"{failed} of these could not be checked: {error}")
+
+
+def _range(pair: tuple[float, float], rows: int | None, each: str, whole: str) -> str:
+    def told(low: str, high: str) -> str:
+        return low if low == high else f"{low} to {high}"
+
+    said = f"{told(*(each.format(value) for value in pair))} a row"
+    if rows is None:
+        return said
+    return f"{said}, {told(*(whole.format(value * rows) for value in pair))} in all"

@@ -1,0 +1,166 @@
+"""Whatever ends a run, each row has one verdict in the end, and none is paid for twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from resay import ConfigurationError, Guard
+from resay.batch import Local, run_batch
+from support.batch import (
+    JUDGED,
+    NGRAM,
+    LoggingJudge,
+    calls_of,
+    finished_rows,
+    killed,
+    lines_of,
+    made_rows,
+    started,
+    write_lines,
+)
+
+KILLS = 20 if os.environ.get("RESAY_TEST_BENCHES") else 4
+CALLS_A_ROW = 6
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_lines(tmp_path / "in.jsonl", made_rows(60))
+
+
+@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.timeout(600)
+def test_killed_at_random_it_comes_to_the_same(source: Path, tmp_path: Path, judged: bool) -> None:
+    whole, out, log = tmp_path / "whole.jsonl", tmp_path / "out.jsonl", tmp_path / "log"
+    assert not killed(judged, source, whole, tmp_path / "other", after=0, seed=0)
+    chance = random.Random(17)
+    kills, paid = 0, dict[int, int]()
+    while kills < KILLS:
+        kept, before = finished_rows(out), len(calls_of(log))
+        if not killed(judged, source, out, log, after=chance.randrange(2, 40), seed=kills):
+            # It came to its end: from the start again.
+            assert out.read_bytes() == whole.read_bytes()
+            out.unlink()
+            (tmp_path / "out.jsonl.run" / "manifest.json").unlink()
+            log.unlink(missing_ok=True)
+            paid.clear()
+            continue
+        kills += 1
+        for row in calls_of(log)[before:]:
+            paid[row] = paid.get(row, 0) + 1
+            assert row not in kept
+    kept = finished_rows(out)
+    assert not killed(judged, source, out, log, after=0, seed=0)
+    assert out.read_bytes() == whole.read_bytes()
+    assert not set(calls_of(log)[sum(paid.values()) :]) & kept
+
+
+def test_the_command_ends_with_ctrl_c_and_goes_on(tmp_path: Path) -> None:
+    rows = made_rows(6)
+    source, out = write_lines(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    code = f"""
+import anyio
+from pathlib import Path
+from resay import Guard
+from resay.batch import Local, run_batch
+from support.batch import JUDGED, LoggingJudge
+class Held(LoggingJudge):
+    async def complete(self, query, *, n=1):
+        found = await super().complete(query, n=n)
+        if "Bridge 4" in str(query.messages):
+            print("held", flush=True)
+            await anyio.sleep_forever()
+        return found
+guard = Guard(JUDGED, provider=Held(Path({str(tmp_path / "log")!r})))
+summary = run_batch(guard, {str(source)!r}, {str(out)!r}, engine=Local(1, 1))
+print(summary.stopped)
+"""
+    with started("-c", code) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().split()[-1] == b"interrupted"
+    assert process.returncode == 0
+    assert finished_rows(out) == {0, 1, 2, 3}
+    assert not out.exists()
+    log = tmp_path / "more"
+    summary = run_batch(Guard(JUDGED, provider=LoggingJudge(log)), source, out, resume=True)
+    assert set(calls_of(log)) == {4, 5}
+    assert (summary.tally.rows, summary.new, summary.stopped) == (6, 2, None)
+    assert [row["name"] for row in lines_of(out)] == [row["name"] for row in rows]
+
+
+@pytest.mark.parametrize("limit", [{"max_calls": 30}, {"max_cost_usd": 0.030}])
+def test_a_budget_of_the_whole_run_stops_it(source: Path, tmp_path: Path, limit: dict) -> None:
+    out, log = tmp_path / "out.jsonl", tmp_path / "log"
+    guard = Guard(JUDGED, provider=LoggingJudge(log))
+    first = run_batch(guard, source, out, engine=Local(1, 4), **limit)
+    assert first.stopped == "budget"
+    assert first.tally.calls == len(calls_of(log)) == 30
+    assert first.tally.cost_usd == pytest.approx(0.030)
+    assert not out.exists()
+    # What was spent counts on.
+    again = run_batch(guard, source, out, engine=Local(1, 4), resume=True, **limit)
+    assert (again.stopped, again.new, len(calls_of(log))) == ("budget", 0, 30)
+    rest = run_batch(guard, source, out, resume=True)
+    assert rest.stopped is None
+    assert len(calls_of(log)) == 60 * CALLS_A_ROW
+    assert len(lines_of(out)) == 60
+
+
+def test_a_finished_run_is_not_done_again(source: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "out.jsonl", tmp_path / "log"
+    guard = Guard(JUDGED, provider=LoggingJudge(log))
+    first = run_batch(guard, source, out)
+    again = run_batch(guard, source, out, resume=True)
+    assert again.tally == first.tally
+    assert again.new == 0
+    assert len(calls_of(log)) == 60 * CALLS_A_ROW
+    with pytest.raises(ConfigurationError, match=r"exists; go on with --resume"):
+        run_batch(guard, source, out)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"guard": Guard(NGRAM | {"threshold": {"passage": 0.4}})}, "another policy"),
+        ({"where": "lang == 'de'"}, "another where"),
+        ({"prefix": "resay_"}, "another prefix"),
+        ({"source": made_rows(3)}, "another input"),
+    ],
+)
+def test_what_is_resumed_must_be_the_same(
+    source: Path, tmp_path: Path, changed: dict, said: str
+) -> None:
+    out = tmp_path / "out.jsonl"
+    kept = {"guard": Guard(NGRAM), "source": source}
+    run_batch(**kept, out=out)
+    with pytest.raises(ConfigurationError, match=said):
+        run_batch(**(kept | changed), out=out, resume=True)
+
+
+def test_two_runs_do_not_write_one_file(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def second(_: object) -> None:
+        with pytest.raises(ConfigurationError, match="another run writes"):
+            run_batch(Guard(NGRAM), source, out, resume=True)
+
+    run_batch(Guard(NGRAM), source, out, limit=3, on_progress=second)
+    assert len(lines_of(out)) == 3
+
+
+def test_the_manifest_holds_nothing_of_the_rows(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    run_batch(Guard(NGRAM), source, out)
+    kept = (tmp_path / "out.jsonl.run").iterdir()
+    assert {path.name for path in kept} == {"lock", "manifest.json"}
+    manifest = json.loads((tmp_path / "out.jsonl.run" / "manifest.json").read_text())
+    assert manifest["finished"]["rows"] == 60
+    assert "Bridge" not in json.dumps(manifest)

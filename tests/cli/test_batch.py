@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.batch import lines_of, made_rows, write_lines
+from support.cli import resay_cli, resay_here
+from support.html import parsed
+
+POLICY = "chain: [{method: ngram}]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_lines(tmp_path / "in.jsonl", made_rows(9))
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return tmp_path
+
+
+def test_a_file_is_checked(folder: Path) -> None:
+    words = ["batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml"]
+    done = resay_cli(*words, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "out.jsonl: 9 rows: 6 consistent, 3 flagged\n"
+    assert len(lines_of(folder / "out.jsonl")) == 9
+    again = resay_here(*words, cwd=folder)
+    assert again.returncode == 2
+    assert "'out.jsonl' exists" in again.stderr
+    assert resay_here(*words, "--resume", cwd=folder).stdout == done.stdout
+
+
+def test_the_result_as_json(folder: Path) -> None:
+    words = ["--policy", "policy.yaml", "--where", "lang == 'de'", "--limit", "3", "--json"]
+    done = resay_here("batch", "in.jsonl", "--out", "out.jsonl", *words, cwd=folder)
+    assert json.loads(done.stdout) == {
+        "rows": 3,
+        "decisions": {"consistent": 2, "flagged": 1},
+        "errors": {},
+        "calls": 0,
+        "cost_usd": 0.0,
+        "out": "out.jsonl",
+        "new": 3,
+        "stopped": None,
+    }
+
+
+def test_rows_that_fail_are_told(folder: Path) -> None:
+    write_lines(folder / "in.jsonl", [*made_rows(1), {"answer": "x"}])
+    done = resay_here(
+        "batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml", cwd=folder
+    )
+    assert done.returncode == 4
+    assert done.stdout == "out.jsonl: 2 rows: 1 flagged, 1 failed (ConfigurationError)\n"
+
+
+def test_a_dry_run_writes_nothing(folder: Path) -> None:
+    done = resay_here("batch", "in.jsonl", "--method", "ngram", "--dry-run", cwd=folder)
+    assert done.stdout == "rows: 9\ncalls: 0.0 a row, 0 in all\nfrom 9 rows; nobody was asked\n"
+    assert {path.name for path in folder.iterdir()} == {"in.jsonl", "policy.yaml"}
+    policy = "chain: [{method: prompt, judge: any}]\nprices: {any: {input: 1, output: 2}}\n"
+    (folder / "policy.yaml").write_text(policy)
+    done = resay_here("batch", "in.jsonl", "-p", "policy.yaml", "--dry-run", "--json", cwd=folder)
+    data = json.loads(done.stdout)
+    assert (data["rows"], data["sampled"], data["failed"]) == (9, 9, 0)
+    assert data["calls_per_row"] == [6.0, 6.0]
+    assert data["cost_usd_per_row"][0] > 0
+
+
+def test_an_output_must_be_named(folder: Path) -> None:
+    done = resay_here("batch", "in.jsonl", "--method", "ngram", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--out" in done.stderr
+
+
+def test_a_page_of_the_results(folder: Path) -> None:
+    rows = made_rows(9)
+    rows[0]["response"] += " <b>"
+    write_lines(folder / "in.jsonl", [*rows, {"lang": "de"}])
+    resay_here("batch", "in.jsonl", "--out", "out.jsonl", "--method", "ngram", cwd=folder)
+    words = ["--html", "page.html", "--group", "lang", "--worst", "4"]
+    done = resay_here("report", "out.jsonl", *words, cwd=folder)
+    assert done.stdout == "page.html: 10 rows, 3 flagged\n"
+    page = parsed((folder / "page.html").read_text(encoding="utf-8"))
+    assert len(page.all("article")) == 4
+    assert not page.all("script")
+    tables = page.all("table")
+    assert len(tables) == 2
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert "3 (30.0%)" in text
+    assert "failed: ConfigurationError" in text
+    assert "&lt;b&gt;" in text
+    for words, said in (
+        (["--group", "none"], "no column 'none'"),
+        (["--prefix", "x_", "--group", "lang"], "is not what `resay batch` wrote"),
+    ):
+        failed = resay_here("report", "out.jsonl", "--html", "page.html", *words, cwd=folder)
+        assert failed.returncode == 2
+        assert said in failed.stderr

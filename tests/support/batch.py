@@ -1,0 +1,184 @@
+"""Batches in processes of their own: judges that keep a log, and a process that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resay import Guard, Query, Usage
+from resay.batch import Local, Row, RowScorer, Scored, run_batch
+from resay.core.passage import Passage
+from resay.core.verdict import Scores
+from resay.providers.base import Completion, Completions
+from resay.scorers.base import ScorerConfig
+from resay.scorers.evidence import Evidence
+
+__all__ = [
+    "JUDGED",
+    "NGRAM",
+    "Deadly",
+    "LoggingJudge",
+    "begin",
+    "calls_of",
+    "finished_rows",
+    "killed",
+    "lines_of",
+    "made_rows",
+    "one_by_one",
+    "started",
+    "write_lines",
+]
+
+NGRAM = {"chain": [{"method": "ngram"}]}
+JUDGED = {
+    "chain": [{"method": "prompt", "judge": "any"}],
+    "cache": {"store": "none"},
+    "sampling": {"confidence": None},
+}
+
+
+def made_rows(count: int) -> list[dict[str, Any]]:
+    """Rows with samples, every third of which is contradicted by them."""
+    return [
+        {
+            "name": f"row {i}",
+            "lang": "de" if i % 2 else "en",
+            "response": f"Bridge {i} opened in 1932. It has {i + 40} lamps.",
+            "samples": [
+                f"Bridge {i} opened in 1932. It has {i + 40 + n * (i % 3 == 0)} lamps{end}"
+                for n, end in enumerate(".!?", 1)
+            ],
+        }
+        for i in range(count)
+    ]
+
+
+def write_lines(path: Path, rows: Sequence[object]) -> Path:
+    """Write JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Read JSON Lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class LoggingJudge:
+    """A provider that says Yes and notes in a file which bridge it was asked about."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        words = str(query.messages[-1]["content"]).split("Bridge ")[1]
+        with self._log.open("ab") as file:
+            file.write(words.split()[0].encode() + b"\n")
+        return Completions((Completion("Yes"),), Usage(1, 10, 1, 0.001))
+
+
+def calls_of(log: Path) -> list[int]:
+    """Return which row each call was for."""
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+class Deadly:
+    """A scorer that ends its process where a response says so."""
+
+    name: ClassVar[str] = "deadly"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    class Config(ScorerConfig):
+        pass
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        if "deadly" in passage.text:
+            os._exit(9)
+        return Scores(tuple(0.0 for _ in passage.sentences))
+
+
+def one_by_one(scorer: RowScorer, rows: Iterator[Row]) -> Iterator[list[Scored]]:
+    """An engine of one's own."""
+    for row in rows:
+        yield scorer.score([row])
+
+
+def finished_rows(out: Path) -> set[int]:
+    """Return which rows are kept, as far as they are written whole."""
+    found: set[int] = set()
+    for path in (out.with_name(f"{out.name}.run")).glob("*.rows"):
+        lines = path.read_bytes().splitlines(keepends=True)
+        found |= {int(line.split(b"\t")[0]) for line in lines if line.endswith(b"\n")}
+    return found
+
+
+def begin(*words: str | Path) -> subprocess.Popen[bytes]:
+    """Start this module as a program of its own."""
+    return started("-m", "support.batch", *map(str, words))
+
+
+def started(*words: str) -> subprocess.Popen[bytes]:
+    """Start Python as this process finds modules."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, env=env)
+
+
+def killed(judged: bool, source: Path, out: Path, log: Path, *, after: int, seed: int) -> bool:
+    """Go on with a run, and kill it at what it does to the disk; return whether that happened."""
+    with begin("judged" if judged else "plain", source, out, log, str(after), str(seed)) as process:
+        code = process.wait(timeout=60)
+    assert code in (0, -signal.SIGKILL), code
+    return code != 0
+
+
+def _die_at(after: int, seed: int) -> None:
+    """Have the process killed before, in or after one of its next steps on the disk."""
+    left = after
+    chance = random.Random(seed)
+
+    def counted(step: Callable[..., Any]) -> Callable[..., Any]:
+        def work(*args: Any, **kwargs: Any) -> Any:
+            nonlocal left
+            left -= 1
+            when = "after" if left > 0 else chance.choice(("before", "in", "after"))
+            if when == "in" and step is write:
+                args = args[0], bytes(args[1])[: len(args[1]) // 2]
+            done = None if when == "before" else step(*args, **kwargs)
+            if left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return work
+
+    write = os.write
+    os.write, os.fsync = counted(os.write), counted(os.fsync)
+    for name in ("replace", "unlink"):
+        setattr(Path, name, counted(getattr(Path, name)))
+
+
+def _main(kind: str, source: str, out: str, log: str, after: str, seed: str) -> None:
+    guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
+    # Parts are small, so that there are several.
+    import resay.batch.run
+
+    resay.batch.run.PART_BYTES = 3_000
+    if int(after):
+        _die_at(int(after), int(seed))
+    run_batch(guard, source, out, resume=True, engine=Local(2, 3))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
