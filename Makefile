@@ -58,7 +58,7 @@ RESAY_DATA ?= ../shared/data
 # What takes long, or wants the benchmark data.
 test-benches: $(VENV)/.dev
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
-		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/benchmarks tests/performance \
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/batch tests/benchmarks tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
 # The newest row has no constraints: it is there to learn what came out since.
@@ -162,6 +162,7 @@ bench-handbook: $(VENV)/.dev
 PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
 bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) speed --data "$(RESAY_DATA)"
+	$(PERFORMANCE) batch
 	$(PERFORMANCE) disk
 	$(PERFORMANCE) growth
 	$(PERFORMANCE) inference --data "$(RESAY_DATA)"

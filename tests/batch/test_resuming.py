@@ -34,16 +34,18 @@ def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.jsonl", made_rows(60))
 
 
-@pytest.mark.parametrize("judged", [True, False])
-@pytest.mark.timeout(600)
-def test_killed_at_random_it_comes_to_the_same(source: Path, tmp_path: Path, judged: bool) -> None:
+@pytest.mark.parametrize("kind", ["judged", "plain", "ray"])
+@pytest.mark.timeout(1200)
+def test_killed_at_random_it_comes_to_the_same(source: Path, tmp_path: Path, kind: str) -> None:
+    if kind == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed; it is an extra of its own")
     whole, out, log = tmp_path / "whole.jsonl", tmp_path / "out.jsonl", tmp_path / "log"
-    assert not killed(judged, source, whole, tmp_path / "other", after=0, seed=0)
+    assert not killed(kind, source, whole, tmp_path / "other", after=0, seed=0)
     chance = random.Random(17)
     kills, paid = 0, dict[int, int]()
     while kills < KILLS:
         kept, before = finished_rows(out), len(calls_of(log))
-        if not killed(judged, source, out, log, after=chance.randrange(2, 40), seed=kills):
+        if not killed(kind, source, out, log, after=chance.randrange(2, 40), seed=kills):
             # It came to its end: from the start again.
             assert out.read_bytes() == whole.read_bytes()
             out.unlink()
@@ -56,7 +58,7 @@ def test_killed_at_random_it_comes_to_the_same(source: Path, tmp_path: Path, jud
             paid[row] = paid.get(row, 0) + 1
             assert row not in kept
     kept = finished_rows(out)
-    assert not killed(judged, source, out, log, after=0, seed=0)
+    assert not killed(kind, source, out, log, after=0, seed=0)
     assert out.read_bytes() == whole.read_bytes()
     assert not set(calls_of(log)[sum(paid.values()) :]) & kept
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from performance import batch as batch_bench
 from performance import disk as disk_bench
 from performance import folder as folder_bench
 from performance import growth as growth_bench
@@ -90,6 +91,24 @@ def folder(
     """Measure searching and indexing a folder beside SQLite's full-text search alone."""
     form = form_of(as_json, as_markdown)
     print_result(folder_bench.run(documents), form)
+
+
+@app.command()
+def batch(
+    rows: Annotated[int, typer.Option(min=100, help="How many for each method.")] = 6_000,
+    memory_rows: Annotated[
+        int, typer.Option(min=1_000, help="How many to measure the memory over.")
+    ] = 1_000_000,
+    checked_rows: Annotated[
+        int, typer.Option(min=1_000, help="And with checks that are really made.")
+    ] = 50_000,
+    calls: Annotated[int, typer.Option(min=16, help="How many to wait for.")] = 1_600,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure `resay batch` beside a bare pool, behind slow calls, and over many rows."""
+    form = form_of(as_json, as_markdown)
+    print_result(batch_bench.run(rows, memory_rows, checked_rows, calls), form)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from resay import Guard, Query, Usage
-from resay.batch import Local, Row, RowScorer, Scored, run_batch
+from resay.batch import Local, Ray, Row, RowScorer, Scored, run_batch
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.providers.base import Completion, Completions
@@ -136,10 +136,10 @@ def started(*words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, env=env)
 
 
-def killed(judged: bool, source: Path, out: Path, log: Path, *, after: int, seed: int) -> bool:
+def killed(kind: str, source: Path, out: Path, log: Path, *, after: int, seed: int) -> bool:
     """Go on with a run, and kill it at what it does to the disk; return whether that happened."""
-    with begin("judged" if judged else "plain", source, out, log, str(after), str(seed)) as process:
-        code = process.wait(timeout=60)
+    with begin(kind, source, out, log, str(after), str(seed)) as process:
+        code = process.wait(timeout=100)
     assert code in (0, -signal.SIGKILL), code
     return code != 0
 
@@ -177,7 +177,8 @@ def _main(kind: str, source: str, out: str, log: str, after: str, seed: str) -> 
     resay.batch.run.PART_BYTES = 3_000
     if int(after):
         _die_at(int(after), int(seed))
-    run_batch(guard, source, out, resume=True, engine=Local(2, 3))
+    engine = Ray(2, window=20) if kind == "ray" else Local(2, 3)
+    run_batch(guard, source, out, resume=True, engine=engine)
 
 
 if __name__ == "__main__":

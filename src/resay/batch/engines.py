@@ -74,7 +74,14 @@ def engine_of(
 
 
 def default_concurrency(scorer: RowScorer) -> int:
-    """Return how many rows are checked at the same time, where nobody says."""
+    """Return how many rows are checked at the same time, where nobody says.
+
+    Where the policy limits the calls of a process, twice as many rows as calls: while some wait,
+    others are read and decided.
+    """
+    most = scorer.guard.policy.limits.process.concurrency
+    if scorer.calls_providers and most is not None:
+        return 2 * most
     return NEURAL_AT_ONCE if scorer.is_neural else CALLS_AT_ONCE
 
 

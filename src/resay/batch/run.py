@@ -22,13 +22,13 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from resay._internal._version import __version__
 from resay.batch.engines import Engine, engine_of
@@ -39,6 +39,7 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 
 PART_BYTES = 32_000_000
+_WRITTEN_AT_ONCE = 1_000_000
 _SYNC_S = 1.0
 _GRACE_S = 1.2
 _FORMAT = 1
@@ -419,7 +420,7 @@ class _Folder:
                 raise ConfigurationError(
                     f"there is nothing to resume {str(out)!r} from; name another, or remove it"
                 )
-            _write_whole(self._manifest, json.dumps(manifest, indent=1).encode())
+            _write_whole(self._manifest, [json.dumps(manifest, indent=1).encode()])
         else:
             self._compare(known, manifest)
             if (done := known.get("finished")) is not None and out.exists():
@@ -500,32 +501,39 @@ class _Folder:
                 for line in file:
                     self._add(*_head_of(line))
         # A part may have been made of the journal, and the journal not removed.
-        lines = {n: line for n, line in self._journal_lines() if not self.has(n)}
-        for line in lines.values():
-            self._add(*_head_of(line))
-        self._make_part(lines)
+        places: list[tuple[int, int, int]] = []
+        for number, start, line in self._journal_lines():
+            if not self.has(number):
+                self._add(*_head_of(line))
+                places.append((number, start, len(line)))
+        self._make_part(places)
 
     def seal(self) -> None:
         """Make a part of the journal."""
         os.close(self._file)
         self._file = -1
-        self._make_part(dict(self._journal_lines()))
+        self._make_part([(n, start, len(line)) for n, start, line in self._journal_lines()])
 
-    def _journal_lines(self) -> Iterator[tuple[int, bytes]]:
+    def _journal_lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the rows in the journal: the number, where the line begins, and the line."""
         if not self._journal.exists():
             return
+        start = 0
         with self._journal.open("rb") as file:
             for line in file:
                 # Of a process that was killed the last line may be half a line.
                 if line.endswith(b"\n"):
-                    yield int(line.partition(b"\t")[0]), line
+                    yield int(line.partition(b"\t")[0]), start, line
+                start += len(line)
 
-    def _make_part(self, lines: dict[int, bytes]) -> None:
-        if lines:
-            numbers = sorted(lines)
-            path = self._path / f"part-{numbers[0]:015d}-{len(self._parts):06d}.rows"
-            _write_whole(path, b"".join(lines[number] for number in numbers))
-            self._parts.append(_Part(numbers[0], path))
+    def _make_part(self, places: list[tuple[int, int, int]]) -> None:
+        """Make a part of rows of the journal, each with its number, its place and its length."""
+        if places:
+            places.sort()
+            path = self._path / f"part-{places[0][0]:015d}-{len(self._parts):06d}.rows"
+            with self._journal.open("rb") as file:
+                _write_whole(path, _read_each(file, places))
+            self._parts.append(_Part(places[0][0], path))
         self._journal.unlink(missing_ok=True)
 
     def lines(self) -> Iterator[bytes]:
@@ -549,7 +557,7 @@ class _Folder:
         """Write down that the output is there, and remove what it was made of."""
         manifest = self._read_manifest() or {}
         finished = {**manifest, "finished": self.tally.to_dict()}
-        _write_whole(self._manifest, json.dumps(finished, indent=1).encode())
+        _write_whole(self._manifest, [json.dumps(finished, indent=1).encode()])
         self._clear()
 
     def _clear(self) -> None:
@@ -573,12 +581,27 @@ def _write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _read_each(file: IO[bytes], places: Sequence[tuple[int, int, int]]) -> Iterator[bytes]:
+    """Yield lines of a file, several at once."""
+    lines: list[bytes] = []
+    size = 0
+    for _, start, length in places:
+        file.seek(start)
+        lines.append(file.read(length))
+        size += length
+        if size > _WRITTEN_AT_ONCE:
+            yield b"".join(lines)
+            lines, size = [], 0
+    yield b"".join(lines)
+
+
+def _write_whole(path: Path, data: Iterable[bytes]) -> None:
     """Write a file that is there whole or not at all."""
     new = path.with_name(f"{path.name}.part-new")
     file = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
     try:
-        _write_all(file, data)
+        for piece in data:
+            _write_all(file, piece)
         os.fsync(file)
     finally:
         os.close(file)

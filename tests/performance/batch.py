@@ -1,0 +1,269 @@
+"""What `resay batch` adds to the checks: to the processor, to the waiting for calls, to the memory.
+
+Processor time is that of this process's children, so that what others do on the machine meanwhile
+counts little: each turn runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from performance.readings import COLUMNS, Part, Reading, environment, row_of
+from performance.skipping import SkippedError
+from resay.batch import Columns, Engine, Local, Ray, RowScorer, Scored, run_batch
+from resay.batch import Row as ScorerRow
+from resay.batch.rows import json_bytes
+from resay.batch.scoring import columns_of
+from resay.benchmarks.table import ResultTable, Row
+from resay.core.query import Query
+from resay.core.verdict import Usage, Verdict
+from resay.guard import Guard
+from resay.providers.base import Completion, Completions
+
+__all__ = ["run"]
+
+_TURNS = 3
+_CALL_S = 0.2
+_AT_ONCE = 16
+
+_NOTES = (
+    "ngram, facts: processor time of `run_batch` over a file (reading, names, checks, journal and"
+    " output) / that of a `multiprocessing.Pool` that calls `Guard.check` of the same rows and"
+    " keeps the decisions; the best of several turns, one after the other.",
+    f"waiting: one call of {_CALL_S} s for each row, and a policy that allows {_AT_ONCE} at the"
+    " same time; the time that these calls must take / the time they took.",
+    "memory: the largest resident set of the process that runs the batch, over all rows / over a"
+    " tenth of them, which are generated as they are taken; with an engine that checks nothing, as"
+    " checks run in other processes, and again with these.",
+    "ray: seconds with Ray in local mode / with local processes, its start included.",
+)
+
+
+def run(rows: int, memory_rows: int, checked_rows: int, calls: int) -> ResultTable:
+    """Measure everything.
+
+    Args:
+        rows: How many rows are checked by each method.
+        memory_rows: How many rows the memory is measured over with an engine that checks nothing.
+        checked_rows: How many with the local engine.
+        calls: How many calls are waited for.
+    """
+    parts = [
+        row_of(
+            Part(method, f"processor time with {method} / a bare pool", "x", most=1.15),
+            partial(_beside_a_pool, method, rows),
+        )
+        for method in ("ngram", "facts")
+    ]
+    waiting = Part("waiting", "the time calls must take / took", "x", least=0.95)
+    memory = Part("memory", "memory over all rows / over a tenth", "x", most=1.1)
+    checked = Part("checked memory", "the same with local processes that check", "x", most=1.1)
+    ray = Part("ray", "seconds with Ray / with local processes", "x")
+    parts += [
+        row_of(waiting, partial(_waiting, calls)),
+        row_of(memory, partial(_memory, "unchecked", memory_rows)),
+        row_of(checked, partial(_memory, "checked", checked_rows)),
+        row_of(ray, partial(_ray, rows)),
+    ]
+    return ResultTable("batch", COLUMNS, tuple[Row, ...](parts), _NOTES)
+
+
+def rows_of(count: int, sentences: int = 3) -> Iterator[dict[str, Any]]:
+    """Yield rows with three samples each."""
+    facts = (
+        "Bridge number {i} opened in {year}.",
+        "It has {lamps} lamps.",
+        "It is {metres} metres long and was built by the city of Lyon.",
+    )
+    for i in range(count):
+        texts = [
+            " ".join(facts[:sentences]).format(
+                i=i, year=1900 + i % 90, lamps=i % 700 + n * (i % 3 == 0), metres=i % 80 + 20
+            )
+            for n in range(4)
+        ]
+        yield {"question": "What of it?", "response": texts[0], "samples": texts[1:]}
+
+
+def _beside_a_pool(method: str, count: int) -> Reading:
+    with TemporaryDirectory() as folder:
+        source = _written(Path(folder), count)
+        times: dict[str, list[tuple[float, float]]] = {"ours": [], "pool": []}
+        for turn in range(_TURNS):
+            out = Path(folder) / f"{turn}.jsonl"
+            times["ours"].append(_timed("ours", method, source, out))
+            times["pool"].append(_timed("pool", method, source, out))
+    ours, pool = (min(cpu for cpu, _ in times[name]) for name in ("ours", "pool"))
+    walls = {name: min(wall for _, wall in times[name]) for name in times}
+    return Reading(
+        ours / pool,
+        f"{count / walls['ours']:,.0f} rows/s, the pool {count / walls['pool']:,.0f}",
+        {
+            "rows": count,
+            "ours_cpu_s": round(ours, 3),
+            "pool_cpu_s": round(pool, 3),
+            "ours_rows_per_s": round(count / walls["ours"], 1),
+            "pool_rows_per_s": round(count / walls["pool"], 1),
+            "processes": _processes(),
+        },
+    )
+
+
+def _written(folder: Path, count: int) -> Path:
+    source = folder / "in.jsonl"
+    with source.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows_of(count))
+    return source
+
+
+def _processes() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _timed(*words: str | Path) -> tuple[float, float]:
+    """Run this module with some words; return processor time, children's too, and wall time."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    _started(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, time.perf_counter() - started
+
+
+def _started(*words: str | Path) -> str:
+    command = [sys.executable, "-m", "performance.batch", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+    if done.returncode:
+        raise SkippedError(done.stderr.strip().rpartition("\n")[2])
+    return done.stdout
+
+
+class _Later:
+    """A provider that answers after a while."""
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        import anyio
+
+        await anyio.sleep(_CALL_S)
+        return Completions((Completion("Yes"),), Usage(1, 10, 1, 0.0))
+
+
+def _waiting(count: int) -> Reading:
+    policy = {
+        "chain": [{"method": "prompt", "judge": "any"}],
+        "cache": {"store": "none"},
+        "sampling": {"min": 1, "max": 1},
+        "limits": {"process": {"concurrency": _AT_ONCE}},
+    }
+    rows = ({**row, "samples": row["samples"][:1]} for row in rows_of(count, sentences=1))
+    with TemporaryDirectory() as folder:
+        guard = Guard(policy, provider=_Later())
+        summary = run_batch(guard, rows, Path(folder) / "out.jsonl")
+    calls = summary.tally.calls
+    must_s = math.ceil(calls / _AT_ONCE) * _CALL_S
+    figures = {"calls": calls, "must_s": must_s, "took_s": round(summary.elapsed_s, 3)}
+    return Reading(must_s / summary.elapsed_s, f"{calls / summary.elapsed_s:.1f} calls/s", figures)
+
+
+def _memory(kind: str, count: int) -> Reading:
+    tenth = max(count // 10, 1)
+    few, most = (json.loads(_started("memory", kind, str(n))) for n in (tenth, count))
+    return Reading(
+        most["peak_mib"] / few["peak_mib"],
+        f"{most['peak_mib']:.0f} MiB over {count:,} rows, {few['peak_mib']:.0f} MiB over a tenth",
+        {**most, "tenth_peak_mib": few["peak_mib"]},
+    )
+
+
+def _ray(count: int) -> Reading:
+    try:
+        import ray  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissingImports]
+    except ImportError:
+        raise SkippedError("Ray is not installed") from None
+    with TemporaryDirectory() as folder:
+        source = _written(Path(folder), count)
+        local_cpu, local_s = _timed("ours", "ngram", source, Path(folder) / "local.jsonl")
+        ray_cpu, ray_s = _timed("ray", "ngram", source, Path(folder) / "ray.jsonl")
+    figures = {"rows": count, "ray_s": round(ray_s, 2), "local_s": round(local_s, 2)}
+    # What Ray starts is not all its child, so that its processor time is not known.
+    del local_cpu, ray_cpu
+    return Reading(ray_s / local_s, f"{ray_s:.1f} s, {local_s:.1f} s locally", figures)
+
+
+_guard: Guard
+
+
+def _begin(method: str) -> None:
+    global _guard
+    _guard = Guard({"chain": [{"method": method}]})
+
+
+def _check(line: bytes) -> tuple[str, float | None]:
+    row = json.loads(line)
+    verdict = _guard.check(row["response"], question=row["question"], samples=row["samples"])
+    return verdict.decision, verdict.score
+
+
+def _by_pool(method: str, source: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    with (
+        Path(source).open("rb") as file,
+        context.Pool(_processes(), _begin, (method,)) as pool,
+    ):
+        for _ in pool.imap_unordered(_check, file, chunksize=64):
+            pass
+        pool.close()
+        pool.join()
+
+
+def _by_batch(method: str, source: str, out: str, engine: Engine) -> None:
+    guard = Guard({"chain": [{"method": method}]})
+    run_batch(guard, source, out, columns=Columns(), engine=engine)
+
+
+def _unchecked(_: RowScorer, rows: Iterator[ScorerRow]) -> Iterator[list[Scored]]:
+    verdict = columns_of(Verdict("consistent", 0.0, "nothing was checked")) | {"claims": [{}] * 3}
+    while chunk := list(islice(rows, 64)):
+        yield [
+            Scored(row.number, "consistent", 0, 0.0, "", json_bytes(json.loads(row.raw) | verdict))
+            for row in chunk
+        ]
+
+
+def _peak(kind: str, count: int) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}]})
+    engine = _unchecked if kind == "unchecked" else Local()
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "out.jsonl"
+        summary = run_batch(guard, rows_of(count, sentences=1), out, engine=engine)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rate = summary.new / summary.elapsed_s
+    print(json.dumps({"rows": summary.tally.rows, "peak_mib": peak, "rows_per_s": rate}))  # noqa: T201
+
+
+def _main(kind: str, *words: str) -> None:
+    if kind == "memory":
+        _peak(words[0], int(words[1]))
+    elif kind == "pool":
+        _by_pool(words[0], words[1])
+    else:
+        _by_batch(words[0], words[1], words[2], Ray() if kind == "ray" else Local())
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
