@@ -9,7 +9,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import ConfigurationError, Guard
+from resay import ConfigurationError, Guard, ScorerError
 from resay.batch import Engine, Local, Ray, Row, RowScorer, Scored, engine_of, run_batch
 from support.batch import JUDGED, NGRAM, LoggingJudge, calls_of, lines_of, made_rows
 
@@ -82,6 +82,17 @@ def test_an_engine_may_fail(tmp_path: Path) -> None:
         run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", engine=failing)
     rest = run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", resume=True)
     assert (rest.tally.rows, rest.new) == (120, 119)
+
+
+def test_an_engine_that_loses_rows_is_found_out(tmp_path: Path) -> None:
+    def losing(scorer: RowScorer, rows: Iterator[Row]) -> Iterator[list[Scored]]:
+        yield scorer.score(row for row in rows if row.number % 60)
+
+    with pytest.raises(ScorerError, match="lost 2 rows"):
+        run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", engine=losing)
+    assert not (tmp_path / "out.jsonl").exists()
+    run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", resume=True)
+    assert len(lines_of(tmp_path / "out.jsonl")) == 120
 
 
 def test_rows_that_cannot_be_read_end_the_run(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
+from resay.batch import Progress, Tally
+from resay.cli.batch import progress_line
 from support.batch import lines_of, made_rows, write_lines
 from support.cli import resay_cli, resay_here
 from support.html import parsed
@@ -98,3 +101,16 @@ def test_a_page_of_the_results(folder: Path) -> None:
         failed = resay_here("report", "out.jsonl", "--html", "page.html", *words, cwd=folder)
         assert failed.returncode == 2
         assert said in failed.stderr
+
+
+def test_how_far_it_is_in_one_line() -> None:
+    tally = Tally()
+    for number in range(1500):
+        tally.add("flagged" if number % 3 == 0 else "consistent", 2, 0.001, "")
+    tally.add("", 0, 0.0, "ProviderError")
+    said = progress_line(Progress(tally, 5_000, 1_000, 20.0))
+    assert said == "1,501/5,000 rows, 50.0/s, 500 flagged, 1 failed, $1.5000, 1:10 left"
+    assert progress_line(Progress(Tally(), None, 0, 0.0)) == "0 rows, 0.0/s, 0 flagged"
+    tally.add("consistent", 1, math.nan, "")
+    assert "price unknown" in progress_line(Progress(tally, 500_000, 1, 1.0))
+    assert progress_line(Progress(tally, 500_000, 1, 1.0)).endswith("138:28:18 left")

@@ -48,6 +48,7 @@ _NOTES = (
     "memory: the largest resident set of the process that runs the batch, over all rows / over a"
     " tenth of them, which are generated as they are taken; with an engine that checks nothing, as"
     " checks run in other processes, and again with these.",
+    "neural: `nli` with a tiny model, pairs for each second of processor time, by `check_many`.",
     "ray: seconds with Ray in local mode / with local processes, its start included.",
 )
 
@@ -71,11 +72,13 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int) -> ResultTab
     waiting = Part("waiting", "the time calls must take / took", "x", least=0.95)
     memory = Part("memory", "memory over all rows / over a tenth", "x", most=1.1)
     checked = Part("checked memory", "the same with local processes that check", "x", most=1.1)
+    neural = Part("neural", "pairs a second of 64 rows at once / one by one", "x")
     ray = Part("ray", "seconds with Ray / with local processes", "x")
     parts += [
         row_of(waiting, partial(_waiting, calls)),
         row_of(memory, partial(_memory, "unchecked", memory_rows)),
         row_of(checked, partial(_memory, "checked", checked_rows)),
+        row_of(neural, partial(_neural, max(rows // 20, 10))),
         row_of(ray, partial(_ray, rows)),
     ]
     return ResultTable("batch", COLUMNS, tuple[Row, ...](parts), _NOTES)
@@ -190,6 +193,31 @@ def _memory(kind: str, count: int) -> Reading:
     )
 
 
+def _neural(count: int) -> Reading:
+    try:
+        from support.tiny_models import make_deberta
+    except ImportError as error:
+        raise SkippedError(f"{error.name!r} is not installed") from None
+    with TemporaryDirectory() as folder:
+        make_deberta(Path(folder))
+        model = {"name": folder, "cache_mb": 0}
+        guard = Guard({"chain": [{"method": "nli", "model": model}]})
+        items = [{"response": row["response"], "samples": row["samples"]} for row in rows_of(count)]
+        guard.prepare()
+        took: dict[int, float] = {}
+        for concurrency in (1, 64):
+            started = time.process_time()
+            pairs = sum(
+                3 * len(one.verdict.claims)
+                for one in guard.check_many(items, concurrency=concurrency)
+                if one.verdict
+            )
+            took[concurrency] = time.process_time() - started
+    each, together = (pairs / took[n] for n in (1, 64))
+    figures = {"pairs": pairs, "alone_pairs_per_s": each, "together_pairs_per_s": together}
+    return Reading(together / each, f"{together:,.0f} pairs/s, {each:,.0f} one by one", figures)
+
+
 def _ray(count: int) -> Reading:
     try:
         import ray  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissingImports]
@@ -251,7 +279,9 @@ def _peak(kind: str, count: int) -> None:
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out.jsonl"
         summary = run_batch(guard, rows_of(count, sentences=1), out, engine=engine)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # `getrusage` would count what the process was a copy of before.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
     rate = summary.new / summary.elapsed_s
     print(json.dumps({"rows": summary.tally.rows, "peak_mib": peak, "rows_per_s": rate}))  # noqa: T201
 

@@ -16,7 +16,7 @@ def test_each_part_is_measured():
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     rows = {row["part"]: row for row in json.loads(result.stdout)["rows"]}
-    assert list(rows) == ["ngram", "facts", "waiting", "memory", "checked memory", "ray"]
+    assert list(rows) == ["ngram", "facts", "waiting", "memory", "checked memory", "neural", "ray"]
     assert all(set(row) == KEYS for row in rows.values())
     for part in ("ngram", "facts"):
         details = rows[part]["details"]

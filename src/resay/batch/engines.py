@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
@@ -216,14 +217,19 @@ class _Worker:
         )
         _send(self._in, scorer)
 
-    def score(self, rows: Sequence[Row]) -> tuple[list[Scored], float]:
-        """Return checked rows, and how many seconds that took.
+    def ask(self, rows: Sequence[Row]) -> None:
+        """Have rows checked. At most two such may be unanswered."""
+        # What has become of the process is seen where the answer is missing.
+        with suppress(OSError, ValueError):
+            _send(self._in, pickle.dumps(tuple(map(tuple, rows))))
+
+    def answer(self) -> tuple[list[Scored], float]:
+        """Return the rows that were asked for first, and how many seconds they took.
 
         Raises:
             _DiedError: The process ended.
         """
         try:
-            _send(self._in, pickle.dumps(tuple(map(tuple, rows))))
             found, elapsed_s = pickle.loads(_receive(self._out))  # noqa: S301 - our own process
         except (OSError, EOFError, ValueError):
             raise _DiedError from None
@@ -266,8 +272,10 @@ def serve() -> None:
     loop = asyncio.new_event_loop()
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         scorer = _unpickled(_receive(source))
-        while True:
-            rows = [Row(*row) for row in pickle.loads(_receive(source))]  # noqa: S301 - the parent's
+        asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        # By a thread, so that neither process waits for the other to read.
+        threading.Thread(target=_listen, args=(source, asked), daemon=True).start()
+        while (rows := asked.get()) is not None:
             if isinstance(scorer, ConfigurationError):
                 _send(target, pickle.dumps((scorer, 0.0)))
                 continue
@@ -277,6 +285,14 @@ def serve() -> None:
             _send(target, pickle.dumps((tuple(map(tuple, found)), elapsed_s)))
     # At once: nothing is left to be written.
     os._exit(0)
+
+
+def _listen(source: IO[bytes], asked: queue.SimpleQueue[Any]) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            asked.put([Row(*row) for row in pickle.loads(_receive(source))])  # noqa: S301 - the parent's
+    # Whoever asked has ended, or wants no more.
+    asked.put(None)
 
 
 def _unpickled(scorer: bytes) -> RowScorer | ConfigurationError:
@@ -343,6 +359,8 @@ class _InProcesses:
     def _begin(self) -> _Worker:
         worker = _Worker(self._pickled)
         self._processes.append(worker)
+        if self._stopping.is_set():
+            worker.end(now=True)
         return worker
 
     def _run(self) -> None:
@@ -355,13 +373,23 @@ class _InProcesses:
 
     def _drive(self) -> None:
         worker, size = self._begin(), _FIRST_ROWS
-        while not self._stopping.is_set() and (chunk := self._take(size)):
+        asked: deque[list[Row]] = deque()
+        while not self._stopping.is_set():
+            # The next rows are there when those before them are done.
+            while len(asked) < 2 and (chunk := self._take(size)):
+                worker.ask(chunk)
+                asked.append(chunk)
+            if not asked:
+                break
+            chunk = asked.popleft()
             try:
-                found, elapsed_s = worker.score(chunk)
+                found, elapsed_s = worker.answer()
             except _DiedError:
                 if self._stopping.is_set():
                     return
                 worker = self._one_by_one(chunk)
+                for other in asked:
+                    worker.ask(other)
                 continue
             each_s = max(elapsed_s / len(chunk), 1e-6)
             size = max(1, min(_MOST_ROWS, int(_CHUNK_S / each_s)))
@@ -377,9 +405,9 @@ class _InProcesses:
         """Check rows of which one has ended the process; return the process that goes on."""
         worker = self._begin()
         for row in chunk:
-            found = self._alone(worker, row)
             if self._stopping.is_set():
                 break
+            found = self._alone(worker, row)
             if found is None:
                 found = [self._scorer.lost(row, "the process that checked it ended")]
                 worker = self._begin()
@@ -387,8 +415,9 @@ class _InProcesses:
         return worker
 
     def _alone(self, worker: _Worker, row: Row) -> list[Scored] | None:
+        worker.ask([row])
         try:
-            return worker.score([row])[0]
+            return worker.answer()[0]
         except _DiedError:
             return None
 

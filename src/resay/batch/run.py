@@ -34,8 +34,8 @@ from resay._internal._version import __version__
 from resay.batch.engines import Engine, engine_of
 from resay.batch.rows import Columns, Row, Rows, Where, numbered, open_rows
 from resay.batch.scoring import RowScorer, Scored
-from resay.batch.writing import check_output, write_output
-from resay.errors import ConfigurationError
+from resay.batch.writing import check_output, sync_folder, write_output
+from resay.errors import ConfigurationError, ScorerError
 from resay.guard import Guard
 
 PART_BYTES = 32_000_000
@@ -179,6 +179,7 @@ def run_batch(
         ConfigurationError: The output exists, another run writes it, or what is to be resumed is
             of another input, policy or version.
         MissingDependencyError: The engine or the format needs what is not installed.
+        ScorerError: The engine gave back fewer rows than it took.
     """
     target = Path(out)
     check_output(target)
@@ -296,9 +297,11 @@ class _Run:
         except KeyboardInterrupt:
             self._stopping.set()
         self._folder.sync()
-        if self._budget.exhausted:
-            return "budget"
-        return "interrupted" if self._stopping.is_set() else None
+        if self._stopping.is_set():
+            return "interrupted"
+        if self._begun:
+            raise ScorerError(f"the engine lost {self._begun} rows; --resume checks them again")
+        return "budget" if self._budget.exhausted else None
 
     def _fetch(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> None:
         found = iter(engine(scorer, rows))
@@ -607,14 +610,3 @@ def _write_whole(path: Path, data: Iterable[bytes]) -> None:
         os.close(file)
     new.replace(path)
     sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """See that the names in a folder outlive the machine's power."""
-    if os.name != "posix":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

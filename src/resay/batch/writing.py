@@ -50,6 +50,8 @@ def write_output(out: Path, lines: Iterator[bytes], prefix: str) -> None:
     with new.open("rb+") as file:
         os.fsync(file.fileno())
     new.replace(out)
+    # What the rows were made of is removed next.
+    sync_folder(out.parent)
 
 
 def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
@@ -159,3 +161,14 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
             if not isinstance(row, dict):
                 raise ConfigurationError(f"{path}:{number}: a row is an object")
             yield cast("dict[str, Any]", row)
+
+
+def sync_folder(path: Path) -> None:
+    """See that the names in a folder outlive the machine's power."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
