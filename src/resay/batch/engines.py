@@ -31,6 +31,7 @@ _FEW_ROWS = 48
 """So many rows are checked sooner than a process has started."""
 _FIRST_ROWS, _MOST_ROWS, _MOST_BYTES, _CHUNK_S = 8, 256, 4_000_000, 0.2
 _AHEAD = 4
+_BLOCKS_EACH = 8
 
 
 class Engine(Protocol):
@@ -471,7 +472,11 @@ class Ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         actors = self._workers or (1 if scorer.calls_providers else cores)
         while window := list(islice(rows, self._window)):
-            table = data.from_items([row._asdict() for row in window])
+            # A block is finished, and kept, as a whole: what is paid for comes in small ones.
+            least = len(window) // (4 * at_once) if calls else 0
+            blocks = min(len(window), max(_BLOCKS_EACH * actors, least))
+            items = [row._asdict() for row in window]
+            table = data.from_items(items, override_num_blocks=blocks)
             found = table.map_batches(
                 _Actor,
                 fn_constructor_args=(pickle.dumps(scorer), at_once),
