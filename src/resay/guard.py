@@ -34,7 +34,12 @@ from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider, Sources, prepare
-from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
+from resay.providers.batching import (
+    BatchCallsConfig,
+    BatchProvider,
+    LiveCallsConfig,
+    open_batches,
+)
 from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import Need
@@ -345,7 +350,8 @@ class Guard:
         Args:
             provider: Who answers.
         """
-        policy = self.policy.model_copy(update={"cache": NoCacheConfig()})
+        changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig()}
+        policy = self.policy.model_copy(update=changed)
         return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
 
     def needing(self, need: Need) -> str | None:

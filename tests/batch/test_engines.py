@@ -11,6 +11,8 @@ import pytest
 
 from resay import ConfigurationError, Guard, ScorerError
 from resay.batch import Engine, Local, Ray, Row, RowScorer, Scored, engine_of, run_batch
+from resay.batch.engines import default_concurrency
+from resay.batch.estimate import estimate
 from support.batch import JUDGED, NGRAM, LoggingJudge, calls_of, lines_of, made_rows
 
 ROWS = made_rows(120)
@@ -49,6 +51,19 @@ def test_a_row_that_ends_its_process_costs_no_other(tmp_path: Path) -> None:
     assert [row["response"] for row in found] == [row["response"] for row in rows]
     errors = {i: row["error"] for i, row in enumerate(found) if row["error"]}
     assert errors == {70: "ScorerError: the process that checked it ended"}
+
+
+def test_what_asks_batch_apis_has_many_rows_wait_and_costs_half(tmp_path: Path) -> None:
+    prices = {"openai/judge": {"input": 1.0, "output": 1.0}}
+    live = {"chain": [{"method": "prompt"}], "prices": prices}
+    batched = live | {"calls": {"via": "batch", "state": str(tmp_path / "state.db")}}
+    rows = [{"response": "It has 3.", "samples": ["It has 3.", "It has 4.", "It has 5."]}]
+    scorers = [RowScorer(Guard(policy, model="openai/judge")) for policy in (live, batched)]
+    few, many = map(default_concurrency, scorers)
+    assert many > 50 * few
+    one, half = (estimate(scorer.guard, rows).cost_usd for scorer in scorers)
+    assert one
+    assert half == pytest.approx([cost / 2 for cost in one])
 
 
 def test_calls_are_made_in_this_process(tmp_path: Path) -> None:

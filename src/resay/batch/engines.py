@@ -23,6 +23,7 @@ from resay._internal.importing import import_named, is_import_path, load_optiona
 from resay.batch.rows import Row
 from resay.batch.scoring import RowScorer, Scored
 from resay.errors import ConfigurationError
+from resay.providers.batching import BatchCallsConfig
 
 CALLS_AT_ONCE, NEURAL_AT_ONCE = 16, 64
 """How many rows are checked at the same time where checks wait for calls, or for a model."""
@@ -75,12 +76,20 @@ def engine_of(
     raise ConfigurationError(f"engine {name!r} is none; name local, ray or package.module:function")
 
 
+# Rows that wait for a provider's batch are kept in memory, with their samples.
+_BATCHED_AT_ONCE = 10_000
+
+
 def default_concurrency(scorer: RowScorer) -> int:
     """Return how many rows are checked at the same time, where nobody says.
 
     Where the policy limits the calls of a process, twice as many rows as calls: while some wait,
-    others are read and decided.
+    others are read and decided. Of a provider's batch API a batch holds what waits, so that all
+    rows that fit into one are to wait.
     """
+    calls = scorer.guard.policy.calls
+    if scorer.calls_providers and isinstance(calls, BatchCallsConfig):
+        return min(calls.max_requests, _BATCHED_AT_ONCE)
     most = scorer.guard.policy.limits.process.concurrency
     if scorer.calls_providers and most is not None:
         return 2 * most

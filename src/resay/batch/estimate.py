@@ -15,6 +15,7 @@ from resay.core.verdict import Usage
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.providers.base import Completion, Completions
+from resay.providers.batching import BATCH_SHARE, BatchCallsConfig
 from resay.providers.prices import Prices
 
 _CHARS_A_TOKEN = 4
@@ -83,7 +84,8 @@ def estimate(
         cost = fmean(priced or [0.0]) if len(priced) == len(known) else None
         means.append((fmean([usage.calls for usage in usages] or [0.0]), cost))
     calls = sorted(mean for mean, _ in means)
-    costs = sorted(cost for _, cost in means if cost is not None)
+    share = BATCH_SHARE if isinstance(guard.policy.calls, BatchCallsConfig) else 1.0
+    costs = sorted(share * cost for _, cost in means if cost is not None)
     failures = found[0][1]
     return Estimate(
         len(chosen),
