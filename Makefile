@@ -168,6 +168,8 @@ bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) inference --data "$(RESAY_DATA)"
 	$(PERFORMANCE) latency
 	$(PERFORMANCE) clients
+	$(PERFORMANCE) clients-at-once
+	$(PERFORMANCE) gateway-cpu
 	$(PERFORMANCE) regenerate
 	$(PERFORMANCE) folder
 	$(PERFORMANCE) chaos

@@ -31,7 +31,7 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable, Row
 
-__all__ = ["cpu_of", "gateway_cpu", "serving_gateway"]
+__all__ = ["cpu_of", "gateway_cpu", "run", "serving_gateway"]
 
 _FILES = 4096
 _QUESTIONS = 16
@@ -40,7 +40,8 @@ _COLUMNS = (
     Column("subject", "who is asked"),
     Column("answer", "answer"),
     Column("cpu_ms", "CPU ms", 2),
-    Column("ratio", "of bare", 2),
+    Column("limit_ms", "bare proxy", 2),
+    Column("ratio", "ratio", 2),
     Column("rate", "requests/s", 0),
     Column("per_core", "requests/s a core", 0),
     Column("target", "target"),
@@ -49,7 +50,7 @@ _COLUMNS = (
 )
 _NOTES = (
     "CPU: what all processes of the one that is asked took of a core for one request, the median of"
-    " all rounds; of bare: the same by that of a proxy in aiohttp that only passes on.",
+    " all rounds; bare proxy: the same of one in aiohttp that only passes on.",
     "a core: by the processor time that was taken, so that it does not matter who else was busy.",
 )
 
@@ -133,6 +134,39 @@ def gateway_cpu(
 ) -> None:
     """Measure what the gateway takes of a core, beside a proxy that only passes on."""
     form = form_of(as_json, as_markdown)
+    try:
+        table = run(concurrency, rounds, requests, workers=workers, before=before, only=only)
+    except SkippedError as error:
+        typer.echo(f"gateway-cpu skipped: {error}", err=True)
+        return
+    print_result(table, form)
+
+
+def run(
+    concurrency: int = 32,
+    rounds: int = 8,
+    requests: int = 200,
+    *,
+    workers: int | None = None,
+    before: Path | None = None,
+    only: str | None = None,
+) -> ResultTable:
+    """Measure the gateway and the bare proxy.
+
+    Args:
+        concurrency: Requests at the same time.
+        rounds: How often each has its turn.
+        requests: Requests of a turn.
+        workers: Measure a gateway of so many processes, too.
+        before: The `src` of another checkout, whose gateway is measured, too.
+        only: Only those whose name holds this, and the bare proxy.
+
+    Returns:
+        A row for each that is asked.
+
+    Raises:
+        SkippedError: Nothing can be measured here.
+    """
     bare = [
         _Asked(Subject("bare proxy", "gateway", streamed=streamed), "bare")
         for streamed in (False, True)
@@ -143,38 +177,34 @@ def gateway_cpu(
     if workers is not None:
         asked += _asked(f"{workers} workers", goals=False)
     asked = [one for one in asked if only is None or one in bare or only in one.subject.name]
-    try:
-        require_client()
-        raise_file_limit(_FILES)
-        with progress("gateway-cpu", len(asked) * rounds) as done, ExitStack() as stack:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="resay-cpu-")))
-            provider = stack.enter_context(
-                upstream("performance.load_upstream", {}, folder / "upstream.log")
+    require_client()
+    raise_file_limit(_FILES)
+    with progress("gateway-cpu", len(asked) * rounds) as done, ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="resay-cpu-")))
+        provider = stack.enter_context(
+            upstream("performance.load_upstream", {}, folder / "upstream.log")
+        )
+        passing = {"upstream": provider.url}
+        servers = {
+            "bare": stack.enter_context(
+                upstream("performance.gateway_proxy", passing, folder / "proxy.log")
             )
-            passing = {"upstream": provider.url}
-            servers = {
-                "bare": stack.enter_context(
-                    upstream("performance.gateway_proxy", passing, folder / "proxy.log")
-                )
-            }
-            config = write_gateway(folder, provider.url, concurrency)
-            kinds: list[tuple[str, Path | None, int]] = [
-                ("gateway", None, 1),
-                ("before", before, 1),
-                (f"{workers} workers", None, workers or 1),
-            ]
-            for name, source, count in kinds:
-                if any(one.server == name for one in asked):
-                    log = folder / f"{name}.log"
-                    servers[name] = stack.enter_context(serving_gateway(config, log, source, count))
-            turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
-            figures = run_sync(_measure, servers, asked, rounds, turn, done)
-    except SkippedError as error:
-        typer.echo(f"gateway-cpu skipped: {error}", err=True)
-        return
+        }
+        config = write_gateway(folder, provider.url, concurrency)
+        kinds: list[tuple[str, Path | None, int]] = [
+            ("gateway", None, 1),
+            ("before", before, 1),
+            (f"{workers} workers", None, workers or 1),
+        ]
+        for name, source, count in kinds:
+            if any(one.server == name for one in asked):
+                log = folder / f"{name}.log"
+                servers[name] = stack.enter_context(serving_gateway(config, log, source, count))
+        turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
+        figures = run_sync(_measure, servers, asked, rounds, turn, done)
     about = {"concurrency": concurrency, "rounds": rounds, "requests": requests}
     rows = [_row(one, figures, bare) for one in asked]
-    print_result(ResultTable("gateway-cpu", _COLUMNS, tuple(rows), _NOTES, about), form)
+    return ResultTable("gateway-cpu", _COLUMNS, tuple(rows), _NOTES, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +251,15 @@ def _row(one: _Asked, figures: Mapping[Subject, Sequence[_Round]], bare: Sequenc
     own = figures[one.subject]
     beside = next(b.subject for b in bare if b.subject.streamed == one.subject.streamed)
     cpu = median(figure.cpu_s for figure in own)
-    ratio = cpu / median(figure.cpu_s for figure in figures[beside])
+    limit = median(figure.cpu_s for figure in figures[beside])
+    ratio = cpu / limit
     met = None if one.most is None else ratio <= one.most
     problems = [problem for figure in own for problem in figure.problems]
     return {
         "subject": one.subject.name,
         "answer": "streamed" if one.subject.streamed else "whole",
         "cpu_ms": round(1000 * cpu, 3),
+        "limit_ms": round(1000 * limit, 3),
         "ratio": round(ratio, 2),
         "rate": round(1 / median(figure.seconds for figure in own), 1),
         "per_core": round(1 / cpu, 1),

@@ -126,7 +126,14 @@ def _read(way: _Way, plain: _Way, pairs: int) -> Reading:
         "largest_difference": _largest_difference(way, plain),
     }
     remark = None if way is plain else f"{details['ratio']:.2f} x as released"
-    return Reading(pairs / way.seconds, remark, details)
+    return Reading(
+        pairs / way.seconds,
+        remark,
+        details,
+        None if way is plain else "as released",
+        None if way is plain else pairs / plain.seconds,
+        None if way is plain else way.seconds / plain.seconds,
+    )
 
 
 def _largest_difference(way: _Way, plain: _Way) -> float:

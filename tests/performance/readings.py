@@ -28,6 +28,9 @@ COLUMNS = (
     Column("what", "what"),
     Column("value", "measured", 2),
     Column("unit", "unit"),
+    Column("beside", "beside it"),
+    Column("limit", "of that", 2),
+    Column("ratio", "ratio", 2),
     Column("target", "target"),
     Column("met", "met"),
     Column("remark", "remark"),
@@ -75,11 +78,21 @@ class Reading:
         value: In the part's unit.
         remark: What a reader should know beside it.
         details: Further figures, for the JSON document.
+        beside: What it is compared with.
+        limit: What that takes, in the part's unit.
+        ratio: What ours takes by what the other takes; worked out of both where it is left out.
     """
 
     value: float
     remark: str | None = None
     details: Mapping[str, float | int] = field(default_factory=dict[str, "float | int"])
+    beside: str | None = None
+    limit: float | None = None
+    ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.ratio is None and self.limit:
+            object.__setattr__(self, "ratio", self.value / self.limit)
 
 
 def row_of(part: Part, measure: Callable[[], Reading], digits: int = 3) -> Row:
@@ -98,11 +111,14 @@ def row_of(part: Part, measure: Callable[[], Reading], digits: int = 3) -> Row:
         reading = measure()
     except SkippedError as reason:
         skipped = f"skipped: {reason}"
-        nothing = dict.fromkeys(("value", "met", "details"))
+        nothing = dict.fromkeys(("value", "beside", "limit", "ratio", "met", "details"))
         return {**about, **nothing, "remark": skipped, "skipped": skipped}
     return {
         **about,
         "value": round(reading.value, digits),
+        "beside": reading.beside,
+        "limit": None if reading.limit is None else round(reading.limit, 3),
+        "ratio": None if reading.ratio is None else round(reading.ratio, 4),
         "met": part.met(reading.value),
         "remark": reading.remark,
         "details": dict(reading.details),

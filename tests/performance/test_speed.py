@@ -16,7 +16,10 @@ from resay.core.tokens import tokenize
 from resay.scorers import Ngram
 from resay.scorers.evidence import Evidence, Samples
 
-KEYS = {"part", "what", "unit", "target", "value", "met", "remark", "details", "skipped"}
+KEYS = {
+    *("part", "what", "value", "unit", "beside", "limit", "ratio"),
+    *("target", "met", "remark", "details", "skipped"),
+}
 SENTENCES = ["Ada was born in London.", "She wrote the first program.", "She kept a blue parrot."]
 SAMPLES = [
     "Ada was born in London. She wrote the first program of all.",
@@ -110,16 +113,17 @@ def test_the_import_part():
     assert row["details"]["empty_ms"] > 0
 
 
-CHECKS = ["passage", "facts", "flagged", "items", "growing items", "first guard", "help"]
+CHECKS = ["passage", "scorer", "facts", "flagged", "items", "growing items", "first guard", "help"]
 
 
 def test_the_parts_about_checks_without_calls(data):
     rows = {row["part"]: row for row in measure_checks(data, size=120, turns=1)}
     assert list(rows) == CHECKS
     assert all(set(row) == KEYS and row["skipped"] is None for row in rows.values())
-    for part in ("passage", "facts", "items", "first guard", "help"):
-        details = rows[part]["details"]
-        assert min(rows[part]["value"], details["limit_ms"], details["ratio"]) > 0
+    for part in ("passage", "scorer", "facts", "items", "first guard", "help"):
+        row = rows[part]
+        assert row["beside"]
+        assert min(row["value"], row["limit"], row["ratio"]) > 0
     for part in ("flagged", "growing items"):
         assert min(rows[part]["details"]["ms"], rows[part]["details"]["four_times_ms"]) > 0
 
@@ -131,8 +135,9 @@ def test_the_command_runs_what_it_can(monkeypatch):
     document = json.loads(result.stdout)
     assert document["benchmark"] == "speed"
     rows = {row["part"]: row for row in document["rows"]}
-    assert list(rows) == ["ngram", "latency", "import", *CHECKS]
-    for part in ("passage", "facts"):
+    # What users call comes first.
+    assert list(rows) == [*CHECKS, "ngram", "latency", "import"]
+    for part in ("passage", "scorer", "facts"):
         assert rows[part]["skipped"].startswith("skipped: no data")
     assert rows["ngram"]["skipped"].startswith("skipped: no data")
     assert rows["latency"]["skipped"].startswith("skipped: calling a model needs")
