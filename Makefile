@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance bench-peers clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-attacks  what texts that speak to a judge change"
 	@echo "make bench-handbook  what repairs by a handbook make of flawed answers"
 	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
+	@echo "make bench-peers  Resay beside other libraries for the same purpose (large installs)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -174,5 +175,10 @@ bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) folder
 	$(PERFORMANCE) chaos
 
+# Each in its own environment; who does not install is skipped, and so is a torch for GPUs.
+PEERS := .venv-peers
+bench-peers: $(VENV)/.dev
+	$(PERFORMANCE) peers --data "$(RESAY_DATA)" --environments $(PEERS)
+
 clean:
-	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

@@ -18,6 +18,7 @@ from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
 from performance.load_cli import load
+from performance.peers import peers
 from performance.queueing import queueing
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
@@ -45,6 +46,7 @@ app.command()(queueing)
 app.command()(soak)
 app.command()(regenerate)
 app.command()(handbook)
+app.command()(peers)
 
 
 @app.command()
