@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance bench-peers clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
 
 help:
 	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-handbook  what repairs by a handbook make of flawed answers"
 	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
 	@echo "make bench-peers  Resay beside other libraries for the same purpose (large installs)"
+	@echo "make compare-performance  the ratios of the fast programs beside the stored ones"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -179,6 +180,10 @@ bench-performance: $(VENV)/.dev
 PEERS := .venv-peers
 bench-peers: $(VENV)/.dev
 	$(PERFORMANCE) peers --data "$(RESAY_DATA)" --environments $(PEERS)
+
+# Fails where a ratio is worse than in tests/performance/ratios.json.
+compare-performance: $(VENV)/.dev
+	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
 	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

@@ -20,6 +20,7 @@ from performance.inference_cli import inference
 from performance.load_cli import load
 from performance.peers import peers
 from performance.queueing import queueing
+from performance.ratios import ratios
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
 from resay.benchmarks.commands import (
@@ -46,6 +47,7 @@ app.command()(queueing)
 app.command()(soak)
 app.command()(regenerate)
 app.command()(handbook)
+app.command()(ratios)
 app.command()(peers)
 
 
