@@ -40,6 +40,10 @@ _NO_CACHE = {"cache": {"store": "none"}}
 _NGRAM = {"chain": [{"method": "ngram"}], **_NO_CACHE}
 _LISTS = {"method": "prompt", "mode": "per_sample"}
 _PROMPT = {"chain": [_LISTS], **_NO_CACHE}
+# All samples are there when the first judges have spoken.
+_AHEAD = {**_PROMPT, "sampling": {"ahead": 2}}
+# All are judged at once.
+_AT_ONCE = {**_PROMPT, "sampling": {"min": 5}}
 # As many samples as are looked at in any case: this method looks at all it can have.
 _HELD = {**_NGRAM, "sampling": {"max": 3, "min": 3}}
 
@@ -91,6 +95,10 @@ _WANTED: Mapping[str, _Wanted] = {
     "ngram": _Wanted(plain=1.15),
     "prompt": _Wanted(plain=1.6),
     "prompt, in doubt": _Wanted(),
+    "prompt, ahead": _Wanted(),
+    "prompt, in doubt, ahead": _Wanted(),
+    "prompt, all at once": _Wanted(),
+    "prompt, in doubt, all at once": _Wanted(),
     "same calls": _Wanted(),
     "by hand": _Wanted(),
     "hold, ngram": _Wanted(ready=1.1),
@@ -116,19 +124,36 @@ class _Ways:
 
     @property
     def all(self) -> Mapping[str, Way]:
-        ngram, prompt, held = (Guard(p, model=_MODEL) for p in (_NGRAM, _PROMPT, _HELD))
+        ngram, held = Guard(_NGRAM, model=_MODEL), Guard(_HELD, model=_MODEL)
+        prompts = {
+            "prompt": Guard(_PROMPT, model=_MODEL),
+            "ahead": Guard(_AHEAD, model=_MODEL),
+            "all at once": Guard(_AT_ONCE, model=_MODEL),
+        }
         return {
             "unguarded": self._plainly,
             "ngram": lambda number, question: self._guarded(ngram, number, question),
-            "prompt": lambda number, question: self._guarded(prompt, number, question),
-            "prompt, in doubt": lambda number, question: self._guarded(
-                prompt, number, question.replace(_UNKNOWN, _HALF_KNOWN)
-            ),
+            "prompt": self._by("prompt", prompts),
+            "prompt, in doubt": self._by("prompt", prompts, in_doubt=True),
+            "prompt, ahead": self._by("ahead", prompts),
+            "prompt, in doubt, ahead": self._by("ahead", prompts, in_doubt=True),
+            "prompt, all at once": self._by("all at once", prompts),
+            "prompt, in doubt, all at once": self._by("all at once", prompts, in_doubt=True),
             "same calls": lambda number, question: self._by_hand(number, question, at_once=True),
             "by hand": lambda number, question: self._by_hand(number, question, at_once=False),
             "hold, ngram": lambda _, question: self._held(held, question),
-            "hold, prompt": lambda _, question: self._held(prompt, question),
+            "hold, prompt": lambda _, question: self._held(prompts["prompt"], question),
         }
+
+    def _by(self, name: str, guards: Mapping[str, Guard], *, in_doubt: bool = False) -> Way:
+        about = _HALF_KNOWN if in_doubt else _UNKNOWN
+
+        def ask(number: int, question: str) -> Awaitable[Taken]:
+            compares = name == "prompt"
+            asked = question.replace(_UNKNOWN, about)
+            return self._guarded(guards[name], number, asked, compares=compares)
+
+        return ask
 
     async def _plainly(self, number: int, question: str) -> Taken:
         litellm: Any = import_module("litellm")
@@ -137,12 +162,14 @@ class _Ways:
         await litellm.acompletion(model=_MODEL, messages=messages, max_retries=0, **self.params)
         return Taken(time.perf_counter() - started)
 
-    async def _guarded(self, guard: Guard, number: int, question: str) -> Taken:
+    async def _guarded(
+        self, guard: Guard, number: int, question: str, *, compares: bool = False
+    ) -> Taken:
         started = time.perf_counter()
         answer = await guard.aask(question, **self.params)
         seconds = time.perf_counter() - started
         _must_have_worked(answer.verdict.inconclusive, answer.verdict.reason)
-        if _UNKNOWN in question:
+        if compares and _UNKNOWN in question:
             self.compared[number] = answer.verdict.samples
         return Taken(seconds, answer.usage.calls, answer.verdict.samples)
 
@@ -285,7 +312,9 @@ _NOTES = (
     "Each way asks its own questions, so that nothing comes from a cache, which is switched off"
     " besides; `prompt` is the default policy, one judge's answer for each sample.",
     "`prompt` is asked about what the model knows nothing of, which three samples settle as a rule,"
-    " `prompt, in doubt` about what it knows half of, which takes all five and a second wave.",
+    " `prompt, in doubt` about what it knows half of, which takes all five and a second wave;"
+    " ahead: `sampling: {ahead: 2}`, which draws all five at once; all at once: `sampling: {min:"
+    " 5}`, which has them judged at once, too.",
     "by hand: the answer, then as many samples as `prompt` compared for the question with the same"
     " number, then a judge's answer for one after the other. same calls: the samples with the"
     " answer, and all judges at once.",

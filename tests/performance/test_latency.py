@@ -132,7 +132,9 @@ def test_the_bench_keeps_its_books() -> None:
     calls = {name: row["calls"] for name, row in rows.items()}
     assert calls["unguarded"] == 1
     assert calls["ngram"] == 2
-    assert calls["by hand"] == calls["same calls"] == calls["prompt"] >= 5
+    # A second wave of samples is a request of its own.
+    assert 5 <= calls["by hand"] == calls["same calls"] <= calls["prompt"]
+    assert calls["prompt, in doubt, all at once"] == 7
     assert calls["hold, ngram"] == 2
     assert rows["hold, ngram"]["release"] >= 1
     assert rows["hold, prompt"]["release"] > 0
