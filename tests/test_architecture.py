@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("errors", "_internal", "core", "providers", "models", "testing", "scorers", "retrieval"),
-    *("policy", "engine", "guard", "reporting", "adapters", "calibration", "batch", "gateway"),
+    *("policy", "engine", "reporting", "guard", "adapters", "calibration", "batch", "gateway"),
     *("benchmarks", "cli", "__main__"),
 )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
-    Awaitable,
     Callable,
     Generator,
     Iterable,
@@ -14,17 +14,17 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial, wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from resay._internal.event_loops import in_sync, named_in_sync, wait_for
-from resay._internal.telling import atell, tell
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
 from resay.core.references import references_in
-from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
+from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
 from resay.engine.check import Given, skipped_early
@@ -42,6 +42,8 @@ from resay.providers.batching import (
 )
 from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.litellm import LiteLLMProvider
+from resay.reporting.journal import Journal
+from resay.reporting.journal.recording import Listeners, Recorder
 from resay.scorers import Need
 
 Lack = Literal["query", "references", "samples", "logprobs", "model"]
@@ -215,42 +217,6 @@ P = ParamSpec("P")
 T = TypeVar("T", Answer, Verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who is notified of verdicts.
-
-    Attributes:
-        functions: The application's own functions.
-    """
-
-    functions: tuple[OnVerdict, ...] = ()
-
-    def tell(self, verdict: Verdict) -> None:
-        """Tell of a verdict that no guard came to, such as that on what is not checked."""
-        tell(verdict, self.functions, wait_for)
-
-    async def hearing(self, work: Awaitable[T]) -> T:
-        """Tell of what some work comes to.
-
-        Args:
-            work: Gives an answer, or a verdict.
-
-        Returns:
-            What it gives.
-
-        Raises:
-            BaseException: What it raises.
-        """
-        try:
-            result = await work
-        except HallucinationBlocked as error:
-            await atell(error.verdict, self.functions)
-            raise
-        verdict = result.verdict if isinstance(result, Answer) else result
-        await atell(verdict, self.functions)
-        return result
-
-
 def _read_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
     @wraps(method)
     def read(*args: P.args, **kwargs: P.kwargs) -> SyncAnswerStream:
@@ -310,7 +276,9 @@ class Guard:
         self._demands = Demands(self._chain, others, self._batching)
         self._model = model
         self._provider = provider
-        self.listeners = Listeners(() if on_verdict is None else (on_verdict,))
+        self._name = _name_of(policy)
+        functions = () if on_verdict is None else (on_verdict,)
+        self.listeners = Listeners(functions, self._recorder())
         self._retriever = retriever
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
@@ -323,15 +291,20 @@ class Guard:
             "provider": self._provider,
             "retriever": self._retriever,
             "listeners": self.listeners.functions,
+            "name": self._name,
         }
         for name, part in parts.items():
             _check_pickles(name, part)
         return parts
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        listeners = state.pop("listeners")
+        listeners, name = state.pop("listeners"), state.pop("name")
         Guard.__init__(self, **state)
-        self.listeners = Listeners(listeners)
+        self._name = name
+        self.listeners = Listeners(listeners, self._recorder())
+
+    def _recorder(self) -> Recorder | None:
+        return None if self.policy.journal is None else Recorder(self.policy, self._name)
 
     def notifying(self, *listeners: OnVerdict) -> Guard:
         """Return the same guard, which also notifies others of its verdicts.
@@ -341,7 +314,8 @@ class Guard:
         """
         made = object.__new__(type(self))
         made.__dict__ |= self.__dict__
-        made.listeners = Listeners((*self.listeners.functions, *listeners))
+        functions = (*self.listeners.functions, *listeners)
+        made.listeners = replace(self.listeners, functions=functions)
         return made
 
     def with_provider(self, provider: Provider) -> Guard:
@@ -350,9 +324,34 @@ class Guard:
         Args:
             provider: Who answers.
         """
-        changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig()}
+        changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig(), "journal": None}
         policy = self.policy.model_copy(update=changed)
         return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
+
+    def without_journal(self) -> Guard:
+        """Return the same guard, which writes nothing down: who serves it has a journal."""
+        made = self.notifying()
+        made.policy = self.policy.model_copy(update={"journal": None})
+        made.listeners = replace(self.listeners, recorder=None)
+        return made
+
+    @property
+    def journal(self) -> Journal | None:
+        """The journal that the policy names; None where it names none."""
+        return self.listeners.recorder and self.listeners.recorder.journal
+
+    async def aflush(self) -> None:
+        """Wait until what this guard found is in the journal of its policy, where it names one.
+
+        It is written in the background, and what is left when the process ends.
+
+        Raises:
+            JournalError: It cannot be written at the moment. It will be tried again.
+        """
+        if self.listeners.recorder is not None:
+            await self.listeners.recorder.aflush()
+
+    flush = in_sync(aflush)
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
@@ -547,7 +546,8 @@ class Guard:
         asks = draws or splits or self._chain.needing("judge")
         sources = self._demands.sources(query) if asks else None
         given = Given(references, samples, tokens)
-        return await self.listeners.hearing(self._running.check(response, query, sources, given))
+        work = self._running.check(response, query, sources, given)
+        return await self.listeners.hearing(work, query, sources)
 
     async def acheck_many(
         self,
@@ -626,7 +626,8 @@ class Guard:
         """
         self._demands.check_request(query, sources, references)
         given = Given(references, samples or None)
-        return await self.listeners.hearing(self._running.answer(query, sources, given))
+        work = self._running.answer(query, sources, given)
+        return await self.listeners.hearing(work, query, sources)
 
     async def arun_check(
         self,
@@ -660,7 +661,8 @@ class Guard:
         self._demands.check_question(query)
         self._demands.check_references(references)
         given = Given(references, samples, self._demands.tokens(logprobs))
-        return await self.listeners.hearing(self._running.check(response, query, sources, given))
+        work = self._running.check(response, query, sources, given)
+        return await self.listeners.hearing(work, query, sources)
 
     def astream(
         self,
@@ -722,7 +724,8 @@ class Guard:
         chosen = mode_of(self.policy, mode)
         run = partial(self._running.stream, query, sources, references, chosen)
         return AnswerStream(
-            lambda parts: self.listeners.hearing(run(parts)), every_chunk=every_chunk
+            lambda parts: self.listeners.hearing(run(parts), query, sources),
+            every_chunk=every_chunk,
         )
 
     ask = in_sync(aask)
@@ -750,6 +753,15 @@ def _batching(policy: Policy, provider: Provider | None) -> BatchProvider | None
             f" {type(provider).__name__!r}; leave `provider` out, or `calls`"
         )
     return open_batches(policy.calls)
+
+
+def _name_of(policy: object) -> str:
+    """Return what a journal calls a policy: as its file, without the ending."""
+    if policy is None:
+        policy = os.environ.get("RESAY_POLICY") or "default"
+    if isinstance(policy, (str, PathLike)):
+        return Path(cast("str | PathLike[str]", policy)).stem
+    return "unnamed"
 
 
 def _check_pickles(name: str, part: object) -> None:

@@ -172,3 +172,11 @@ def test_the_journal_is_shown_to_operators_with_their_key(gateways: Gateways) ->
 
 def test_without_a_journal_there_is_nothing_to_show(gateways: Gateways) -> None:
     assert httpx.get(f"{gateways.start().url}/ui").status_code == 404
+
+
+def test_a_policy_with_a_journal_writes_nothing_twice(gateways: Gateways, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    policy = POLICY + f"journal: {{url: 'sqlite:///{other}'}}\n"
+    (entry,) = recorded(gateways, {}, policy=policy)
+    assert entry.policy == "default"
+    assert not other.exists()

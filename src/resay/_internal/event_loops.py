@@ -192,38 +192,82 @@ class _BackgroundLoop:
         self._lock = threading.Lock()
         self._pid = 0
         self._portal: BlockingPortal | None = None
+        self.running: asyncio.AbstractEventLoop | None = None
 
     def portal(self) -> BlockingPortal:
         with self._lock:
             # A fork copies this object but not the thread.
             if self._portal is None or self._pid != os.getpid():
-                self._portal = _start()
+                self._portal, self.running = _start()
                 self._pid = os.getpid()
             return self._portal
 
 
 # anyio's `start_blocking_portal` would do, but for its way to stop: in a forked child, where the
 # thread is missing, it waits for that thread for ever as soon as the copy is collected.
-def _start() -> BlockingPortal:
-    started: Future[BlockingPortal] = Future()
+def _start() -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
+    started: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
     stopped = threading.Event()
     thread = threading.Thread(
         target=anyio.run, args=(_serve, started, stopped), name="resay", daemon=True
     )
     thread.start()
-    portal = started.result()
+    portal, loop = started.result()
     atexit.register(_stop, portal, stopped, os.getpid())
-    return portal
+    return portal, loop
 
 
-async def _serve(started: Future[BlockingPortal], stopped: threading.Event) -> None:
+async def _serve(
+    started: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]], stopped: threading.Event
+) -> None:
     async with BlockingPortal() as portal:
-        started.set_result(portal)
+        started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
+    for end in tuple(_endings):
+        # Whatever is wrong with it, the process must end.
+        with suppress(Exception), anyio.move_on_after(_ENDING_S):
+            await end()
     await _cancel_others()
     stopped.set()
     # The process ends now. Closing the loop would start a thread, which Python no longer allows.
     await anyio.sleep_forever()
+
+
+_ENDING_S = 10.0
+_endings: list[Callable[[], Awaitable[object]]] = []
+
+
+def at_end(end: Callable[[], Awaitable[object]]) -> None:
+    """Have an async function run on the background loop when the process ends.
+
+    Args:
+        end: The function. It gets no new threads by then.
+    """
+    _endings.append(end)
+
+
+def in_background(function: Callable[..., Awaitable[T]], *args: Any) -> Future[T]:
+    """Start an async function on the background loop, and wait for nothing.
+
+    Args:
+        function: The async function.
+        *args: Its arguments.
+
+    Returns:
+        What it will come to.
+
+    Raises:
+        RuntimeError: The process is ending.
+    """
+    # The portal itself refuses whoever is on its loop already.
+    _loop.portal()
+    loop = _loop.running
+    assert loop is not None  # noqa: S101 - there is one where there is a portal
+    return asyncio.run_coroutine_threadsafe(_started(function, *args), loop)
+
+
+async def _started(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    return await function(*args)
 
 
 async def _cancel_others() -> None:

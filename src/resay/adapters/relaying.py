@@ -407,7 +407,7 @@ class Relay:
     def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
         answer = unchecked(reason, priced)
-        self.guard.listeners.tell(answer.verdict)
+        self.guard.listeners.tell(answer.verdict, _asked(request))
         self.told(answer)
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
@@ -463,7 +463,7 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.guard.listeners.tell(verdict)
+                self.guard.listeners.tell(verdict, _asked(request))
                 return self.guard.apply(items[place].text, verdict)
 
         return await _together([check(place) for place in range(first, len(items))])
@@ -621,7 +621,7 @@ class Relay:
                     for given in shaping.unchecked(event):
                         yield given
         verdict = failed_check(broken)
-        self.guard.listeners.tell(verdict)
+        self.guard.listeners.tell(verdict, _asked(request))
         answer = self.guard.apply("", verdict)
         self.told(answer)
         if answer.blocked:
@@ -710,3 +710,8 @@ async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _asked(request: Request) -> Query:
+    """Return what was asked, with the model that whoever answers knows."""
+    return replace(request.query, model=request.model)

@@ -262,9 +262,12 @@ def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
 
 
 def _unhurried(policy: Policy) -> Policy:
-    """Return the policy without stopping early, which would look at the old thresholds."""
+    """Return the policy without stopping early, which would look at the old thresholds.
+
+    Nor is anything of it written down: these are no answers that anybody was given.
+    """
     sampling = policy.sampling.model_copy(update={"confidence": None})
-    return policy.model_copy(update={"sampling": sampling})
+    return policy.model_copy(update={"sampling": sampling, "journal": None})
 
 
 def _needs(configs: Sequence[ScorerConfig]) -> frozenset[str]:

@@ -41,6 +41,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "resay.cli.report:app",
         "Make a page of verdicts that opens in any browser, without a network.",
     ),
+    "journal": (
+        "resay.cli.journal:app",
+        "What was found: list it, search it, export it, delete it.",
+    ),
     "ask": ("resay.cli.ask:ask_app", "Ask a model, check its answer, and act as the policy says."),
     "check": ("resay.cli.ask:check_app", "Check an existing response."),
     "batch": (

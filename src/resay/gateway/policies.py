@@ -45,6 +45,7 @@ class Policies:
             DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
             **config.policies,
         }
+        self._journals = config.journal is not None
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
         self._reading = asyncio.Lock()
@@ -125,6 +126,9 @@ class Policies:
             name: await asyncio.to_thread(partial(_guard, name, file))
             for name, file in list(self._files.items())
         }
+        # Each verdict is written down once, with what only the gateway knows of it.
+        if self._journals:
+            guards = {name: guard.without_journal() for name, guard in guards.items()}
         for guard in guards.values():
             await guard.aprepare()
         return guards

@@ -27,6 +27,7 @@ from resay.core.passage import Splitter
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
+from resay.policy.journal import JournalConfig
 from resay.policy.reading import read_text, read_yaml
 from resay.policy.reference_places import ReferencesOf
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
@@ -552,6 +553,9 @@ class Policy(Strict):
     )
     cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
         default=MemoryCacheConfig(), description="Where samples and judges' answers are kept."
+    )
+    journal: JournalConfig | None = Field(
+        default=None, description="Where verdicts are written down; null = nowhere."
     )
     when: When | None = Field(
         default=None, description="What is worth checking; null = everything."

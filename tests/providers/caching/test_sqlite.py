@@ -117,8 +117,8 @@ async def test_many_at_once_share_connections_that_are_then_closed(path: Path) -
     async with anyio.create_task_group() as tasks:
         for number in range(40):
             tasks.start_soon(use, number)
-    # One reads and one writes.
-    assert most == 2
+    # One reads and one writes; whether at the same moment is up to the machine.
+    assert most <= 2
     assert len(await store.get_many([str(i) for i in range(40)])) == 40
     await store.aclose()
     # The last to close a file in this mode tidies up; an open connection would have left it.

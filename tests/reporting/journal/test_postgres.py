@@ -111,7 +111,7 @@ async def test_tables_of_a_newer_version_are_left_alone(postgres: PostgresServer
     await journal.append(entry())
     await journal.aclose()
     ask(url, "UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, and this Resay knows up to 2"):
+    with pytest.raises(JournalError, match="version 99, and this Resay knows up to 3"):
         await journal.recent()
     await journal.aclose()
 

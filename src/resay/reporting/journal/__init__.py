@@ -3,18 +3,25 @@
 from resay._internal.event_loops import run_sync
 from resay.reporting.journal.database import JournalError
 from resay.reporting.journal.entry import Action, Api, Content, Entry, JournalConfig, new_id
+from resay.reporting.journal.feedback import About, Draw, DrawnBy, Feedback, Rating, Source
 from resay.reporting.journal.journal import By, Journal, Slice, open_journal
 
 __all__ = [
+    "About",
     "Action",
     "Api",
     "By",
     "Content",
+    "Draw",
+    "DrawnBy",
     "Entry",
+    "Feedback",
     "Journal",
     "JournalConfig",
     "JournalError",
+    "Rating",
     "Slice",
+    "Source",
     "new_id",
     "open_journal",
     "run_sync",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, cast
 
@@ -14,6 +15,7 @@ from resay.errors import ConfigurationError, ResayError
 from resay.reporting.journal.entry import Content, Entry
 
 Row = tuple[Any, ...]
+_log = logging.getLogger(__name__)
 
 
 class Bare(str):
@@ -42,13 +44,14 @@ class Session(Protocol):
         """
         ...
 
-    async def delete(self, sql: str, row: Row) -> int:
-        """Run a statement that deletes entries.
+    async def change(self, sql: str, row: Row) -> int:
+        """Run one statement that writes or deletes.
 
         Returns:
-            How many it deleted.
+            How many rows it wrote or deleted.
 
         Raises:
+            RefusedError: It takes other rows, but not this.
             JournalError: The database cannot be written.
         """
         ...
@@ -147,7 +150,7 @@ def row_of(entry: Entry, content: Content) -> Row:
         entry.action,
         entry.decision,
         entry.score,
-        _clean(entry.reason)[:_REASON_CHARS],
+        clean(entry.reason)[:_REASON_CHARS],
         entry.flagged,
         entry.sentences,
         entry.latency_s,
@@ -180,10 +183,11 @@ def size_of(row: Row) -> int:
 
 def named(name: str | None) -> str | None:
     """Return a name as it is written."""
-    return None if name is None else _clean(name[:_NAME_CHARS])
+    return None if name is None else clean(name[:_NAME_CHARS])
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """Return a text as the databases take it."""
     text = text.replace("\0", "\ufffd")
     return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
 
@@ -266,6 +270,27 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX resay_journal_by_tenant ON resay_journal_entries (tenant, time, id)"
         " WHERE tenant IS NOT NULL",
     ),
+    (
+        "CREATE INDEX resay_journal_by_request ON resay_journal_entries (request_id, time)"
+        " WHERE request_id IS NOT NULL",
+        # What people say of entries goes when the entries go.
+        "CREATE TABLE resay_journal_feedback ("
+        " entry_id TEXT NOT NULL REFERENCES resay_journal_entries (id) ON DELETE CASCADE,"
+        " claim BIGINT NOT NULL,"
+        " rater TEXT NOT NULL,"
+        " time DOUBLE PRECISION NOT NULL,"
+        " rating TEXT NOT NULL,"
+        " about TEXT NOT NULL,"
+        " source TEXT NOT NULL,"
+        " note TEXT,"
+        " PRIMARY KEY (entry_id, claim, rater))",
+        "CREATE TABLE resay_journal_draws ("
+        " entry_id TEXT NOT NULL PRIMARY KEY"
+        " REFERENCES resay_journal_entries (id) ON DELETE CASCADE,"
+        " time DOUBLE PRECISION NOT NULL,"
+        " method TEXT NOT NULL,"
+        " weight DOUBLE PRECISION NOT NULL)",
+    ),
 )
 LATEST = len(MIGRATIONS)
 _NAMES = ", ".join(COLUMNS)
@@ -297,17 +322,46 @@ def insert(rows: int) -> str:
     )
 
 
-def recent(limit: int, before: str | None, equal: dict[str, str | None]) -> tuple[str, Row]:
+def forget(column: str) -> str:
+    """Return the statement that deletes so many entries at most whose column holds a value."""
+    return (
+        "DELETE FROM resay_journal_entries WHERE id IN"  # noqa: S608 - our own names
+        f" (SELECT id FROM resay_journal_entries WHERE {column} = ? LIMIT ?)"
+    )
+
+
+def recent(
+    limit: int,
+    before: str | None,
+    equal: Mapping[str, str | None],
+    *,
+    since: float | None = None,
+    until: float | None = None,
+    words: Sequence[str] = (),
+) -> tuple[str, Row]:
     """Return the query for the newest entries.
 
     Args:
         limit: How many.
         before: The id of an entry; only what is older is wanted.
         equal: What columns must hold; None for whatever.
+        since: The least time, in seconds since the epoch.
+        until: The time before which they are.
+        words: What must occur in the JSON of what is kept. That has keys, too: see `has_words`.
     """
     wanted = {column: value for column, value in equal.items() if value is not None}
     conditions = [f"{column} = ?" for column in wanted]
-    values: list[str | int] = list(wanted.values())
+    values: list[str | float] = list(wanted.values())
+    if since is not None:
+        conditions.append("time >= ?")
+        values.append(float(since))
+    if until is not None:
+        conditions.append("time < ?")
+        values.append(float(until))
+    for word in words:
+        held = "lower({}) LIKE ? ESCAPE '!'"
+        conditions.append(f"({held.format('verdict')} OR {held.format('question')})")
+        values += [_pattern(word)] * 2
     if before is not None:
         conditions.append(
             "(time, id) < (SELECT time, id FROM resay_journal_entries WHERE id = ?)",
@@ -319,3 +373,96 @@ def recent(limit: int, before: str | None, equal: dict[str, str | None]) -> tupl
         " ORDER BY time DESC, id DESC LIMIT ?",
         (*values, limit),
     )
+
+
+def _pattern(word: str) -> str:
+    # As JSON has it: other letters than ASCII's are escaped, and found as they are written.
+    held = json.dumps(word)[1:-1].lower()
+    for special in "!%_":
+        held = held.replace(special, f"!{special}")
+    return f"%{held}%"
+
+
+def has_words(entry: Entry, words: Sequence[str]) -> bool:
+    """Return whether each of some words occurs in the words that are kept of an entry."""
+    held = [text.lower() for text in _words_of(entry)]
+    return all(any(word.lower() in text for text in held) for word in words)
+
+
+def _words_of(entry: Entry) -> Iterator[str]:
+    if entry.question:
+        yield entry.question
+    try:
+        bare = _without_content(entry.verdict)
+    # Of a newer Resay, say.
+    except ConfigurationError:
+        return
+    yield from words_beside(entry.verdict, bare)
+
+
+# What tells of words, and is none.
+_NO_WORDS = frozenset({"by", "band", "kind", "mode", "source", "unit", "via"})
+
+
+def words_beside(full: object, bare: object) -> Iterator[str]:
+    """Yield the texts of a verdict that it has not without content."""
+    if isinstance(full, str):
+        if full and full != bare:
+            yield full
+    elif isinstance(full, Mapping):
+        empty: Mapping[str, object] = {}
+        known = cast("Mapping[str, object]", bare) if isinstance(bare, Mapping) else empty
+        for key, value in cast("Mapping[str, object]", full).items():
+            if key not in _NO_WORDS:
+                yield from words_beside(value, known.get(key))
+    elif isinstance(full, (list, tuple)):
+        values = cast("Sequence[object]", full)
+        others = cast("Sequence[object]", bare) if isinstance(bare, (list, tuple)) else ()
+        for i, value in enumerate(values):
+            yield from words_beside(value, others[i] if i < len(others) else None)
+
+
+def redacted(row: Row, redact: Callable[[str], str]) -> Row:
+    """Return a row with its words gone through a function; without words where that fails."""
+    verdict, question = row[_VERDICT:]
+    if isinstance(verdict, Bare) and question is None:
+        return row
+    full = json.loads(verdict)
+    bare = _without_content(full)
+    try:
+        clean = _redacted(full, bare, redact)
+        # It may have made something of it that is none.
+        _without_content(clean)
+        asked = None if question is None else json.dumps(_one(json.loads(question), redact))
+        return (*row[:_VERDICT], json.dumps(clean, separators=(",", ":")), asked)
+    # Whatever a function of somebody else's raises; its message may hold words.
+    except Exception as error:
+        _log.warning("`redact` failed with %s; words are dropped", type(error).__name__)
+    return (*row[:_VERDICT], Bare(json.dumps(bare, separators=(",", ":"))), None)
+
+
+def _redacted(full: Any, bare: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(full, str):
+        return full if not full or full == bare else _one(full, redact)
+    if isinstance(full, dict):
+        empty = dict[str, Any]()
+        known = cast("dict[str, Any]", bare) if isinstance(bare, dict) else empty
+        return {
+            key: value if key in _NO_WORDS else _redacted(value, known.get(key), redact)
+            for key, value in cast("dict[str, Any]", full).items()
+        }
+    if isinstance(full, list):
+        values = cast("list[Any]", full)
+        others = cast("list[Any]", bare) if isinstance(bare, list) else []
+        return [
+            _redacted(value, others[i] if i < len(others) else None, redact)
+            for i, value in enumerate(values)
+        ]
+    return full
+
+
+def _one(text: str, redact: Callable[[str], str]) -> str:
+    changed: Any = redact(text)
+    if isinstance(changed, str):
+        return changed
+    raise TypeError

@@ -1,4 +1,4 @@
-"""One line of the journal, and the settings that say what goes into it."""
+"""One line of the journal."""
 
 from __future__ import annotations
 
@@ -9,71 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal
-from urllib.parse import urlsplit
 from uuid import UUID
 
-from pydantic import Field, field_validator
-
-from resay._internal.strict import Strict
 from resay.core.verdict import Decision, Usage, Verdict
+from resay.policy.journal import SQLITE, Content, JournalConfig
 
-Content = Literal["none", "flagged", "all"]
-"""Of which entries the words are kept: of no one, of those where something was found, or of all."""
-SQLITE = "sqlite:///"
-
-
-class JournalConfig(Strict):
-    """Where the journal is, what it holds, and for how long."""
-
-    url: str = Field(
-        default="sqlite:///resay-journal.db",
-        repr=False,  # it may hold a password
-        description="Where it is: sqlite:///FILE (four slashes where FILE begins at the root; ~ is"
-        " the home folder), or postgresql://…; the latter needs resay[postgres].",
-    )
-    content: Content = Field(
-        default="none",
-        description="Whose words are kept: of no entry; of those that were flagged, blocked or"
-        " regenerated; of all. Without them, offsets and scores remain.",
-    )
-    retention_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days an entry is kept; null keeps all."
-    )
-    max_entries: int | None = Field(
-        default=None, ge=1, description="How many entries are kept, the newest; null keeps all."
-    )
-    max_waiting: int = Field(
-        default=1000,
-        ge=1,
-        le=100_000,
-        description="How many entries of an event loop may wait to be written; more are lost.",
-    )
-
-    @field_validator("url")
-    @classmethod
-    def _must_be_an_address(cls, url: str) -> str:
-        # Without the value, in which a password may stand.
-        if not _is_address(url):
-            raise ValueError("must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
-        return url
-
-    @property
-    def file(self) -> str | None:
-        """The SQLite file; None where the journal is elsewhere."""
-        return self.url.removeprefix(SQLITE) if self.url.startswith(SQLITE) else None
-
-
-def _is_address(url: str) -> bool:
-    if "\0" in url:
-        return False
-    if url.startswith(SQLITE):
-        # One in memory would be another for each connection.
-        return url.removeprefix(SQLITE) not in {"", ":memory:"}
-    try:
-        return urlsplit(url).scheme in {"postgresql", "postgres"} and "://" in url
-    except ValueError:
-        return False
-
+__all__ = [
+    "SQLITE",
+    "Action",
+    "Api",
+    "Content",
+    "Entry",
+    "JournalConfig",
+    "new_id",
+]
 
 Action = Literal["allow", "annotate", "block", "regenerate"]
 Api = Literal["chat", "completions", "responses", "messages", "check"]

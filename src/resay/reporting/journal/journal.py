@@ -12,11 +12,13 @@ from contextvars import Context
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
-from typing import Literal
+from typing import Any, Literal, cast
 
 import anyio
+import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.importing import import_named, is_async
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.database import (
@@ -29,12 +31,27 @@ from resay.reporting.journal.database import (
     Session,
     Store,
     entry_of,
+    forget,
+    has_words,
     named,
     recent,
+    redacted,
     row_of,
     size_of,
 )
 from resay.reporting.journal.entry import Content, Entry, JournalConfig
+from resay.reporting.journal.feedback import (
+    DRAW,
+    DRAWN,
+    SAID,
+    SAID_OF,
+    SAY,
+    WAITING,
+    Draw,
+    Feedback,
+    feedback_of,
+    feedback_row,
+)
 
 By = Literal["model", "policy", "tenant", "api"]
 _MOST_SLICES = 10_000
@@ -358,6 +375,8 @@ _TIDY_S = 3600.0
 _ROLL_UP_S = 60.0
 # So many are removed at once, so that nobody waits long for the file meanwhile.
 _CHUNK = 5000
+# So many are looked at at once for words.
+_SEARCHED = 200
 
 
 class _Open:
@@ -393,6 +412,7 @@ class Journal:
         self._config = config
         self._clock = clock
         self._losses = Losses()
+        self._redact = _redactor(config.redact)
         self._tidied: float | None = None
         self._rolled_up: float | None = None
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
@@ -451,6 +471,11 @@ class Journal:
         policy: str | None = None,
         decision: Decision | None = None,
         tenant: str | None = None,
+        *,
+        request_id: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        words: str | None = None,
     ) -> list[Entry]:
         """Return the newest entries that were written, newest first.
 
@@ -461,6 +486,10 @@ class Journal:
             policy: Only those of this policy.
             decision: Only those with this decision.
             tenant: Only those of this tenant.
+            request_id: Only those of this request.
+            since: Only those from this time on, in seconds since the epoch.
+            until: Only those before this time.
+            words: Only those in whose kept words each of these words occurs.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -469,8 +498,18 @@ class Journal:
         if limit < 1:
             raise ValueError(f"limit must be at least 1, not {limit!r}")
         equal = {"model": model, "policy": policy, "decision": decision, "tenant": tenant}
-        sql, values = recent(limit, before, {column: named(v) for column, v in equal.items()})
-        return [entry_of(row) for row in await self._read(sql, values)]
+        equal = {column: named(v) for column, v in {**equal, "request_id": request_id}.items()}
+        sought = (words or "").split()
+        # The database looks at all it has of an entry, its names of fields too.
+        page = max(limit, _SEARCHED) if sought else limit
+        found: list[Entry] = []
+        while True:
+            sql, values = recent(page, before, equal, since=since, until=until, words=sought)
+            entries = [entry_of(row) for row in await self._read(sql, values)]
+            found += [entry for entry in entries if not sought or has_words(entry, sought)]
+            if len(entries) < page or len(found) >= limit:
+                return found[:limit]
+            before = entries[-1].id
 
     async def get(self, entry_id: str) -> Entry | None:
         """Return the entry with an id, or None.
@@ -480,6 +519,101 @@ class Journal:
         """
         rows = await self._read(GET, (named(entry_id),))
         return entry_of(rows[0]) if rows else None
+
+    async def find(self, some_id: str) -> Entry | None:
+        """Return the entry with an id, or the newest of the request with that id, or None.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        return await self.get(some_id) or next(iter(await self.recent(1, request_id=some_id)), None)
+
+    async def forget(self, *, tenant: str | None = None, request_id: str | None = None) -> int:
+        """Delete all entries of a tenant, or of a request, with what people said of them.
+
+        What another process has not written yet is not deleted.
+
+        Args:
+            tenant: The tenant.
+            request_id: The request.
+
+        Returns:
+            How many entries were deleted.
+
+        Raises:
+            ConfigurationError: Not one of the two is given.
+            JournalError: The journal cannot be written.
+        """
+        if (tenant is None) == (request_id is None):
+            raise ConfigurationError("say whose entries to delete: give `tenant` or `request_id`")
+        await self.flush()
+        session = (await self._open.get()).session
+        column, value = ("request_id", request_id) if tenant is None else ("tenant", tenant)
+        removed = await _in_chunks(session, forget(column), (named(value), _CHUNK))
+        if removed:
+            await session.forget()
+        return removed
+
+    async def rate(self, feedback: Feedback) -> None:
+        """Write down what somebody says of an entry, in place of what they said of it before.
+
+        Raises:
+            ConfigurationError: There is no such entry.
+            JournalError: The journal cannot be written.
+        """
+        await self.flush()
+        try:
+            await (await self._open.get()).session.change(SAY, feedback_row(feedback))
+        except RefusedError:
+            known = await self.get(feedback.entry_id)
+            if known is not None:
+                raise
+        else:
+            return
+        raise ConfigurationError(f"the journal has no entry {feedback.entry_id!r}")
+
+    async def feedback(self, entry_id: str | None = None) -> list[Feedback]:
+        """Return what people said, oldest first.
+
+        Args:
+            entry_id: Of which entry; None for all.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        if entry_id is None:
+            return feedback_of(await self._read(SAID, ()))
+        return feedback_of(await self._read(SAID_OF, (named(entry_id),)))
+
+    async def draw(self, draws: Sequence[Draw]) -> int:
+        """Write down which entries were drawn to be labelled; those drawn before are left as is.
+
+        Returns:
+            How many were not drawn before.
+
+        Raises:
+            JournalError: The journal cannot be written.
+        """
+        session = (await self._open.get()).session
+        new = 0
+        for one in draws:
+            new += await session.change(DRAW, (one.entry_id, one.time, one.method, one.weight))
+        return new
+
+    async def drawn(self, *, unrated_by: str | None = None) -> list[Draw]:
+        """Return which entries were drawn to be labelled, oldest first.
+
+        Args:
+            unrated_by: Only those of which this rater has not rated the whole; empty for those of
+                which nobody has; None for all.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        if unrated_by is None:
+            return [Draw(*row) for row in await self._read(DRAWN, ())]
+        rater = named(unrated_by)
+        return [Draw(*row) for row in await self._read(WAITING, (rater, rater))]
 
     async def summary(
         self, since: float, until: float, step_s: float, by: By | None = None
@@ -542,10 +676,24 @@ class Journal:
         session = self._store.open()
 
         async def write(rows: Sequence[Row]) -> None:
-            await session.insert(rows)
+            await session.insert(await self._redacted(rows))
             await self._tidy(session)
 
         return _Open(session, Writer(write, self._losses, most=self._config.max_waiting))
+
+    async def _redacted(self, rows: Sequence[Row]) -> Sequence[Row]:
+        redact = self._redact
+        if redact is None:
+            return rows
+
+        def work() -> Sequence[Row]:
+            return [redacted(row, redact) for row in rows]
+
+        try:
+            return await anyio.to_thread.run_sync(work)
+        except RuntimeError:
+            # At the end of a process there are no new threads.
+            return work()
 
     async def _tidy(self, session: Session) -> None:
         now = self._clock()
@@ -563,7 +711,7 @@ class Journal:
 async def _in_chunks(session: Session, sql: str, row: Row) -> int:
     removed = 0
     while True:
-        count = await session.delete(sql, row)
+        count = await session.change(sql, row)
         removed += count
         if count < _CHUNK:
             return removed
@@ -581,6 +729,18 @@ def open_journal(config: JournalConfig | None = None) -> Journal:
     """
     config = config or JournalConfig()
     return Journal(_store(config), config)
+
+
+def _redactor(path: str | None) -> Callable[[str], str] | None:
+    if path is None:
+        return None
+    function: Any = import_named(path)
+    if not callable(function) or is_async(function):
+        raise ConfigurationError(
+            f"`journal.redact` must name a function that takes a text and returns one; {path!r} is"
+            " none, or is async"
+        )
+    return cast("Callable[[str], str]", function)
 
 
 # Imported where they are wanted, because each is wanted without the other.

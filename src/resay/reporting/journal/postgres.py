@@ -85,8 +85,8 @@ class PostgresSession:
         # asynchronous generators any more, as the driver has them for transactions and for many.
         await self._change(insert(len(rows)), tuple(chain.from_iterable(rows)))
 
-    async def delete(self, sql: str, row: Row) -> int:
-        """Run a statement that deletes entries."""
+    async def change(self, sql: str, row: Row) -> int:
+        """Run one statement that writes or deletes."""
         return await self._change(sql, row)
 
     async def read(self, sql: str, row: Row) -> list[Row]:

@@ -36,6 +36,8 @@ _SET_UP = (
     "PRAGMA synchronous = NORMAL",
     # What is removed is overwritten.
     "PRAGMA secure_delete = ON",
+    # Feedback goes with its entry.
+    "PRAGMA foreign_keys = ON",
     "PRAGMA journal_size_limit = 4000000",
 )
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
@@ -84,8 +86,8 @@ class SqliteSession:
         """Write entries, all or none of them."""
         await self._writing.do(lambda connection: _insert(connection, rows))
 
-    async def delete(self, sql: str, row: Row) -> int:
-        """Run a statement that deletes entries."""
+    async def change(self, sql: str, row: Row) -> int:
+        """Run one statement that writes or deletes."""
         return await self._writing.do(lambda connection: connection.execute(sql, row).rowcount)
 
     async def read(self, sql: str, row: Row) -> list[Row]:
@@ -133,21 +135,29 @@ class _Desk:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._closed = False
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="resay-journal")
 
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             future = self._executor.submit(self._do, work)
         except RuntimeError as error:
-            # Python takes no more work for threads once the process is ending.
-            raise JournalError(f"the journal is closed: {error}") from error
+            if self._closed:
+                raise JournalError(f"the journal is closed: {error}") from error
+            # Python takes no more work for threads once the process is ending, and its threads
+            # have ended. What is left is done here: nobody else needs the event loop.
+            return self._do(work)
         return await asyncio.wrap_future(future)
 
     # It runs after what is being done, and to its end although the loop waits no longer.
     async def aclose(self) -> None:
-        # Where the process is ending there is no thread to do it, and no need.
-        with suppress(RuntimeError):
+        self._closed = True
+        try:
             closed = self._executor.submit(self._close)
+        except RuntimeError:
+            # The process is ending.
+            self._close()
+        else:
             self._executor.shutdown(wait=False)
             await asyncio.wrap_future(closed)
 
@@ -198,7 +208,10 @@ def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE")
 
 def _connect(path: Path) -> sqlite3.Connection:
     _make_private(path)
-    connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)
+    # One thread after the other uses it, at the end of the process that of the event loop.
+    connection = sqlite3.connect(
+        path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False
+    )
     try:
         # Somebody else may be at it; where it fails for good, the file still works.
         with suppress(sqlite3.OperationalError):

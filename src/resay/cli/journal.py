@@ -1,0 +1,472 @@
+"""The commands of `resay journal`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from resay.cli.app import JsonOption, print_json
+from resay.core.verdict import Verdict
+from resay.errors import ConfigurationError
+from resay.policy import Policy
+from resay.policy.journal import SQLITE, JournalConfig
+from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal
+from resay.reporting.journal.exporting import (
+    Format,
+    answer_of,
+    entry_dict,
+    exported,
+    timestamp,
+    write_entries,
+)
+from resay.reporting.render.terminal import print_verdict
+from resay.reporting.render.texts import clean
+
+app = typer.Typer(
+    help="What was found: list it, search it, export it, delete it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+T = TypeVar("T")
+_PAGE = 500
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(m|h|d|w)")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+JournalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--journal",
+        "-j",
+        help="The journal: a file, sqlite:///FILE or postgresql://…",
+        show_default="the policy's, or resay-journal.db",
+    ),
+]
+PolicyFileOption = Annotated[
+    Path | None,
+    typer.Option("--policy-file", "-p", help="A policy that names it.", show_default=False),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(help="From when on: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."),
+]
+UntilOption = Annotated[str | None, typer.Option(help="Before when, as --since.")]
+PolicyOption = Annotated[str | None, typer.Option(help="Only entries of this policy.")]
+ModelOption = Annotated[str | None, typer.Option(help="Only entries about this model.")]
+TenantOption = Annotated[str | None, typer.Option(help="Only entries of this tenant.")]
+WordsOption = Annotated[
+    str | None,
+    typer.Option(help="Only entries in whose kept words each of these words occurs."),
+]
+RequestOption = Annotated[
+    str | None, typer.Option("--request", help="Only entries of the request with this id.")
+]
+
+
+class _Decision(str, Enum):
+    consistent = "consistent"
+    flagged = "flagged"
+    inconclusive = "inconclusive"
+    skipped = "skipped"
+
+
+DecisionOption = Annotated[
+    _Decision | None, typer.Option(help="Only entries with this decision.", show_default=False)
+]
+
+
+class _By(str, Enum):
+    model = "model"
+    policy = "policy"
+    tenant = "tenant"
+    api = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which entries are wanted, as arguments of `Journal.recent`."""
+
+    filters: dict[str, Any]
+
+    async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
+        """Return them, newest first."""
+        found: list[Entry] = []
+        while most is None or len(found) < most:
+            page = _PAGE if most is None else min(_PAGE, most - len(found))
+            before = found[-1].id if found else None
+            entries = await journal.recent(page, before, **self.filters)
+            found += entries
+            if len(entries) < page:
+                break
+        return found
+
+
+def chosen(
+    since: str | None = None,
+    until: str | None = None,
+    decision: _Decision | None = None,
+    **equal: str | None,
+) -> Chosen:
+    """Return which entries options name.
+
+    Raises:
+        ConfigurationError: A time cannot be read.
+    """
+    now = time.time()
+    return Chosen(
+        {
+            "since": moment_of("--since", since, now),
+            "until": moment_of("--until", until, now),
+            "decision": None if decision is None else decision.value,
+            **equal,
+        }
+    )
+
+
+def moment_of(option: str, text: str | None, now: float) -> float | None:
+    """Return a time in seconds since the epoch; None where none is given.
+
+    Args:
+        option: What gives it, for messages.
+        text: A date, a time, or how long before now.
+        now: Seconds since the epoch.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if text is None:
+        return None
+    span = _SPAN.fullmatch(text)
+    if span:
+        return max(0.0, now - float(span[1]) * _SECONDS[span[2]])
+    with suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return max(0.0, moment.timestamp())
+    raise ConfigurationError(
+        f"{option} takes a date as 2026-01-31, a time as 2026-01-31T12:00, or a span as 24h or 7d,"
+        f" not {text!r}"
+    )
+
+
+def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
+    """Return which journal options name: that address, the policy's, or the usual file.
+
+    Raises:
+        ConfigurationError: There is no such journal.
+    """
+    if journal is not None:
+        url = journal if "://" in journal else f"{SQLITE}{journal}"
+        config = _config(url=url)
+    else:
+        named = Policy.of(policy).journal
+        if policy is not None and named is None:
+            raise ConfigurationError(
+                f"the policy {str(policy)!r} has no `journal:`; name the journal with --journal"
+            )
+        config = named or JournalConfig()
+    if config.file is not None and not Path(config.file).expanduser().exists():
+        raise ConfigurationError(
+            f"there is no journal {config.file!r}; name one with --journal, or the policy that has"
+            " one"
+        )
+    return config
+
+
+def _config(**values: Any) -> JournalConfig:
+    try:
+        return JournalConfig.model_validate(values)
+    except ValidationError as error:
+        said = [
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in error.errors(include_input=False, include_url=False)
+        ]
+    # Outside of the handler, whose exception may hold a password.
+    raise ConfigurationError("; ".join(said))
+
+
+def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]]) -> T:
+    """Run something with an open journal, and close it."""
+
+    async def run() -> T:
+        journal = open_journal(config)
+        try:
+            return await work(journal)
+        finally:
+            await journal.aclose()
+
+    return asyncio.run(run())
+
+
+@app.command("list")
+def list_entries(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    decision: DecisionOption = None,
+    policy: PolicyOption = None,
+    model: ModelOption = None,
+    tenant: TenantOption = None,
+    request: RequestOption = None,
+    words: WordsOption = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List entries, newest first."""
+    wanted = chosen(
+        since,
+        until,
+        decision,
+        policy=policy,
+        model=model,
+        tenant=tenant,
+        request_id=request,
+        words=words,
+    )
+
+    async def work(opened: Journal) -> list[Entry]:
+        return await wanted.entries(opened, limit)
+
+    entries = with_journal(journal_config(journal, policy_file), work)
+    if as_json:
+        return print_json({"entries": [entry_dict(entry) for entry in entries]})
+    if not entries:
+        return typer.echo("no entry is like that")
+    table = Table(box=None, pad_edge=False)
+    for name in ("time", "decision", "score", "action", "model", "policy", "tenant", "request"):
+        table.add_column(name, overflow="fold")
+    for entry in entries:
+        score = "" if entry.score is None else f"{entry.score:.2f}"
+        names = (entry.model, entry.policy, entry.tenant or "", entry.request_id or entry.id)
+        cells = (timestamp(entry.time), entry.decision, score, entry.action, *names)
+        table.add_row(*(Text(clean(cell)) for cell in cells))
+    Console().print(table)
+    return None
+
+
+@app.command()
+def show(
+    entry: Annotated[str, typer.Argument(help="The id of an entry, or of a request.")],
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one entry with all that is kept of it."""
+
+    async def work(opened: Journal) -> tuple[Entry | None, list[Feedback]]:
+        found = await opened.find(entry)
+        return found, [] if found is None else await opened.feedback(found.id)
+
+    found, said = with_journal(journal_config(journal, policy_file), work)
+    if found is None:
+        raise ConfigurationError(f"the journal has no entry and no request {entry!r}")
+    if as_json:
+        return print_json(entry_dict(found, said))
+    console = Console()
+    console.print(Text(f"{timestamp(found.time)}  {found.id}", "dim"))
+    facts = {
+        "request": found.request_id,
+        "model": found.model,
+        "policy": found.policy,
+        "tenant": found.tenant,
+        "action": found.action,
+        "asked": found.question,
+    }
+    for name, value in facts.items():
+        if value:
+            console.print(Text(f"{name}: {clean(value)}"))
+    verdict = Verdict.from_dict(found.verdict)
+    response = _in_place(verdict)
+    if response is None:
+        answer = answer_of(found)
+        score = "" if found.score is None else f", score {found.score:.2f}"
+        console.print(Text(f"{found.decision}{score}: {clean(found.reason)}"))
+        console.print(Text(clean(answer) if answer else "no words are kept of it"))
+    else:
+        print_verdict(verdict, response, console)
+    for one in said:
+        console.print(Text(clean(_said(one))))
+    return None
+
+
+def _in_place(verdict: Verdict) -> str | None:
+    """Return the answer with each kept word in its place; None where that is not to be had."""
+    parts = (*verdict.sentences, *verdict.unscored)
+    if any(len(part.text) != part.end - part.start for part in parts):
+        return None
+    whole = [" "] * max((part.end for part in parts), default=0)
+    for part in parts:
+        whole[part.start : part.end] = part.text
+    return "".join(whole) or None
+
+
+def _said(one: Feedback) -> str:
+    what = f"the {one.about} is {one.rating}" if one.rating != "unsure" else "unsure"
+    where = "" if one.claim is None else f", claim {one.claim}"
+    note = f": {one.note}" if one.note else ""
+    return f"{timestamp(one.time)}  {one.rater or 'somebody'} ({one.source}){where}: {what}{note}"
+
+
+@app.command()
+def export(
+    out: Annotated[
+        Path,
+        typer.Argument(help="FILE.jsonl, FILE.csv or FILE.parquet; - for JSON Lines on stdout."),
+    ],
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    decision: DecisionOption = None,
+    policy: PolicyOption = None,
+    model: ModelOption = None,
+    tenant: TenantOption = None,
+    request: RequestOption = None,
+    words: WordsOption = None,
+) -> None:
+    """Write entries to a file: JSON Lines with all of them, or a table as CSV or Parquet."""
+    wanted = chosen(
+        since,
+        until,
+        decision,
+        policy=policy,
+        model=model,
+        tenant=tenant,
+        request_id=request,
+        words=words,
+    )
+    kinds: dict[str, Format] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+    kind = "jsonl" if str(out) == "-" else kinds.get(out.suffix)
+    if kind is None:
+        raise ConfigurationError(f"export writes .jsonl, .csv or .parquet, not {out.name!r}")
+
+    async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
+        said: dict[str, list[Feedback]] = {}
+        for one in await opened.feedback():
+            said.setdefault(one.entry_id, []).append(one)
+        return [(entry, said.get(entry.id, [])) for entry in await wanted.entries(opened)]
+
+    entries = with_journal(journal_config(journal, policy_file), work)
+    if str(out) == "-":
+        typer.echo(exported("jsonl", entries), nl=False)
+    else:
+        write_entries(out, kind, entries)
+        typer.echo(f"{out}: {len(entries)} entries")
+
+
+@app.command()
+def stats(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = "7d",
+    until: UntilOption = None,
+    by: Annotated[_By, typer.Option(help="For each what.")] = _By.model,
+    as_json: JsonOption = False,
+) -> None:
+    """Sum up a span: decisions, latency, cost and feedback."""
+    now = time.time()
+    start = moment_of("--since", since, now) or 0.0
+    end = moment_of("--until", until, now) or now + 1
+    part: By = by.value
+
+    async def work(opened: Journal) -> tuple[list[Any], list[Feedback]]:
+        slices = await opened.summary(start, end, end - start, part)
+        return slices, await opened.feedback()
+
+    slices, said = with_journal(journal_config(journal, policy_file), work)
+    ratings = {name: sum(one.rating == name for one in said) for name in _RATINGS}
+    if as_json:
+        parts = [
+            {
+                part: one.name,
+                "entries": one.entries,
+                "decisions": dict(one.decisions),
+                "blocked": one.blocked,
+                "regenerated": one.regenerated,
+                "latency_p50_s": one.latency_p50_s,
+                "latency_p95_s": one.latency_p95_s,
+                "cost_usd": one.cost_usd,
+                "check_cost_usd": one.check_cost_usd,
+                "unpriced": one.unpriced,
+            }
+            for one in slices
+        ]
+        return print_json({"by": part, "parts": parts, "feedback": ratings})
+    if not slices:
+        return typer.echo("there are no entries in this span")
+    table = Table(box=None, pad_edge=False)
+    table.add_column(part)
+    heads = ("entries", "flagged", "inconclusive", "blocked", "p50 s", "p95 s", "cost $")
+    for name in heads:
+        table.add_column(name, justify="right")
+    for one in slices:
+        cost = f"{one.cost_usd:.4f}" + "+" * bool(one.unpriced)
+        counts = (one.entries, one.decisions["flagged"], one.decisions["inconclusive"], one.blocked)
+        times = (f"{one.latency_p50_s:.2f}", f"{one.latency_p95_s:.2f}")
+        table.add_row(Text(clean(one.name or "none")), *map(str, counts), *times, cost)
+    Console().print(table)
+    told = ", ".join(f"{count} {name}" for name, count in ratings.items())
+    return typer.echo(f"feedback, of all time: {told}")
+
+
+_RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "unsure")
+
+
+@app.command()
+def prune(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    retention_days: Annotated[
+        float | None, typer.Option(help="Days an entry is kept, in place of the policy's.")
+    ] = None,
+    max_entries: Annotated[
+        int | None, typer.Option(help="How many entries are kept, in place of the policy's.")
+    ] = None,
+) -> None:
+    """Delete what is older, or more, than is to be kept; feedback on it goes too."""
+    config = journal_config(journal, policy_file)
+    given = {"retention_days": retention_days, "max_entries": max_entries}
+    update = {name: value for name, value in given.items() if value is not None}
+    config = _config(**{**config.model_dump(), **update})
+    if config.retention_days is None and config.max_entries is None:
+        raise ConfigurationError(
+            "nothing says how much is kept; pass --retention-days or --max-entries, or a policy"
+            " whose `journal:` says so"
+        )
+
+    async def work(opened: Journal) -> int:
+        return await opened.prune()
+
+    typer.echo(f"{with_journal(config, work)} entries deleted")
+
+
+@app.command()
+def forget(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    tenant: Annotated[str | None, typer.Option(help="Delete all of this tenant.")] = None,
+    request: Annotated[str | None, typer.Option(help="Delete all of this request.")] = None,
+) -> None:
+    """Delete what is kept of a tenant or of a request, with the feedback on it."""
+    if (tenant is None) == (request is None):
+        raise ConfigurationError("say whose entries to delete: pass --tenant or --request")
+
+    async def work(opened: Journal) -> int:
+        return await opened.forget(tenant=tenant, request_id=request)
+
+    typer.echo(f"{with_journal(journal_config(journal, policy_file), work)} entries deleted")

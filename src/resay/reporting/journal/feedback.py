@@ -1,0 +1,144 @@
+"""What people say of entries, and which entries were drawn for them to look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Literal
+
+from resay.core.verdict import Decision
+from resay.reporting.journal.database import Row, clean, named
+
+Rating = Literal["right", "wrong", "unsure"]
+About = Literal["verdict", "answer"]
+"""What is rated: what the check said, or what the model said."""
+Source = Literal["dashboard", "api", "terminal", "csv", "code"]
+DrawnBy = Literal["random", "uncertainty"]
+_NOTE_CHARS = 2000
+_WHOLE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What one person says of one entry, or of one claim of it.
+
+    Who says something else of the same later replaces it. It is deleted with its entry.
+
+    Attributes:
+        entry_id: The entry.
+        rating: `right`, `wrong` or `unsure`.
+        about: Whether the verdict is rated, or the answer itself.
+        claim: The place of the claim among the verdict's `claims`, from 0; of a verdict without
+            claims that of the sentence. None for the whole.
+        note: Why, in the rater's words, or None. At most 2,000 characters are kept.
+        rater: Who says it.
+        source: How it came in.
+        time: When, in seconds since the epoch (UTC).
+    """
+
+    entry_id: str
+    rating: Rating
+    about: About = "verdict"
+    claim: int | None = None
+    note: str | None = field(default=None, repr=False)
+    rater: str = ""
+    source: Source = "code"
+    time: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        if self.rating not in ("right", "wrong", "unsure"):
+            raise ValueError(f"a rating is right, wrong or unsure, not {self.rating!r}")
+        if self.about not in ("verdict", "answer"):
+            raise ValueError(f"feedback is about the verdict or the answer, not {self.about!r}")
+        if self.claim is not None and not 0 <= self.claim < 1_000_000:
+            raise ValueError(f"a claim has a place from 0, not {self.claim!r}")
+        if not (isfinite(self.time) and self.time >= 0):
+            raise ValueError(f"seconds must be finite and not negative, not {self.time!r}")
+
+    def hallucinated(self, decision: Decision, flagged: bool | None = None) -> bool | None:
+        """Return whether it says that something is hallucinated; None where it does not tell.
+
+        Args:
+            decision: What the check found.
+            flagged: Whether the claim is flagged, for feedback on a claim.
+        """
+        if self.rating == "unsure":
+            return None
+        if self.about == "answer":
+            return self.rating == "wrong"
+        if flagged is None:
+            if decision not in ("consistent", "flagged"):
+                return None
+            flagged = decision == "flagged"
+        return flagged is (self.rating == "right")
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An entry that was drawn to be labelled.
+
+    Attributes:
+        entry_id: The entry.
+        method: How it was drawn.
+        weight: How many entries it stands for: 1 over the probability with which it was drawn.
+        time: When, in seconds since the epoch (UTC).
+    """
+
+    entry_id: str
+    method: DrawnBy
+    weight: float
+    time: float = field(default_factory=time.time)
+
+
+_FEEDBACK = "entry_id, claim, rater, time, rating, about, source, note"
+SAY = (
+    f"INSERT INTO resay_journal_feedback ({_FEEDBACK})"  # noqa: S608 - our own names
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry_id, claim, rater) DO UPDATE SET"
+    " time = excluded.time, rating = excluded.rating, about = excluded.about,"
+    " source = excluded.source, note = excluded.note"
+)
+SAID = f"SELECT {_FEEDBACK} FROM resay_journal_feedback ORDER BY time, entry_id, claim, rater"  # noqa: S608 - our own names
+SAID_OF = (
+    f"SELECT {_FEEDBACK} FROM resay_journal_feedback WHERE entry_id = ?"  # noqa: S608 - our own names
+    " ORDER BY time, claim, rater"
+)
+DRAW = (
+    "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (entry_id) DO NOTHING"
+)
+DRAWN = "SELECT entry_id, method, weight, time FROM resay_journal_draws ORDER BY time, entry_id"
+WAITING = (
+    "SELECT entry_id, method, weight, time FROM resay_journal_draws d WHERE NOT EXISTS"
+    " (SELECT 1 FROM resay_journal_feedback f WHERE f.entry_id = d.entry_id AND f.claim = -1"
+    " AND (f.rater = ? OR ? = '')) ORDER BY time, entry_id"
+)
+
+
+def feedback_row(said: Feedback) -> Row:
+    """Return the values of `SAY`."""
+    claim = _WHOLE if said.claim is None else said.claim
+    note = None if said.note is None else clean(said.note)[:_NOTE_CHARS]
+    rater = named(said.rater) or ""
+    return (
+        *(named(said.entry_id), claim, rater, said.time),
+        *(said.rating, said.about, said.source, note),
+    )
+
+
+def feedback_of(rows: Iterable[Row]) -> list[Feedback]:
+    """Return what rows of `SAID` say."""
+    return [
+        Feedback(
+            entry_id=entry_id,
+            claim=None if claim == _WHOLE else claim,
+            rater=rater,
+            time=moment,
+            rating=rating,
+            about=about,
+            source=source,
+            note=note,
+        )
+        for entry_id, claim, rater, moment, rating, about, source, note in rows
+    ]

@@ -1,0 +1,186 @@
+"""Who hears of what a guard finds: the application, and the journal that the policy names."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from resay._internal.event_loops import at_end, in_background, wait_for
+from resay._internal.telemetry import request_id
+from resay._internal.telling import atell, tell
+from resay.core.query import Query
+from resay.core.verdict import HallucinationBlocked, OnVerdict, Usage, Verdict
+from resay.engine.actions import Action, Answer
+from resay.policy import Policy
+from resay.policy.journal import JournalConfig
+from resay.providers.base import Sources
+from resay.reporting.journal.entry import Api, Entry
+from resay.reporting.journal.journal import Journal, open_journal
+
+T = TypeVar("T", Answer, Verdict)
+
+_log = logging.getLogger(__name__)
+_UNKNOWN = "unknown"
+_lock = threading.Lock()
+# Guards with the same settings share one; it is written until the process ends.
+_journals: dict[JournalConfig, Journal] = {}
+
+
+def shared_journal(config: JournalConfig) -> Journal:
+    """Return the journal of these settings, the same for all guards of the process."""
+    with _lock:
+        journal = _journals.get(config)
+        if journal is None:
+            journal = _journals[config] = open_journal(config)
+            at_end(journal.aclose)
+        return journal
+
+
+class Recorder:
+    """Writes entries from whatever thread or event loop, and lets nobody wait for it.
+
+    All is written on the background loop, and what is left when the process ends.
+
+    Args:
+        policy: The policy; it names a journal.
+        name: What the policy is called.
+    """
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        self._policy = policy
+        self._name = name
+        self.journal = shared_journal(policy.journal or JournalConfig())
+
+    def record(
+        self,
+        found: Answer | Verdict | HallucinationBlocked,
+        query: Query | None,
+        began: float,
+        api: Api,
+    ) -> None:
+        """Have something written down. Whatever fails is logged, and harms no answer.
+
+        Args:
+            found: What a call of the guard came to.
+            query: What was asked, where that is known.
+            began: When the call began, by `time.perf_counter`.
+            api: What was called.
+        """
+        try:
+            entry = self._entry(found, query, time.perf_counter() - began, api)
+            in_background(self._append, entry)
+        # The answer is there already, and what went wrong may hold words of it.
+        except Exception as error:
+            _log.error("the journal failed with %s", type(error).__name__)
+
+    async def aflush(self) -> None:
+        """Wait until what was found is written.
+
+        Raises:
+            JournalError: It cannot be written at the moment. It will be tried again.
+        """
+        await asyncio.wrap_future(in_background(self.journal.flush))
+
+    async def _append(self, entry: Entry) -> None:
+        try:
+            await self.journal.append(entry)
+        except Exception as error:
+            _log.error("the journal failed with %s", type(error).__name__)
+
+    def _entry(
+        self,
+        found: Answer | Verdict | HallucinationBlocked,
+        query: Query | None,
+        elapsed_s: float,
+        api: Api,
+    ) -> Entry:
+        verdict = found if isinstance(found, Verdict) else found.verdict
+        return Entry.of(
+            verdict,
+            model=(query and query.model) or _UNKNOWN,
+            policy=self._name,
+            action=self._action(found),
+            api=api,
+            request_id=request_id.get(),
+            tenant=query.tenant if query else None,
+            usage=Usage() if isinstance(found, Verdict) else found.usage.since(verdict.usage),
+            latency_s=elapsed_s,
+            question=query.question if query else None,
+        )
+
+    def _action(self, found: Answer | Verdict | HallucinationBlocked) -> Action:
+        if isinstance(found, Answer):
+            return found.action
+        if isinstance(found, HallucinationBlocked):
+            return "block"
+        # Nothing was done with a response that was only checked, but to say so.
+        return "annotate" if found.decision in ("flagged", "inconclusive") else "allow"
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is notified of verdicts.
+
+    Attributes:
+        functions: The application's own functions.
+        recorder: What writes verdicts down; None for nothing.
+    """
+
+    functions: tuple[OnVerdict, ...] = ()
+    recorder: Recorder | None = None
+
+    def tell(self, verdict: Verdict, query: Query | None = None) -> None:
+        """Tell of a verdict that no guard came to, such as that on what is not checked.
+
+        Args:
+            verdict: The verdict.
+            query: What was asked, where that is known.
+        """
+        self._record(verdict, query, time.perf_counter(), "chat")
+        tell(verdict, self.functions, wait_for)
+
+    async def hearing(
+        self, work: Awaitable[T], query: Query | None = None, sources: Sources | None = None
+    ) -> T:
+        """Tell of what some work comes to.
+
+        Args:
+            work: Gives an answer, or a verdict.
+            query: What was asked, where that is known.
+            sources: Who answers, which may know the model where the query does not.
+
+        Returns:
+            What it gives.
+
+        Raises:
+            BaseException: What it raises.
+        """
+        began = time.perf_counter()
+        if query is not None and query.model is None and sources is not None:
+            query = replace(query, model=sources.model)
+        try:
+            result = await work
+        except HallucinationBlocked as error:
+            self._record(error, query, began, "chat")
+            await atell(error.verdict, self.functions)
+            raise
+        answered = isinstance(result, Answer)
+        self._record(result, query, began, "chat" if answered else "check")
+        verdict = result.verdict if isinstance(result, Answer) else result
+        await atell(verdict, self.functions)
+        return result
+
+    def _record(
+        self,
+        found: Answer | Verdict | HallucinationBlocked,
+        query: Query | None,
+        began: float,
+        api: Api,
+    ) -> None:
+        if self.recorder is not None:
+            self.recorder.record(found, query, began, api)

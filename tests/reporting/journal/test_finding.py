@@ -1,0 +1,152 @@
+"""Finding entries, deleting them, and what people say of them, in both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from resay import ConfigurationError
+from resay.reporting.journal import Draw, Feedback, Journal
+from support.journal import NOW, entry, found
+
+pytestmark = pytest.mark.anyio
+
+
+async def write(journal: Journal, *changes: dict[str, Any]) -> None:
+    for i, one in enumerate(changes):
+        await journal.append(entry(**{"id": f"e-{i}", "time": NOW + i, **one}))
+    await journal.flush()
+
+
+async def ids(journal: Journal, **filters: Any) -> list[str]:
+    return [one.id for one in await journal.recent(**filters)]
+
+
+async def test_by_time_and_request(journal: Journal) -> None:
+    await write(journal, {"request_id": "a"}, {"request_id": "b"}, {"request_id": "a"})
+    assert await ids(journal, since=NOW + 1) == ["e-2", "e-1"]
+    assert await ids(journal, until=NOW + 1) == ["e-0"]
+    assert await ids(journal, request_id="a") == ["e-2", "e-0"]
+    assert (await journal.find("a")) == (await journal.get("e-2"))
+    assert (await journal.find("e-1")) == (await journal.get("e-1"))
+    assert await journal.find("c") is None
+
+
+async def test_by_words(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all")
+    said = found()
+    texts = ["The Brücke has 31 lamps", "100% of it, and_more", "An unrelated flagged one"]
+    for i, text in enumerate(texts):
+        sentence = replace(said.sentences[0], text=text)
+        about = replace(said, sentences=(sentence,))
+        await journal.append(entry(about, id=f"e-{i}", time=NOW + i, question=f"Question {i}?"))
+    await journal.flush()
+    assert await ids(journal, words="brücke LAMPS") == ["e-0"]
+    assert await ids(journal, words="question 1?") == ["e-1"]
+    assert await ids(journal, words="100%") == ["e-1"]
+    # A per cent sign and a line are no wildcards, and names of fields are no words.
+    assert await ids(journal, words="1%of") == []
+    assert await ids(journal, words="and?more") == []
+    assert await ids(journal, words="contradicted_by") == []
+    assert await ids(journal, words="question", limit=2) == ["e-2", "e-1"]
+    assert await ids(journal, words="question", limit=2, before="e-1") == ["e-0"]
+
+
+async def test_without_words_none_are_found(journal: Journal) -> None:
+    await write(journal, {})
+    assert await ids(journal, words="zqsentencezq") == []
+    assert await ids(journal, words="sentences") == []
+
+
+async def test_a_tenant_is_forgotten(journal: Journal) -> None:
+    await write(journal, {"tenant": "a"}, {"tenant": "b"}, {"tenant": "a"}, {"tenant": None})
+    for name in ("e-0", "e-1"):
+        await journal.rate(Feedback(entry_id=name, rating="wrong", rater="x"))
+        await journal.draw([Draw(name, "random", 2.0)])
+    assert await journal.forget(tenant="a") == 2
+    assert await ids(journal) == ["e-3", "e-1"]
+    assert [one.entry_id for one in await journal.feedback()] == ["e-1"]
+    assert [one.entry_id for one in await journal.drawn()] == ["e-1"]
+    assert await journal.forget(tenant="a") == 0
+
+
+async def test_a_request_is_forgotten(journal: Journal) -> None:
+    await write(journal, {"request_id": "a"}, {"request_id": "b"})
+    assert await journal.forget(request_id="a") == 1
+    assert await ids(journal) == ["e-1"]
+    with pytest.raises(ConfigurationError, match="say whose entries"):
+        await journal.forget()
+
+
+async def test_feedback_goes_with_old_entries(opened: Callable[..., Journal]) -> None:
+    journal = opened()
+    await write(journal, {}, {})
+    for name in ("e-0", "e-1"):
+        await journal.rate(Feedback(entry_id=name, rating="right"))
+    assert await opened(max_entries=1).prune() == 1
+    assert [one.entry_id for one in await journal.feedback()] == ["e-1"]
+
+
+async def test_feedback(journal: Journal) -> None:
+    await write(journal, {}, {})
+    first = Feedback(entry_id="e-0", rating="wrong", rater="ann", note="It has 30.", time=NOW)
+    claim = Feedback(entry_id="e-0", rating="right", rater="ann", claim=2, time=NOW + 1)
+    await journal.rate(first)
+    await journal.rate(claim)
+    await journal.rate(Feedback(entry_id="e-1", rating="unsure", rater="bob", time=NOW + 2))
+    assert await journal.feedback("e-0") == [first, claim]
+    # Who says it again has changed their mind.
+    changed = replace(first, rating="right", note=None, source="api", time=NOW + 3)
+    await journal.rate(changed)
+    assert await journal.feedback("e-0") == [claim, changed]
+    assert len(await journal.feedback()) == 3
+
+
+async def test_feedback_on_nothing_is_refused(journal: Journal) -> None:
+    await write(journal, {})
+    with pytest.raises(ConfigurationError, match="no entry 'e-9'"):
+        await journal.rate(Feedback(entry_id="e-9", rating="wrong"))
+
+
+async def test_what_was_drawn_waits_for_each_rater(journal: Journal) -> None:
+    await write(journal, {}, {}, {})
+    draws = [Draw(f"e-{i}", "uncertainty", 1.5 * (i + 1), NOW + i) for i in range(3)]
+    assert await journal.draw(draws) == 3
+    assert await journal.draw([Draw("e-0", "random", 9.0)]) == 0
+    assert await journal.drawn() == draws
+    await journal.rate(Feedback(entry_id="e-0", rating="wrong", rater="ann"))
+    # One on a claim is none on the whole.
+    await journal.rate(Feedback(entry_id="e-1", rating="wrong", rater="ann", claim=0))
+    assert await journal.drawn(unrated_by="ann") == draws[1:]
+    assert await journal.drawn(unrated_by="bob") == draws
+    assert await journal.drawn(unrated_by="") == draws[1:]
+
+
+@pytest.mark.parametrize(
+    ("rating", "about", "decision", "hallucinated"),
+    [
+        ("right", "verdict", "flagged", True),
+        ("wrong", "verdict", "flagged", False),
+        ("right", "verdict", "consistent", False),
+        ("wrong", "verdict", "consistent", True),
+        ("unsure", "verdict", "flagged", None),
+        ("right", "verdict", "inconclusive", None),
+        ("right", "answer", "flagged", False),
+        ("wrong", "answer", "inconclusive", True),
+        ("unsure", "answer", "flagged", None),
+    ],
+)
+def test_what_feedback_says_of_an_answer(
+    rating: Any, about: Any, decision: Any, hallucinated: bool | None
+) -> None:
+    said = Feedback(entry_id="e", rating=rating, about=about)
+    assert said.hallucinated(decision) is hallucinated
+
+
+@pytest.mark.parametrize("wrong", [{"rating": "bad"}, {"about": "me"}, {"claim": -2}])
+def test_feedback_that_is_none(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not"):
+        Feedback(**{"entry_id": "e", "rating": "right", **wrong})
