@@ -13,7 +13,7 @@ from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.verdict import Usage
 from resay.engine.actions import Answer
-from resay.providers.apis.reading import named
+from resay.providers.apis.base import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
 # What says where an answer came from. All else may hold its words, as `logprobs` does.

@@ -20,13 +20,13 @@ require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"
 )
 
-from resay_llamaindex._chat_engine import (  # noqa: E402 - what they need is there now
+from resay_llamaindex._engines import (  # noqa: E402 - what they need is there now
     GuardedChatEngine,
+    GuardedQueryEngine,
 )
 from resay_llamaindex._llm import GuardedLLM  # noqa: E402 - see above
 from resay_llamaindex._outcome import HallucinationVerdictEvent  # noqa: E402 - see above
 from resay_llamaindex._policies import as_retriever  # noqa: E402 - see above
-from resay_llamaindex._query_engine import GuardedQueryEngine  # noqa: E402 - see above
 
 __all__ = [
     "VERDICT_KEY",

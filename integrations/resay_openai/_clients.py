@@ -29,13 +29,13 @@ from openai.lib.streaming.chat import (
 from typing_extensions import Self
 
 from resay._internal.nesting import inside_guard, marked
-from resay.adapters.connections import spread_client
 from resay.adapters.http import (
     Change,
     answer,
     body_in,
     check,
     is_event_stream,
+    spread_client,
     with_body,
 )
 from resay.adapters.http import stream as streamed
@@ -47,7 +47,7 @@ from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Body, Event, Request
-from resay.providers.apis.reading import listed, mapping
+from resay.providers.apis.base import listed, mapping
 
 # Whether the SDK is to hand over responses as they came, before it makes anything of them.
 _receiving: ContextVar[bool] = ContextVar("resay_openai_receiving", default=False)

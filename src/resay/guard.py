@@ -28,8 +28,7 @@ from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
 from resay.engine.check import Given, skipped_early
-from resay.engine.many import Checked, CheckItem, acheck_each
-from resay.engine.request import Running
+from resay.engine.request import Checked, CheckItem, Running, acheck_each
 from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from resay.adapters.upstream import UnmappedError
 from resay.core.logprobs import field_of
-from resay.providers.apis.reading import mapping
+from resay.providers.apis.base import mapping
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from resay._internal.importing import require_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import kind_of
+from resay.models.files import kind_of
 from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
 

@@ -24,7 +24,7 @@ from resay.providers.apis import (
     Event,
     encoded,
 )
-from resay.providers.apis.reading import number
+from resay.providers.apis.base import number
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send

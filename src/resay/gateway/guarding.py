@@ -50,7 +50,7 @@ from resay.providers.apis import (
     Request,
     json_bytes,
 )
-from resay.providers.apis.reading import is_yes
+from resay.providers.apis.base import is_yes
 from resay.providers.base import Completions, Layer, Provider
 
 # What says how to answer, and never where to ask or who pays.

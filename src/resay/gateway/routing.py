@@ -15,7 +15,7 @@ from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.refusing import Dialect, RefusedError
 from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError
 from resay.providers.apis import Body, json_bytes
-from resay.providers.apis.reading import mappings, text
+from resay.providers.apis.base import mappings, text
 
 _PATH = f"{PREFIX}/models"
 _OWNER = "resay"

@@ -17,7 +17,7 @@ from typing import Any, cast
 from resay.gateway.calls import PREFIX, Call, plain_path
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
-from resay.providers.apis.reading import mapping, mappings, text
+from resay.providers.apis.base import mapping, mappings, text
 
 _REMEMBERED_S = 900.0
 _MOST = 4096

@@ -21,16 +21,18 @@ from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models import onnx_network
 from resay.models.config import ModelConfig, config_of
-from resay.models.described import POOLING_FILE, kind_of, labels_of
 from resay.models.encoding import Encoded, TextEncoder, pad
 from resay.models.files import (
     FP32_FILE,
     INT8_FILE,
     KIND,
     LAYER,
+    POOLING_FILE,
     WEIGHTS_ENDING,
     find,
     is_ours,
+    kind_of,
+    labels_of,
     size_of,
 )
 from resay.models.network import Kind, Network

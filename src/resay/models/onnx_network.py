@@ -14,9 +14,20 @@ import numpy as np
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import FIRST_TOKENS, json_of, labels_of, most_tokens, pooling_of
 from resay.models.encoding import Batch, TextEncoder
-from resay.models.files import KIND, LAYER, find, is_quantised_by_batch, model_file, precision_of
+from resay.models.files import (
+    FIRST_TOKENS,
+    KIND,
+    LAYER,
+    find,
+    is_quantised_by_batch,
+    json_of,
+    labels_of,
+    model_file,
+    most_tokens,
+    pooling_of,
+    precision_of,
+)
 from resay.models.network import Kind, Loaded, Traits
 
 if TYPE_CHECKING:

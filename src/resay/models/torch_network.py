@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
-from resay.models.described import (
+from resay.models.encoding import Batch, TextEncoder
+from resay.models.files import (
     FIRST_TOKENS,
     base_of,
     json_of,
@@ -16,7 +17,6 @@ from resay.models.described import (
     most_tokens,
     pooling_of,
 )
-from resay.models.encoding import Batch, TextEncoder
 from resay.models.network import Kind, Loaded, Traits
 
 if TYPE_CHECKING:

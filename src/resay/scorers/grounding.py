@@ -42,8 +42,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, UnsupportedSpan
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, ModelField, config_of, text_classifier, token_classifier
-from resay.models.described import HHEM, json_of, kind_of, separator_of
-from resay.models.files import folder_of
+from resay.models.files import HHEM, folder_of, json_of, kind_of, separator_of
 from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence

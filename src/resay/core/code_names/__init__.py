@@ -12,7 +12,6 @@ JavaScript and TypeScript, Java, Go, Rust, C#, Ruby and shells are read.
 """
 
 from resay.core.code_names.code import Code, CodeName, Language, code_in
-from resay.core.code_names.standard import is_standard
-from resay.core.code_names.walk import CodeReader
+from resay.core.code_names.walk import CodeReader, is_standard
 
 __all__ = ["Code", "CodeName", "CodeReader", "Language", "code_in", "is_standard"]

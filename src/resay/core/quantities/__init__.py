@@ -13,10 +13,15 @@ Everything takes time linear in the length of the text.
 """
 
 from resay.core.quantities.mathematics import read_plainly
-from resay.core.quantities.negation import may_negate, negations
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
-from resay.core.quantities.words import guess_language, may_hold_any, word_set
+from resay.core.quantities.words import (
+    guess_language,
+    may_hold_any,
+    may_negate,
+    negations,
+    word_set,
+)
 
 __all__ = ["Quantity", "guess_language", "may_negate", "negations", "quantities", "word_set"]
 

@@ -11,7 +11,7 @@ from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import Asked, UpstreamError
 from resay.providers.apis import Body, Event, EventReader
-from resay.providers.apis.reading import as_json, mapping, mappings, number, text
+from resay.providers.apis.base import as_json, mapping, mappings, number, text
 
 
 class LiteLLMResponse(Asked):

@@ -20,7 +20,7 @@ from resay.errors import ConfigurationError
 from resay.gateway.config import ModelConfig
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body, Event, encoded
-from resay.providers.apis.reading import mapping, number
+from resay.providers.apis.base import mapping, number
 
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _CLIENT, _SERVER, _END = 400, 500, 600

@@ -34,7 +34,7 @@ from resay.gateway.litellm.answers import (
 from resay.gateway.litellm.asking import LiteLLM, close_pieces, refusal_of, written
 from resay.gateway.refusing import RefusedError, error_body
 from resay.providers.apis import Body, Event, json_bytes
-from resay.providers.apis.reading import is_yes, listed, mapping, mappings, text
+from resay.providers.apis.base import is_yes, listed, mapping, mappings, text
 
 _CHAT_PARAMS = OPENAI_PARAMS - {"extra_body", "extra_headers"}
 _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")

@@ -11,8 +11,12 @@ from typing import Any
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
 from resay.core.verdict import Usage
-from resay.providers.apis.base import Api, Body, Event, Outcome, Request, object_tools, tools_of_old
-from resay.providers.apis.reading import (
+from resay.providers.apis.base import (
+    Api,
+    Body,
+    Event,
+    Outcome,
+    Request,
     count,
     is_yes,
     listed,
@@ -20,7 +24,9 @@ from resay.providers.apis.reading import (
     mappings,
     named,
     number,
+    object_tools,
     text,
+    tools_of_old,
 )
 from resay.providers.base import Chunk, Completion, ToolCall
 

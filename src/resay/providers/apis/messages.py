@@ -17,12 +17,18 @@ from resay.providers.apis.base import (
     OneAnswerApi,
     Outcome,
     Request,
+    as_json,
     changes,
+    is_yes,
+    listed,
+    mapping,
+    mappings,
+    number,
     object_tools,
+    text,
     tools_of_old,
 )
 from resay.providers.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
-from resay.providers.apis.reading import as_json, is_yes, listed, mapping, mappings, number, text
 from resay.providers.base import Completion, ToolCall
 
 _TOLD = ("developer", "system")

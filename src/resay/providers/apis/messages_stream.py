@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.core.verdict import Usage
-from resay.providers.apis.base import Event, Outcome
-from resay.providers.apis.reading import mapping, named, number, text
+from resay.providers.apis.base import Event, Outcome, mapping, named, number, text
 from resay.providers.base import Chunk, ToolCall
 
 KEY = "hallucination"

@@ -17,10 +17,15 @@ from resay.providers.apis.base import (
     Outcome,
     Request,
     changes,
+    is_yes,
+    listed,
+    mapping,
+    mappings,
+    number,
     object_tools,
+    text,
     tools_of_old,
 )
-from resay.providers.apis.reading import is_yes, listed, mapping, mappings, number, text
 from resay.providers.apis.responses_answer import (
     KEY,
     attached_citations,

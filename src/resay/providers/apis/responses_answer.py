@@ -11,8 +11,17 @@ from typing import Any
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.references import Citation, Reference
 from resay.core.verdict import Usage
-from resay.providers.apis.base import Body, Event, Outcome
-from resay.providers.apis.reading import listed, mapping, mappings, named, number, text
+from resay.providers.apis.base import (
+    Body,
+    Event,
+    Outcome,
+    listed,
+    mapping,
+    mappings,
+    named,
+    number,
+    text,
+)
 from resay.providers.base import Chunk, ToolCall
 
 KEY = "hallucination"

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from resay._internal.retrying import retry_after_s
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
-from resay.providers.apis.reading import mapping, text
+from resay.providers.apis.base import mapping, text
 from resay.providers.base import Completions
 from resay.providers.caching.cache import keys_of
 from resay.providers.unreachable import unreachable_by

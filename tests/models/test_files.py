@@ -4,7 +4,7 @@ import pytest
 
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig
-from resay.models.described import labels_of
+from resay.models.files import labels_of
 
 NAMES = {1: "Entailment", 0: "CONTRADICTION", 2: "neutral"}
 
