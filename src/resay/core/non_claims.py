@@ -198,9 +198,9 @@ _CREATIVE = re.compile(
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
       \b(?:names?|titles?|ideas?)\b
   | \b(?:give|list)\b [^.?!\n]{0,20} \bideas\b
-  | \b(?:write|draft|compose)\b (?=[^?!\n]*\b(?:declin\w*|apologi\w*|thank\w*|congratulat\w*
+  | \b(?:write|draft|compose)\b (?=[^?!\n]{0,300}\b(?:declin\w*|apologi\w*|thank\w*|congratulat\w*
       |invit\w*|resign\w*|condolences?|birthday|farewell|welcom\w*|remind\w*|cancel\w*|wish\w*|polite\w*)\b)
-      (?![^?!\n]*\b(?:about|explain\w*|describ\w*|inform\w*|based|facts?|details?|summar\w*)\b)
+      (?![^?!\n]{0,300}\b(?:about|explain\w*|describ\w*|inform\w*|based|facts?|details?|summar\w*)\b)
       [^.?!\n]{0,40} \b(?:e-?mails?|letters?|notes?|messages?|invitations?|cards?|speech
       |apolog(?:y|ies))\b
   | \b(?:do|would)\ you\ (?:personally\ )?(?:like|prefer|enjoy|love|favou?r)\b
