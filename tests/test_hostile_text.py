@@ -1,4 +1,4 @@
-"""No text that others write holds up a process: four times the text is about four times the work."""
+"""No text that others write holds up a process: four times the text is four times the work."""
 
 from __future__ import annotations
 
