@@ -9,21 +9,23 @@ SOURCES := src integrations tests examples
 .PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
 
 help:
-	@echo "make demo    catch a hallucinated sentence, with a simulated provider (light install)"
-	@echo "make test    run the whole test suite"
-	@echo "make test-benches  the tests of the benches, and those on benchmark data (RESAY_DATA=DIR)"
-	@echo "make test-extras  each extra in a clean environment, and the pages with what they install"
-	@echo "make test-matrix  the adapters' tests on the oldest and the newest frameworks"
-	@echo "make test-frameworks  the programs of docs/frameworks.md (needs npm)"
-	@echo "make test-proxy  the guardrail in LiteLLM's own proxy (a large install)"
-	@echo "make test-mutants  what the core's tests notice of small faults put into it"
-	@echo "make lint    ruff and the strict type checker"
-	@echo "make bench   published benchmarks, where the data is (RESAY_DATA=DIR)"
-	@echo "make bench-attacks  what texts that speak to a judge change"
-	@echo "make bench-handbook  what repairs by a handbook make of flawed answers"
-	@echo "make bench-performance  speed, growth, and what holds while much goes wrong"
-	@echo "make bench-peers  Resay beside other libraries for the same purpose (large installs)"
-	@echo "make compare-performance  the ratios of the fast programs beside the stored ones"
+	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
+	@echo "make test                 run the test suite"
+	@echo "make test-benches         test the benchmarks, and what needs their data (RESAY_DATA=DIR)"
+	@echo "make test-extras          test each extra, and the pages that install it, in a clean environment"
+	@echo "make test-matrix          test the adapters with the oldest and the newest frameworks"
+	@echo "make test-frameworks      run the programs of docs/frameworks.md and docs/spark.md (needs npm; Spark needs Java)"
+	@echo "make test-proxy           test the guardrail in LiteLLM's own proxy (large install)"
+	@echo "make test-mutants         count the small faults in the core that its tests detect"
+	@echo "make lint                 run ruff and the strict type checker"
+	@echo "make format               format the code"
+	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
+	@echo "make bench-attacks        measure how texts that address the judge change verdicts"
+	@echo "make bench-handbook       measure the repair of flawed answers from a handbook"
+	@echo "make bench-performance    measure speed, growth, and robustness under faults"
+	@echo "make bench-peers          compare Resay with other libraries (large installs)"
+	@echo "make compare-performance  compare performance ratios with the stored ones"
+	@echo "make clean                delete all environments and build outputs"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -39,8 +41,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/resay demo
 
-# Two processes, of which one imports the frameworks and SDKs and the other torch: each worker of
-# pytest-xdist would import all that any test does.
+# Two processes: one imports the frameworks and SDKs, the other torch. With pytest-xdist every worker
+# would import all of them.
 TESTED_APART := $(wildcard tests/test_*.py) \
 	$(addprefix tests/,_internal adapters gateway integrations providers testing)
 .PHONY: test-apart test-others
@@ -57,17 +59,17 @@ test-others:
 
 RESAY_DATA ?= ../shared/data
 
-# What takes long, or wants the benchmark data.
+# Tests that take long, or need the benchmark data.
 test-benches: $(VENV)/.dev
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
 		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/batch tests/benchmarks tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
-# The newest row has no constraints: it is there to learn what came out since.
+# The newest row has no constraints: it shows whether newer releases break something.
 MATRIX := .venv-matrix
 MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
 MATRIX_TESTED = tests/integrations
-# litellm's responses and tool calls import mcp, which it does not ask for itself.
+# litellm's responses and tool calls import mcp, which it does not require itself.
 MATRIX_TOOLS := hypothesis jsonschema mcp opentelemetry-sdk pytest pytest-asyncio pytest-timeout pytest-xdist
 MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
@@ -75,7 +77,7 @@ MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex]' \
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
-# litellm and LlamaIndex still want version 2.
+# litellm and LlamaIndex still require version 2.
 $(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,openai,server]' 'openai>=3,<4'
 $(MATRIX)/openai3: MATRIX_TESTED := tests/integrations/resay_anthropic tests/integrations/resay_openai
 $(MATRIX_ROWS):
@@ -89,7 +91,7 @@ $(MATRIX_ROWS):
 
 test-matrix: $(MATRIX_ROWS)
 
-# The proxy wants older versions of two packages than everything else has.
+# The proxy requires older versions of two packages than everything else.
 PROXY := .venv-proxy
 PROXY_NEEDS := --editable '.[anthropic,litellm,openai,server]' 'litellm[proxy]' \
 	hypothesis pytest pytest-asyncio pytest-timeout
@@ -104,7 +106,7 @@ test-proxy:
 test-mutants: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m mutants
 
-# Each framework for itself: they want different versions of the same packages.
+# An environment for each framework: they require different versions of the same packages.
 FRAMEWORKS := .venv-frameworks
 FRAMEWORK_NAMES := $(basename $(notdir $(wildcard tests/frameworks/*.txt)))
 
@@ -153,11 +155,11 @@ bench: $(VENV)/.dev
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 
-# From the tests, which are no part of the package.
+# From the tests, which are not part of the package.
 bench-attacks: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m attacks
 
-# READER=DIR: with a judge from elsewhere, the module `reader` in that folder.
+# READER=DIR: with your own judge, the module `reader` in that folder.
 bench-handbook: $(VENV)/.dev
 	$(PERFORMANCE) handbook $(if $(READER),--reader "$(READER)")
 
@@ -176,12 +178,12 @@ bench-performance: $(VENV)/.dev
 	$(PERFORMANCE) folder
 	$(PERFORMANCE) chaos
 
-# Each in its own environment; who does not install is skipped, and so is a torch for GPUs.
+# Each in its own environment; a library that cannot be installed is skipped, and so is torch for GPUs.
 PEERS := .venv-peers
 bench-peers: $(VENV)/.dev
 	$(PERFORMANCE) peers --data "$(RESAY_DATA)" --environments $(PEERS)
 
-# Fails where a ratio is worse than in tests/performance/ratios.json.
+# Fails if a ratio is worse than in tests/performance/ratios.json.
 compare-performance: $(VENV)/.dev
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
