@@ -17,7 +17,7 @@ from resay import (
     Query,
     Sources,
 )
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from simulation import SimulatedProvider
 

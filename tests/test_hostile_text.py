@@ -15,9 +15,8 @@ from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compared, names_in, read_samples
-from resay.engine.regeneration.prompts import unmarked
+from resay.engine.regeneration.prompts import replacement_in, unmarked
 from resay.engine.regeneration.rechecking import claims_more
-from resay.engine.regeneration.repairs import replacement_in
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of

@@ -21,7 +21,10 @@ from resay.adapters.policies import VERDICT_KEY
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
 
-from resay_anthropic._middleware import HallucinationMiddleware, guard_client  # noqa: E402
-from resay_anthropic._responses import verdict_of  # noqa: E402
+from resay_anthropic._middleware import (  # noqa: E402 - what they need is there now
+    HallucinationMiddleware,
+    guard_client,
+    verdict_of,
+)
 
 __all__ = ["VERDICT_KEY", "HallucinationMiddleware", "guard_client", "verdict_of"]

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.engine.actions import Answer
 from resay.providers.apis.base import named
 from resay.providers.base import Chunk, Completion, ToolCall

@@ -19,7 +19,7 @@ from langsmith.run_helpers import (
 from resay.adapters.threads import LOOPING, Side, cancelled_once, in_thread, read_in_threads
 from resay.adapters.upstream import OneAnswer, OwnJudge
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completions, Provider
 from resay.providers.caching import source_of
 from resay_langchain._inside import AnyRunnable

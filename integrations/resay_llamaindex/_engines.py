@@ -39,7 +39,8 @@ from resay.adapters.relaying import read_parts
 from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, in_thread, iterated
 from resay.adapters.upstream import OneAnswer
 from resay.core.query import Query
-from resay.core.verdict import OnVerdict, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 from resay.errors import ConfigurationError

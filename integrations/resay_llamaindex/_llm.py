@@ -39,7 +39,6 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Sources
-from resay_llamaindex._asking import Asking
 from resay_llamaindex._outcome import (
     Recorder,
     Showing,
@@ -49,7 +48,7 @@ from resay_llamaindex._outcome import (
     without_verdicts,
 )
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._providers import way_of
+from resay_llamaindex._providers import Asking, way_of
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pydantic import AnyUrl, BaseModel
 from resay.adapters.upstream import UnmappedError
 from resay.core.logprobs import TokenLogprob, field_of, read_logprobs
 from resay.core.query import Message
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.base import Completion, ToolCall
 
 

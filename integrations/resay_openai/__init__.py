@@ -26,8 +26,8 @@ from resay_openai._clients import (  # noqa: E402 - what they need is there now
     GuardedAzureOpenAI,
     GuardedOpenAI,
     guard_client,
+    guard_http_client,
 )
-from resay_openai._http import guard_http_client  # noqa: E402 - see above
 
 __all__ = [
     "VERDICT_KEY",

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from resay.core.logprobs import TokenLogprob
     from resay.core.passage import Passage, Sentence
     from resay.core.query import Query
+    from resay.core.references import Document
+    from resay.core.usage import Usage
     from resay.core.verdict import (
         ClaimVerdict,
         Contradiction,
-        Document,
         HallucinationBlocked,
         SentenceVerdict,
         StepRecord,
         Unscored,
-        Usage,
         Verdict,
         last_verdict,
         verdicts,

@@ -13,7 +13,8 @@ from resay.benchmarks.entries import choose
 from resay.benchmarks.measuring import Item, Measured
 from resay.benchmarks.wikibio import UNCORRECTED, correct
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, Usage
+from resay.core.usage import Usage
+from resay.core.verdict import Scores
 from resay.scorers import snowballing
 
 FORMS = [UNCORRECTED, "published", "normalised"]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from resay import ConfigurationError, ProviderRefusedError
 from resay.benchmarks import shroom
 from resay.benchmarks.commands import app
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Completion, Completions
 from simulation import EmptyAnswer, Refused
 from support.tiny_models import make_bert

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from resay.core.code_names import CodeReader, code_in, is_standard
+from resay.core.code import code_in
+from resay.core.code_names import CodeReader, is_standard
 from resay.core.passage import Passage
 
 

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from resay import Guard, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Completion, Completions
 from simulation import SimulatedProvider
 

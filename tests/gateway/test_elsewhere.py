@@ -6,7 +6,7 @@ import pytest
 
 from resay import Policy
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError
 from resay.gateway.guarding import Elsewhere
 from resay.providers.base import Completion, Completions

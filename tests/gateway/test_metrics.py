@@ -15,7 +15,8 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
 from resay import MissingDependencyError, __version__
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.gateway import GatewayConfig, Observation
 from resay.gateway.logs import one_line

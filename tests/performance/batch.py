@@ -29,7 +29,8 @@ from resay.batch.rows import json_bytes
 from resay.batch.scoring import columns_of
 from resay.benchmarks.table import ResultTable, Row
 from resay.core.query import Query
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.guard import Guard
 from resay.providers.base import Completion, Completions
 

@@ -24,7 +24,8 @@ from performance.readings import COLUMNS, Part, Reading, row_of
 from resay._internal.event_loops import run_sync
 from resay.benchmarks.table import ResultTable, Row
 from resay.core.query import Query
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
@@ -33,7 +34,7 @@ from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 from resay.reporting.journal.database import insert
 from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
-from resay.reporting.journal.rollups import roll_up
+from resay.reporting.journal.sqlite import roll_up
 from resay.reporting.render.html import page
 
 __all__ = ["run"]

@@ -16,9 +16,9 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Document, Verdict
-from resay.engine.regeneration.prompts import disarmed
-from resay.engine.regeneration.repairs import replacement_in
+from resay.core.references import Document
+from resay.core.verdict import Verdict
+from resay.engine.regeneration.prompts import disarmed, replacement_in
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
 

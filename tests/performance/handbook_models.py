@@ -28,7 +28,7 @@ import anyio.lowlevel
 from performance.handbook_world import ATTRIBUTES, PRODUCT, Handbook, Question
 from performance.skipping import SkippedError
 from resay.core.query import Message, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions
 from simulation import World

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from performance.latency import percentile
 from resay.benchmarks.table import Column, Row
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.engine.actions import Answer
 
 __all__ = ["COLUMNS", "Taken", "row_of"]

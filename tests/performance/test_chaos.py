@@ -28,7 +28,7 @@ from performance.chaos_watch import (
     unmatched,
 )
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
 from resay.providers.caching.cache import Flight

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import (
     Chunk,
     Completion,

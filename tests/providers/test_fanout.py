@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Completion, Completions, FanOut
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import BudgetExceededError, ConfigurationError, ProviderError, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import (
     Budget,
     Budgeted,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Policy, PolicyError, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.policy import Price, Prices, policy_schema
 from resay.providers import Completion, Completions
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import (
     Chunk,
     Completion,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resay.core.segmentation import lay_out
+from resay.core.segmentation.blocks import lay_out
 from resay.retrieval.folder_files import (
     MAX_CHARS,
     Chunk,

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.reporting.dashboard import routes
 from resay.reporting.journal import Entry, Journal
 from support.html import Element, parsed

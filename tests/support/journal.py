@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from resay import Verdict
+from resay.core.references import Document
+from resay.core.usage import Usage
 from resay.core.verdict import (
     Attempt,
     Contradiction,
-    Document,
     Edit,
     Regeneration,
     SentenceVerdict,
     StepRecord,
-    Usage,
 )
 from resay.reporting.journal import Entry
 

@@ -11,7 +11,7 @@ from typing import Any
 import anyio.lowlevel
 
 from resay import Document, Guard, ProviderError, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Chunk, Completion, Completions
 
 __all__ = [

@@ -54,7 +54,8 @@ from resay.adapters.upstream import (
     sample_of,
 )
 from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked, Usage
+from resay.core.usage import Usage
+from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
 from resay.errors import ConfigurationError

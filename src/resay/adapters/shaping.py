@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from resay.adapters.policies import NO_ANSWER, verdict_data
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 from resay.providers.apis import Api, Body, Event, Outcome

@@ -16,7 +16,8 @@ from resay._internal.retrying import retry_after_s
 from resay._internal.telemetry import Place
 from resay.adapters.policies import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
-from resay.core.verdict import Usage, Via
+from resay.core.usage import Usage
+from resay.core.verdict import Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
 from resay.providers.apis import Api, Body, Event, Request
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare

@@ -11,7 +11,7 @@ from typing import Any
 from resay._internal.event_loops import run_sync
 from resay.batch.rows import Columns, Where, mapping_of, numbered, open_rows
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.providers.base import Completion, Completions

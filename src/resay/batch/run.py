@@ -32,9 +32,9 @@ from typing import IO, Any, Literal, cast
 
 from resay._internal._version import __version__
 from resay.batch.engines import Engine, engine_of
+from resay.batch.results import check_output, sync_folder, write_output
 from resay.batch.rows import Columns, Row, Rows, Where, numbered, open_rows
 from resay.batch.scoring import RowScorer, Scored
-from resay.batch.writing import check_output, sync_folder, write_output
 from resay.errors import ConfigurationError, ScorerError
 from resay.guard import Guard
 

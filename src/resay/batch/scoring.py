@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast
 
 from resay._internal.event_loops import in_sync, run_sync
 from resay.batch.rows import Columns, Row, as_json, json_bytes
-from resay.core.verdict import ClaimVerdict, SentenceVerdict, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
 from resay.errors import ResayError
 from resay.guard import Guard
 from resay.scorers.base import ScorerConfig

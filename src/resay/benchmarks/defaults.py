@@ -34,7 +34,8 @@ from resay.benchmarks.wikibio import DATA, RECORDED_DATA, Label
 from resay.calibration.showing import wilson
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Band, Usage
+from resay.core.usage import Usage
+from resay.core.verdict import Band
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider

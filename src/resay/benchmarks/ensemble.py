@@ -39,7 +39,8 @@ from resay.benchmarks.wikibio import (
     star_ap,
 )
 from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_unweighted
-from resay.core.verdict import Scores, Usage
+from resay.core.usage import Usage
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.common.parts import PartScores

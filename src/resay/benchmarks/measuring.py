@@ -16,7 +16,8 @@ import yaml
 from resay.benchmarks.table import Column
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores, Usage, Verdict, tally
+from resay.core.usage import Usage
+from resay.core.verdict import Scores, Verdict, tally
 from resay.engine.chain import Chain
 from resay.policy import Policy
 from resay.providers.base import Provider

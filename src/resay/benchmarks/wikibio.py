@@ -37,7 +37,8 @@ from resay.benchmarks.measuring import (
 from resay.benchmarks.table import Column, ResultTable, Row, shown
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores, Usage
+from resay.core.usage import Usage
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers import ScorerConfig
 from resay.scorers.evidence import Evidence

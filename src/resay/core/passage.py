@@ -12,18 +12,9 @@ from itertools import accumulate, islice, pairwise
 from typing import Any, Literal
 
 from resay._internal.event_loops import compute
-from resay.core.segmentation import (
-    Block,
-    Kind,
-    Layout,
-    Span,
-    UnalignedError,
-    align,
-    is_delimiter_row,
-    lay_out,
-    load_sentencex,
-    sentence_ends,
-)
+from resay.core.segmentation import Span, UnalignedError, align
+from resay.core.segmentation.blocks import Block, Kind, Layout, is_delimiter_row, lay_out
+from resay.core.segmentation.sentences import load_sentencex, sentence_ends
 from resay.errors import ConfigurationError
 
 Splitter = Literal["builtin", "sentencex"]

@@ -9,45 +9,19 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.telling import collecting, last
-from resay.core.notebook import shown_in_notebook
-from resay.core.references import Reference
+from resay.core.references import Document, Reference
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-
 Decision = Literal["consistent", "flagged", "inconclusive", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A piece of trusted text, small enough to be read by a model beside others.
-
-    Attributes:
-        id: What tells it from all others of its retriever: `guide.md#3`, a URL, a key. It stands in
-            verdicts, also where those are kept without content.
-        text: The text.
-        score: How well it fits the search, in the retriever's own units; None where it does not
-            say. Only the order in which documents come is relied on.
-        metadata: Whatever else is known of it; `title` and `url` are shown where they are.
-    """
-
-    id: str
-    text: str = field(repr=False)
-    score: float | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-
-    @property
-    def title(self) -> str:
-        """What to call it: its title, or else its id."""
-        title = self.metadata.get("title")
-        return title if isinstance(title, str) and title.strip() else self.id
 
 
 UnscoredKind = Literal[
@@ -766,3 +740,40 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 def _bare(unit: _T) -> _T:
     return replace(unit, text="", why=None, contradicted_by=None)
+
+
+_COLOURS = {"flagged": "#a31d17", "consistent": "#14693c", "inconclusive": "#8a5a00"}
+
+
+def shown_in_notebook(
+    decision: str,
+    score: float | None,
+    reason: str,
+    parts: Sequence[tuple[str, float | None, bool, str | None]],
+) -> str:
+    """Return a piece of HTML; whatever a model says in it is escaped.
+
+    Args:
+        decision: What was decided.
+        score: The passage score.
+        reason: Why, in one line.
+        parts: The sentences: the text, its score, whether it is flagged, and why.
+    """
+    colour = _COLOURS.get(decision, "#45617d")
+    head = f'<b style="color:{colour}">{escape(decision)}</b> {_score(score)} {escape(reason)}'
+    rows = "".join(
+        f"<tr><td>{_score(value)}</td><td>{'!' if flagged else ''}</td>"
+        f'<td style="text-align:left" dir="auto">{_text(text, flagged)}</td>'
+        f'<td style="text-align:left">{escape(why or "")}</td></tr>'
+        for text, value, flagged, why in parts
+    )
+    table = f"<table><tr><th>score</th><th></th><th>sentence</th><th>why</th></tr>{rows}</table>"
+    return f"<div><p>{head}</p>{table if parts else ''}</div>"
+
+
+def _score(score: float | None) -> str:
+    return "?" if score is None else f"{score:.2f}"
+
+
+def _text(text: str, flagged: bool) -> str:
+    return f"<b>{escape(text)}</b>" if flagged else escape(text)

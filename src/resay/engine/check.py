@@ -17,7 +17,8 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference, references_in, without_references
-from resay.core.verdict import StepRecord, Unscored, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import skipped_as
 from resay.engine.state import Board

@@ -18,7 +18,8 @@ from itertools import groupby, islice
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.clauses import words_of
-from resay.core.code_names import Code, CodeName, CodeReader, Language, code_in, is_standard
+from resay.core.code import Code, CodeName, Language, code_in
+from resay.core.code_names import CodeReader, is_standard
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.engine.state import Entry

@@ -40,7 +40,7 @@ from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 
 if TYPE_CHECKING:
-    from resay.engine.regeneration import Regenerator
+    from resay.engine.regeneration.regenerator import Regenerator
 
 
 T = TypeVar("T", Answer, Verdict)
@@ -341,7 +341,8 @@ def _regenerator(
             " or pass `retriever`"
         )
     # Takes long to import, and few policies regenerate.
-    from resay.engine.regeneration import Rechecking, Regenerator
+    from resay.engine.regeneration.rechecking import Rechecking
+    from resay.engine.regeneration.regenerator import Regenerator
 
     rechecking = Rechecking(policy, action, chain, cache)
     return Regenerator(policy, action, as_retriever(retriever), rechecking)

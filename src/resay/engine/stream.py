@@ -17,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from resay._internal.event_loops import compute, enter_sync, run_sync
 from resay._internal.telling import Carrier
 from resay.core.claims import Claim, says_one_thing
-from resay.core.code_names import code_in
+from resay.core.code import code_in
 from resay.core.passage import GrowingPassage, Passage, Settled
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
@@ -33,7 +33,7 @@ from resay.providers.base import Chunk, Completion, Gathered, Provider, open_str
 from resay.providers.layers import Metered
 
 if TYPE_CHECKING:
-    from resay.engine.regeneration import Regenerator
+    from resay.engine.regeneration.regenerator import Regenerator
 
 # As many characters take as long as a sentence whose scores are put with those of the others.
 _JOINING = 100

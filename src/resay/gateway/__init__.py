@@ -14,8 +14,14 @@ for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
 from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig  # noqa: E402
 from resay.gateway.gateway import Gateway  # noqa: E402
 from resay.gateway.observing import Observation, Observer  # noqa: E402
-from resay.gateway.server import check_exposure, listener, serve, serving  # noqa: E402
-from resay.gateway.workers import reserve, serve_workers  # noqa: E402
+from resay.gateway.server import (  # noqa: E402
+    check_exposure,
+    listener,
+    reserve,
+    serve,
+    serve_workers,
+    serving,
+)
 
 __all__ = [
     "ClientKey",

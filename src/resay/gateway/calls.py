@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 import anyio
@@ -450,3 +450,100 @@ class Outgoing:
                 if self.status is None:
                     await self.start(200, headers)
                 await self._write(_COMMENT, last=False)
+
+
+_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+_DATA = "data:"
+
+
+# Texts, numbers of others, and what a model was told or said: nothing of it is looked up.
+_SAID = frozenset(
+    {
+        "arguments",
+        "call_id",
+        "content",
+        "context",
+        "id",
+        "input",
+        "name",
+        "output",
+        "reasoning_content",
+        "refusal",
+        "role",
+        "signature",
+        "text",
+        "thinking",
+        "title",
+        "tool_call_id",
+        "tool_use_id",
+        "type",
+    }
+)
+
+
+_CALLS = frozenset({"function_call", "thinking_blocks", "tool_calls"})
+
+
+_SAYING = frozenset(
+    {
+        "custom_tool_call",
+        "function_call",
+        "input_text",
+        "output_text",
+        "reasoning",
+        "redacted_thinking",
+        "refusal",
+        "search_result",
+        "summary_text",
+        "text",
+        "thinking",
+        "tool_use",
+    }
+)
+
+
+# Where messages and the results of tools have their parts, whatever type they say they are.
+_INNER = frozenset({"content", "output"})
+
+
+_ADDRESSES = frozenset(
+    {"audio_url", "file_uri", "file_url", "image_url", "uri", "url", "video_url"}
+)
+
+
+_MEDIA = _ADDRESSES | {"audio", "document", "file", "image", "input_audio", "source", "video"}
+
+
+def refers(value: object, name: str) -> bool:
+    """Return whether there is an address in what is no text.
+
+    Args:
+        value: What a client sends.
+        name: The name of the field that it is in.
+    """
+    if isinstance(value, str):
+        return name not in _SAID and _is_address(value, name)
+    if isinstance(value, Mapping):
+        known = cast("Mapping[str, object]", value)
+        looked_at = known.keys() - _CALLS
+        if known.get("type") in _SAYING and not _holds_more(known):
+            looked_at &= _INNER
+        return any(refers(known[key], key) for key in looked_at)
+    if isinstance(value, (list, tuple)):
+        return any(refers(item, name) for item in cast("Sequence[object]", value))
+    return False
+
+
+def _holds_more(part: Mapping[str, object]) -> bool:
+    """Return whether what says that it is a text has something beside it."""
+    media = _MEDIA & part.keys()
+    # Of a result of a search, only where it comes from.
+    return bool(media - {"source"} if part.get("type") == "search_result" else media)
+
+
+def _is_address(value: str, name: str) -> bool:
+    if value.lower().startswith(_DATA):
+        return False
+    return name in _ADDRESSES or "://" in value or _SCHEME.match(value) is not None

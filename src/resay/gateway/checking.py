@@ -33,7 +33,8 @@ from resay.adapters.policies import failed_check, verdict_data
 from resay.adapters.threads import cancelled_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
 from resay.core.logprobs import TokenLogprob, tokens_of
-from resay.core.verdict import Document, HallucinationBlocked, Verdict
+from resay.core.references import Document
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.engine.regeneration.prompts import disarmed, quoted
 from resay.errors import ConfigurationError

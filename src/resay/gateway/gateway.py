@@ -1,4 +1,7 @@
-"""The gateway as an ASGI application."""
+"""The gateway as an ASGI application.
+
+It handles each request that comes in, and reports it to the journal, the metrics and the log.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,16 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+import logging
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,20 +28,500 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from resay.gateway.admission import Admission, is_loopback, without_port
-from resay.gateway.calls import Headers
-from resay.gateway.config import GatewayConfig
-from resay.gateway.handling import Handling, Watch
+from resay._internal.telemetry import inside, request_id, sent_from
+from resay.adapters.http import is_event_stream
+from resay.errors import ConfigurationError
+from resay.gateway.admission import Admission, HostRules, OverloadedError, is_loopback, without_port
+from resay.gateway.calls import (
+    CHECK,
+    LITELLM_GUARDRAIL,
+    PREFIX,
+    Call,
+    GoneError,
+    Headers,
+    Incoming,
+    Outgoing,
+    credential,
+    has_body,
+    plain_path,
+    read_call,
+    unless_gone,
+)
+from resay.gateway.checking import Handler, Reply, Shared, check
+from resay.gateway.config import ClientKey, GatewayConfig
+from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
+from resay.gateway.litellm.guardrail import check_for_litellm
 from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.logs import log_request
+from resay.gateway.logs import WithoutMessage, log_passed, log_request
 from resay.gateway.metrics import Metrics, Readings
-from resay.gateway.observing import Observer
+from resay.gateway.observing import Observation, Observer, notify
 from resay.gateway.openapi import document
 from resay.gateway.policies import Policies
+from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
-from resay.gateway.upstream import UpstreamClient
+from resay.gateway.stored import Stored, is_stored
+from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError, given_headers
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    RESPONSES,
+    Body,
+    Event,
+    json_bytes,
+)
 from resay.reporting.dashboard import routes as dashboard
-from resay.reporting.journal import open_journal
+from resay.reporting.journal import Entry, Journal, open_journal
+from resay.reporting.journal.entry import Api
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+logger = logging.getLogger("resay.gateway")
+_UNNAMED = "unknown"
+
+
+class Watch:
+    """Tells of every request once, when it is over.
+
+    Args:
+        observers: Who is notified of those that were guarded.
+        journal: Where its verdict is written; None for nowhere.
+        metrics: What counts those that were not guarded.
+    """
+
+    def __init__(
+        self, observers: Sequence[Observer], journal: Journal | None, metrics: Metrics
+    ) -> None:
+        self._observers = observers
+        self._journal = journal
+        self._metrics = metrics
+
+    async def tell(self, observation: Observation, outgoing: Outgoing) -> None:
+        """Tell of one. Whatever fails is logged, and harms no answer."""
+        outgoing.told = True
+        for observer in self._observers:
+            notify(observer, observation)
+        if self._journal is None:
+            return
+        try:
+            entry = entry_of(observation)
+            if entry is not None:
+                await self._journal.append(entry)
+        # The answer is given already, and what went wrong may hold words of it.
+        except Exception as error:
+            logger.error(
+                "the journal failed with %s (request %s)",
+                type(error).__name__,
+                observation.request_id,
+            )
+
+    def ended(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
+        """Count a request, of whatever kind, and log it unless it was told of.
+
+        Args:
+            call: The request.
+            outgoing: What was given.
+            elapsed_s: How long it took, in seconds.
+        """
+        if outgoing.refused is not None:
+            self._metrics.refused(outgoing.refused)
+        if outgoing.told:
+            return
+        # What nginx calls a client that went away before it was given anything.
+        status = outgoing.status or 499
+        route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
+        log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
+        if call.own is None and call.api is None:
+            self._metrics.passed(call.method, status, elapsed_s)
+
+
+def entry_of(observation: Observation) -> Entry | None:
+    """Return the journal's entry of a request; None where there is no verdict."""
+    answer = observation.answer
+    if answer is None:
+        return None
+    entry = Entry.of(
+        answer.verdict,
+        model=observation.model or _UNNAMED,
+        policy=observation.policy,
+        action=answer.action,
+        api=cast("Api", observation.api),
+        request_id=observation.request_id,
+        tenant=observation.tenant,
+        usage=observation.usage,
+        latency_s=observation.elapsed_s,
+        question=observation.question,
+    )
+    return replace(entry, check_usage=observation.check_usage)
+
+
+class Keyring:
+    """Knows keys by their hashes.
+
+    Args:
+        keys: The keys.
+        env: The environment variables; None for the process's.
+
+    Raises:
+        ConfigurationError: A variable that is to hold a key holds none.
+    """
+
+    def __init__(self, keys: Sequence[ClientKey], env: Mapping[str, str] | None = None) -> None:
+        known = os.environ if env is None else env
+        self._hashes = [(key.name, _hash_of(key, known)) for key in keys]
+
+    def __bool__(self) -> bool:
+        return bool(self._hashes)
+
+    def owner(self, presented: str | None) -> str | None:
+        """Return whose key this is; None for nobody's.
+
+        How long it takes does not depend on the key, nor on which of them it is like.
+        """
+        digest = _hex_of(presented or "")
+        owner = None
+        for name, known in self._hashes:
+            if hmac.compare_digest(digest, known) and presented:
+                owner = name
+        return owner
+
+
+def _hex_of(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
+    if key.sha256 is not None:
+        return key.sha256
+    value = env.get(key.env or "")
+    if not value:
+        raise ConfigurationError(
+            f"the key {key.name!r} must be in the environment variable {key.env!r}, which is not"
+            " set; set it, or give the key's `sha256`"
+        )
+    return _hex_of(value)
+
+
+_HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
+
+
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_LENGTH = re.compile(r"[0-9]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+# The first of them say enough: that is too long for anybody.
+_DIGITS = 18
+# How long requests may take to end once the server has given them up.
+_ENDING_S = 5.0
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
+
+
+class Handling:
+    """Guards requests, answers them, or passes them on.
+
+    Args:
+        config: What the gateway was told.
+        policies: The policies.
+        admission: Who is let in.
+        watch: Who is notified of what was done.
+
+    Raises:
+        ConfigurationError: A variable that is to hold a client's key holds none.
+    """
+
+    def __init__(
+        self, config: GatewayConfig, policies: Policies, admission: Admission, watch: Watch
+    ) -> None:
+        self._config = config
+        self._rules = HostRules(config)
+        self._keys = Keyring(config.keys)
+        self._policies = policies
+        self._admission = admission
+        self._long = Admission(config.limits)
+        self._watch = watch
+        self._shared = Shared(config, policies)
+        self._stored = Stored()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._routing: Routing | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether there is anybody to ask."""
+        return self._routing is not None
+
+    def begin(self, routing: Routing) -> None:
+        """Take requests.
+
+        Args:
+            routing: Who answers them.
+        """
+        self._routing = routing
+
+    async def end(self) -> None:
+        """Take no more, and wait for those that the server gave up to tell what they know."""
+        self._routing = None
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_ENDING_S)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a server's
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        call = read_call(scope)
+        outgoing = Outgoing(send, call, self._config.limits.write_s)
+        incoming = self._incoming(call, receive)
+        work = self._answer(call, incoming, outgoing)
+        await unless_gone(incoming, work, lambda: outgoing.complete)
+
+    def _incoming(self, call: Call, receive: Receive) -> Incoming:
+        limits = self._config.limits
+        announced = call.header(b"content-length") or ""
+        return Incoming(
+            receive,
+            int(announced[:_DIGITS]) if _LENGTH.fullmatch(announced) else None,
+            limits.body_bytes if call.api or call.own else limits.upload_bytes,
+            limits.body_s,
+        )
+
+    async def _answer(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
+        request_id.set(call.request_id)
+        began_s = time.monotonic()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers}
+        try:
+            with inside(sent_from(headers)):
+                await self._route(call, incoming, outgoing)
+        except GoneError:
+            # The server closes what was begun and not ended.
+            return
+        except RefusedError as error:
+            await self._refuse(error, outgoing)
+        except RecursionError:
+            message = "what was asked, or what came of it, is nested too deeply"
+            await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
+        except Exception as error:
+            logger.error(
+                "request %s failed in the gateway", call.request_id, exc_info=WithoutMessage(error)
+            )
+            message = f"the gateway failed; its log says where, at request {call.request_id!r}"
+            await self._refuse(RefusedError(500, "internal_error", message), outgoing)
+        finally:
+            self._watch.ended(call, outgoing, time.monotonic() - began_s)
+
+    async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
+        if outgoing.status is None:
+            with suppress(GoneError):
+                await outgoing.refuse(error)
+
+    async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
+        self._check_headers(call)
+        self._rules.check(call)
+        client = self._owner(call)
+        if call.api is None and call.own is None:
+            _check_path(call)
+            if self._policies.withheld and is_stored(call):
+                return await self._read_again(call, client, incoming, outgoing)
+            return await self._pass(call, incoming, outgoing, [])
+        policy, guard = self._policies.get(call.policy)
+        given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
+        if call.own is None and (problem := guard.missing({"references": given})):
+            raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
+        wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
+        try:
+            async with self._received(incoming) as data, self._admission.place():
+                await self._guard(wanted, data, outgoing)
+        except OverloadedError as error:
+            await self._overloaded(error, wanted, incoming, outgoing)
+
+    @asynccontextmanager
+    async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
+        """Have a request's body. Those that come in slowly keep nobody from being guarded.
+
+        Raises:
+            OverloadedError: There is no room for it.
+        """
+        self._admission.check()
+        async with AsyncExitStack() as stack:
+            # Of long ones there are never more than can be guarded: each takes memory.
+            if not await incoming.begin():
+                await stack.enter_async_context(self._long.place())
+            yield await incoming.whole()
+
+    def _check_headers(self, call: Call) -> None:
+        limit = self._config.limits.header_bytes
+        sizes = (len(name) + len(value) for name, value in call.headers)
+        if sum(sizes, len(call.path) + len(call.query)) > limit:
+            message = f"the request's headers are longer than {limit} bytes"
+            raise RefusedError(431, "headers_too_large", message, headers={"connection": "close"})
+        # An upstream that knows TRACE gives back what it was sent, its key with it.
+        if call.method not in _METHODS:
+            raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
+            # Whoever reads it next could see it end elsewhere (RFC 9112, section 6.1).
+            message = "the request says in two ways how long its body is"
+            raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
+        if any(_CONTROL.search(value) for _, value in call.headers):
+            # Servers read such a header each in its own way (RFC 9110, section 5.5).
+            raise RefusedError(400, "bad_header", "a header has a control character in its value")
+
+    def _owner(self, call: Call) -> str | None:
+        if not self._keys:
+            return None
+        owner = self._keys.owner(credential(call))
+        if owner is None:
+            raise RefusedError(401, "invalid_api_key", "this key is not known to the gateway")
+        return owner
+
+    async def _guard(self, wanted: Wanted, data: bytes, outgoing: Outgoing) -> None:
+        body = read_body(wanted.call, data)
+        if wanted.call.own is not None:
+            return await self._own(wanted, body, outgoing)
+        guarding = self._guarding(wanted, body, outgoing)
+        return await self._told(guarding, guarding.run(), outgoing)
+
+    def _guarding(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> Guarding:
+        return Guarding(
+            wanted,
+            body,
+            self._client,
+            outgoing,
+            self._config.heartbeat_s,
+            self._shared.failed,
+            self._stored,
+        )
+
+    async def _told(
+        self, guarding: Guarding, work: Coroutine[Any, Any, None], outgoing: Outgoing
+    ) -> None:
+        try:
+            await work
+        except RefusedError as error:
+            await self._refuse(error, outgoing)
+        finally:
+            await self._watch.tell(guarding.observation(), outgoing)
+
+    async def _own(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> None:
+        """Answer what the gateway itself answers."""
+        began_s, reply = time.monotonic(), Reply({})
+        try:
+            try:
+                handler = _HANDLERS[wanted.call.own or ""]
+                reply = await handler(wanted, body, self._client, self._shared)
+            except RefusedError as error:
+                reply = Reply({}, refused=error)
+            if reply.refused is not None:
+                return await outgoing.refuse(reply.refused)
+            headers: Headers = [(b"content-type", b"application/json"), *headers_of(reply.answers)]
+            await outgoing.whole(200, headers, json_bytes(reply.body))
+        finally:
+            wanted = replace(wanted, policy=reply.policy or wanted.policy)
+            seen = replace(
+                observed(wanted, outgoing, body),
+                answers=reply.answers,
+                question=reply.question,
+                elapsed_s=time.monotonic() - began_s,
+                api="check",
+                model=reply.model,
+            )
+            await self._watch.tell(seen, outgoing)
+
+    async def _overloaded(
+        self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
+    ) -> None:
+        if self._config.overload == "refuse" or wanted.call.own is not None:
+            raise error
+        try:
+            await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
+        finally:
+            seen = replace(observed(wanted, outgoing, None), unguarded=True)
+            await self._watch.tell(seen, outgoing)
+
+    async def _pass(
+        self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
+    ) -> None:
+        """Pass a request on untouched, and its answer."""
+        response = await self._forward(call, incoming)
+        try:
+            await outgoing.start(
+                response.status_code, [*given_headers(response, of_body=True), *headers]
+            )
+            async for piece in response.pieces(limited=False):
+                await outgoing.write(piece)
+        finally:
+            response.close()
+        await outgoing.write(b"", last=True)
+
+    async def _forward(self, call: Call, incoming: Incoming) -> Asked:
+        if has_body(call):
+            body = incoming.pieces()
+        else:
+            incoming.nothing()
+            body = None
+        response = await self._client.forward(call, body)
+        incoming.nothing()
+        return response
+
+    async def _read_again(
+        self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
+    ) -> None:
+        """Give what the upstream has stored, without what was not released."""
+        response = await self._forward(call.unpacked, incoming)
+        if response.is_success and is_event_stream(response):
+            headers = given_headers(response, of_body=False)
+            async with aclosing(self._released(response)) as events:
+                return await outgoing.events(response.status_code, headers, events, RESPONSES)
+        await response.read()
+        headers, content = given_headers(response, of_body=False), response.content
+        if response.is_success and content:
+            try:
+                body = response.json()
+            except UpstreamError:
+                message = "what the upstream has stored cannot be read"
+                raise RefusedError(502, "answer_unreadable", message) from None
+            later = self._stored.unchecked(body)
+            if later is not None:
+                return await self._check_later(*later, call, client, response, outgoing)
+            content = json_bytes(self._stored.given(body))
+        return await outgoing.whole(response.status_code, headers, content)
+
+    async def _released(self, response: Asked) -> AsyncGenerator[Sequence[Event]]:
+        async with aclosing(response.events()) as events:
+            async for together in events:
+                for event in together:
+                    self._stored.check_event(event)
+                    yield [event]
+
+    async def _check_later(
+        self,
+        policy: str,
+        asked: Body,
+        call: Call,
+        client: str | None,
+        response: Asked,
+        outgoing: Outgoing,
+    ) -> None:
+        """Check an answer that was made in the background, now that it is there."""
+        name, guard = self._policies.get(policy)
+        # What the query asks for is about the stored answer, and not for its samples.
+        wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
+        guarding = self._guarding(wanted, asked, outgoing)
+        async with self._admission.place():
+            await self._told(guarding, guarding.check(response), outgoing)
+
+    @property
+    def _client(self) -> Routing:
+        if self._routing is None:
+            raise RefusedError(503, "not_ready", "the gateway is not ready")
+        return self._routing
+
+
+def _check_path(call: Call) -> None:
+    decoded = unquote(call.path.decode("latin-1"))
+    if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
+        raise RefusedError(404, "not_found", f"the gateway has nothing here; it serves {PREFIX}/")
+    leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
+    if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
+        raise RefusedError(400, "bad_path", "the path leads elsewhere")
+
 
 # What a proxy says of whom it asks for. They would all come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})

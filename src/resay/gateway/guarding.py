@@ -31,8 +31,7 @@ from resay.errors import (
     ProviderError,
     ProviderRefusedError,
 )
-from resay.gateway.calls import Call, Headers, Outgoing
-from resay.gateway.litellm.upstream import refers
+from resay.gateway.calls import Call, Headers, Outgoing, refers
 from resay.gateway.observing import Observation, gravest
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing

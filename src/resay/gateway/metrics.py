@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from resay._internal._version import __version__
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.engine.actions import Answer
 from resay.gateway.logs import one_line
 from resay.gateway.observing import Observation

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.providers.apis import Body
 

@@ -145,17 +145,17 @@ def _shared(role: str, model: str | ModelConfig, layer: int | None = None) -> An
 
 def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
     require_optional("numpy", package="numpy", extra="remote", purpose="asking a model's server")
-    from resay.models import remote
+    from resay.models.remote import tei, vllm
 
     kinds: dict[tuple[str, str], Callable[[ModelConfig], Any]] = {
-        ("tei", "classification"): remote.TeiClassifier,
-        ("tei", "texts"): remote.TeiTextClassifier,
-        ("tei", "tokens"): remote.TeiTokenEmbedder,
-        ("tei", "sentences"): remote.TeiSentenceEmbedder,
-        ("vllm", "classification"): remote.VllmClassifier,
-        ("vllm", "texts"): remote.VllmTextClassifier,
-        ("vllm", "sentences"): remote.VllmSentenceEmbedder,
-        ("rerank", "classification"): remote.RerankClassifier,
+        ("tei", "classification"): tei.TeiClassifier,
+        ("tei", "texts"): tei.TeiTextClassifier,
+        ("tei", "tokens"): tei.TeiTokenEmbedder,
+        ("tei", "sentences"): tei.TeiSentenceEmbedder,
+        ("vllm", "classification"): vllm.VllmClassifier,
+        ("vllm", "texts"): vllm.VllmTextClassifier,
+        ("vllm", "sentences"): vllm.VllmSentenceEmbedder,
+        ("rerank", "classification"): tei.RerankClassifier,
     }
     backend = backend_of(config)
     if (backend, role) not in kinds or layer is not None:

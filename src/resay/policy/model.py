@@ -8,28 +8,32 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from resay._internal.importing import is_import_path
 from resay._internal.strict import Found, OneOf, Strict
 from resay.core.passage import Splitter
+from resay.core.references import KINDS, is_path
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.journal import JournalConfig
-from resay.policy.reading import read_text, read_yaml
-from resay.policy.reference_places import ReferencesOf
+from resay.policy.reading import read_text, read_yaml, with_variables
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
@@ -57,8 +61,53 @@ __all__ = [
     "allowance",
     "default_text",
     "policy_schema",
-    "with_variables",
 ]
+
+
+def _place(value: object) -> object:
+    if value in KINDS or (isinstance(value, str) and (is_path(value) or is_import_path(value))):
+        return value
+    raise PydanticCustomError(
+        "reference_place",
+        "must be one of {kinds}, a path such as `messages[*].metadata.docs`, or"
+        " `package.module:function`",
+        {"kinds": ", ".join(f"'{kind}'" for kind in KINDS)},
+    )
+
+
+_From = Annotated[
+    str,
+    BeforeValidator(_place),
+    WithJsonSchema({"anyOf": [{"enum": list(KINDS)}, {"type": "string", "pattern": r"[.:\[]"}]}),
+]
+
+
+class ReferencesOf(Strict):
+    """What trusted texts answers are held against, and what is made of what they do not mention."""
+
+    # `from` is no name in Python, and what is written down there has the other.
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    from_: tuple[_From, ...] = Field(
+        default=KINDS,
+        alias="from",
+        strict=False,
+        description="Where references are taken from: what is passed as `references`, context in"
+        " the conversation, what tools returned, documents in a provider's own field, and what a"
+        " retriever found; an empty list = nowhere. Places of your own are named by a path in the"
+        " request, such as `messages[*].metadata.docs`, or by a function that finds them,"
+        " `package.module:function`.",
+    )
+    by: Literal["auto", "judge", "words"] = Field(
+        default="auto",
+        description="Who compares: a judge, in one call; numbers, names and words; or a judge where"
+        " the chain has one.",
+    )
+    unmentioned: Literal["auto", "flag", "samples"] = Field(
+        default="auto",
+        description="What is done about a claim that no reference mentions: it is flagged, or"
+        " compared with samples; or flagged where the answer is to be written from the references.",
+    )
 
 
 def _configs() -> Mapping[str, type[BaseModel]]:
@@ -453,61 +502,6 @@ def allowance(
         min(_CALLS + _PAIR_CALLS * pairs, _MOST_CALLS),
         min(_TOKENS + _PAIR_TOKENS * pairs, _MOST_TOKENS) + 2 * given,
     )
-
-
-_FROM_ENVIRONMENT = {"type": "string", "pattern": r"\$\{"}
-_SCALARS = frozenset({"boolean", "integer", "number", "null"})
-# What says something about the value in another place, and must stay where it is.
-_NOTES = ("title", "description", "default", "examples", "deprecated")
-_NAMED = ("properties", "$defs", "patternProperties")
-_LISTED = ("oneOf", "allOf", "prefixItems")
-_SINGLE = ("items", "additionalProperties")
-
-
-def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
-    """Let `${NAME}` stand wherever a number, a boolean, null or one of several texts is expected.
-
-    Args:
-        schema: A JSON Schema.
-
-    Returns:
-        A schema that takes what `schema` takes, and text with a variable in place of a scalar.
-        A text that can be one thing only says which of several models is meant, and stays.
-    """
-    if _is_scalar(schema):
-        notes = {key: value for key, value in schema.items() if key in _NOTES}
-        rest = {key: value for key, value in schema.items() if key not in _NOTES}
-        return {**notes, "anyOf": [rest, _FROM_ENVIRONMENT]}
-    return {key: _inside(key, value) for key, value in schema.items()}
-
-
-def _alternatives(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add the variable once, and only where no alternative takes any text already."""
-    widened = [choice if _is_scalar(choice) else with_variables(choice) for choice in choices]
-    takes_text = any(
-        c.get("type") == "string" and "const" not in c and not _is_scalar(c) for c in choices
-    )
-    is_missing = not takes_text and any(_is_scalar(c) for c in choices)
-    return [*widened, _FROM_ENVIRONMENT] if is_missing else widened
-
-
-def _inside(key: str, value: Any) -> Any:
-    if key in _NAMED:
-        named = cast("dict[str, Any]", value)
-        return {name: with_variables(part) for name, part in named.items()}
-    if key == "anyOf":
-        return _alternatives(cast("list[dict[str, Any]]", value))
-    if key in _LISTED:
-        return [with_variables(part) for part in cast("list[Any]", value)]
-    if key in _SINGLE and isinstance(value, dict):
-        return with_variables(cast("dict[str, Any]", value))
-    return value
-
-
-def _is_scalar(schema: dict[str, Any]) -> bool:
-    if "const" in schema:
-        return not isinstance(schema["const"], str)
-    return "enum" in schema or schema.get("type") in _SCALARS
 
 
 _SOURCE = "<policy>"

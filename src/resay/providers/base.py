@@ -12,7 +12,8 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
 from resay.core.references import Citation, Reference
-from resay.core.verdict import Usage, Via
+from resay.core.usage import Usage
+from resay.core.verdict import Via
 
 __all__ = [
     "Chunk",

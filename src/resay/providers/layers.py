@@ -19,7 +19,7 @@ import anyio.lowlevel
 from resay._internal.retrying import retried
 from resay._internal.telemetry import here, span
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError, ProviderTimeoutError
 from resay.providers.base import (
     Chunk,

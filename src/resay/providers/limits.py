@@ -21,7 +21,7 @@ from types import TracebackType
 import anyio
 
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import BudgetExceededError, ConfigurationError
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 

@@ -26,7 +26,7 @@ from resay._internal.retrying import attempts, retry_after_s
 from resay._internal.telemetry import Span, span
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import (
     ConfigurationError,
     MissingDependencyError,

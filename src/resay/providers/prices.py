@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from resay._internal.strict import Strict
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
 _MILLION = 1_000_000

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 import anyio.lowlevel
 
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completion, Completions, Provider
 

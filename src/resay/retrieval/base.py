@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from resay.core.verdict import Document
+from resay.core.references import Document
 
 MetadataValue: TypeAlias = str | bool | int | float
 """A value that metadata may be searched for."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from resay.core.verdict import Document
+from resay.core.references import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.folder_index import MetadataFilter, index_folder, index_path, search
 from resay.retrieval.folder_languages import Language

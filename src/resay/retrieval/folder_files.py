@@ -18,7 +18,8 @@ from typing import Any, TypeAlias, TypeGuard, cast
 import yaml
 
 from resay._internal.importing import load_optional
-from resay.core.segmentation import Block, Kind, lay_out, sentence_ends
+from resay.core.segmentation.blocks import Block, Kind, lay_out
+from resay.core.segmentation.sentences import sentence_ends
 from resay.errors import ConfigurationError, MissingDependencyError
 
 _FRONT_MATTER = re.compile(

@@ -25,7 +25,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from resay.core.verdict import Document
+from resay.core.references import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.folder_files import (
     Content,

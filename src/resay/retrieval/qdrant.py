@@ -19,7 +19,7 @@ import httpx
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.importing import load_optional, require_optional
-from resay.core.verdict import Document
+from resay.core.references import Document
 from resay.errors import ConfigurationError, ResayError
 from resay.models import ModelConfig, SentenceEmbedder, config_of, sentence_embedder
 from resay.providers import LiteLLMEmbedder

@@ -10,7 +10,7 @@ import pytest
 
 from resay import Guard, HallucinationBlocked, ProviderError, Query
 from resay._internal.telemetry import request_id
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers import Completion, Completions
 from support.otel import Seen
 from support.regenerating import DRAFT, MADE_UP, QUESTION, Model

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.core.segmentation import lay_out
+from resay.core.segmentation.blocks import lay_out
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Passage
-from resay.engine.regeneration.prompts import unmarked
-from resay.engine.regeneration.repairs import Repaired, Replacement, replacement_in
+from resay.engine.regeneration.prompts import Repaired, Replacement, replacement_in, unmarked
 
 DOCUMENTS = [Document("a", "One."), Document("b", "Two.")]
 BITS = [

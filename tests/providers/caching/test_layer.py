@@ -11,7 +11,7 @@ import pytest
 
 from resay import ProviderError, ProviderRefusedError, Query
 from resay.core.logprobs import TokenLogprob
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import BudgetExceededError
 from resay.providers import Completion, Completions, FanOut
 from resay.providers.caching import Cache, Caching, MemoryStore

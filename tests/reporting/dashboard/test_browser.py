@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from resay import Contradiction, SentenceVerdict, Verdict
 from resay._internal.event_loops import run_sync
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.reporting.dashboard import routes
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 from support.chromium import BROWSER, Tab

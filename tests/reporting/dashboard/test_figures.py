@@ -7,7 +7,7 @@ import time
 import httpx
 import pytest
 
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.reporting.journal import Journal
 from support.dashboard import make, shown, tiles, write
 from support.html import Element

@@ -27,7 +27,7 @@ from resay.reporting.journal.database import (
     insert,
     row_of,
 )
-from resay.reporting.journal.rollups import nearest
+from resay.reporting.journal.sqlite import nearest
 from support.journal import entry, found
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""OpenTelemetry's API. Only `spans` beside it imports this, and only where it is in use.
+"""OpenTelemetry's API. Only the package imports this, and only where it is in use.
 
 The names that begin with `gen_ai.` are those of OpenTelemetry's semantic conventions for generative
 AI. What they are called today is written out here: there is no stable package with them.

@@ -12,7 +12,13 @@ microseconds, so a table of words serves better and the core needs no further de
 Everything takes time linear in the length of the text.
 """
 
-from resay.core.quantities.mathematics import read_plainly
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
@@ -24,6 +30,118 @@ from resay.core.quantities.words import (
 )
 
 __all__ = ["Quantity", "guess_language", "may_negate", "negations", "quantities", "word_set"]
+
+# The TeX of a text is written out, so that its numbers and units can be read: `$5.2$ kg`,
+# `\(5{,}200\,\text{g}\)` and `$5.2 \times 10^{3}$ g` say what "5.2 kg" says. The dollar signs
+# around math are none of money: they enclose something without spaces at the ends, without words.
+_MATH = re.compile(
+    r"\$\$(?P<display>(?:[^$\\]|\\.){1,400})\$\$"
+    r"|(?<![\\$\w])\$(?=[^\s$])(?P<inline>(?:[^$\n\\]|\\.){1,200})(?<=\S)\$(?![\d$])"
+    r"|\\\((?P<round>(?:[^\\\n]|\\[^)\n]){1,200})\\\)"
+    r"|\\\[(?P<square>(?:[^\\]|\\[^\]]){1,400})\\\]",
+    re.DOTALL,
+)
+_POWER = r"(?P<factor>\d{1,12}(?:\.\d{1,12})?)\s{0,4}(?:\\times|\\cdot|×|·)\s{0,4}10\s?\^?"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
+_TOKEN = re.compile(
+    rf"""
+    {_POWER}(?:\{{\s?(?P<braced>[-+−]?\d{{1,2}})\s?\}}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})
+                |(?<=\^)(?P<bare>-?\d{{1,2}}))
+  | (?P<grouped>\d{{1,3}}(?:\{{,\}}\d{{3}}){{1,6}})
+  | \\(?:text|textrm|mathrm|mathbf|mathit|mathsf|operatorname|mbox|unit|si)\s?
+    \{{(?P<text>[^{{}}]{{0,60}})\}}
+  | (?P<square>\^(?:2|\{{2\}})) | (?P<cube>\^(?:3|\{{3\}}))
+  | (?P<degrees>\^\{{?\\circ\}}?|\\degree\b)
+  | (?P<sign>\\(?:approx|sim|simeq|pm|mu|Omega|%|\$|times|cdot|leq?|geq?)(?![A-Za-z]))
+  | (?P<space>\\[,;:!>\s]|~|\\q?quad\b|\\[A-Za-z]+|[{{}}]|\s+)
+    """,
+    re.VERBOSE,
+)
+_OUTSIDE = re.compile(
+    rf"{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=\^)(?P<bare>-?\d{{1,2}}))"
+)
+_SIGNS = {
+    r"\approx": "≈",
+    r"\sim": "≈",
+    r"\simeq": "≈",
+    r"\pm": "±",
+    r"\mu": "µ",
+    r"\Omega": "Ω",
+    r"\%": "%",
+    r"\$": "$",
+    r"\times": "×",
+    r"\cdot": "·",
+}
+_COMMAND = re.compile(r"\\[A-Za-z]+\s?(?:\{[^{}]{0,60}\})?")
+_WORDS = re.compile(r"[^\W\d_]{3}")
+
+
+def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[Quantity, ...]:
+    """Read a text as if its math were written out.
+
+    Args:
+        text: The text.
+        read: Finds quantities in one without math.
+
+    Returns:
+        What it finds; their places are those in the text.
+    """
+    if "$" not in text and "\\" not in text and "×" not in text and "10^" not in text:
+        return tuple(read(text))
+    parts = list(_parts(text))
+    if len(parts) == 1:
+        return tuple(read(text))
+    # For each character of the plain text, where what it stands for begins and ends.
+    starts: list[int] = []
+    ends: list[int] = []
+    for out, start, end in parts:
+        is_same = len(out) == end - start
+        starts += range(start, end) if is_same else [start] * len(out)
+        ends += range(start + 1, end + 1) if is_same else [end] * len(out)
+    found = read("".join(out for out, _, _ in parts))
+    return tuple(replace(q, start=starts[q.start], end=ends[q.end - 1]) for q in found)
+
+
+def _parts(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the parts of the text as they are written out, and where they are."""
+    at = 0
+    for match in _MATH.finditer(text):
+        name = str(match.lastgroup)
+        inner = match[name]
+        if name == "inline" and _WORDS.search(_COMMAND.sub("", inner)):
+            continue
+        yield from _replaced(text, at, match.start(name), _OUTSIDE, match.start())
+        yield from _replaced(text, match.start(name), match.end(name), _TOKEN, match.end(name))
+        at = match.end()
+    yield from _replaced(text, at, len(text), _OUTSIDE, len(text))
+
+
+def _replaced(
+    text: str, start: int, end: int, tokens: re.Pattern[str], stop: int
+) -> Iterator[tuple[str, int, int]]:
+    at = start
+    for match in tokens.finditer(text, start, min(end, stop)):
+        yield text[at : match.start()], at, match.start()
+        yield _out(match), match.start(), match.end()
+        at = match.end()
+    yield text[at : min(end, stop)], at, min(end, stop)
+
+
+def _out(match: re.Match[str]) -> str:
+    found = match.groupdict()
+    exponent = found.get("braced") or found.get("raised") or found.get("bare")
+    if exponent is not None:
+        power = int(exponent.translate(_SUPERSCRIPTS))
+        return f"{Decimal(match['factor']).scaleb(power):f}"
+    if found["grouped"] is not None:
+        return found["grouped"].replace("{,}", ",")
+    if found["text"] is not None:
+        return found["text"]
+    if found["square"] or found["cube"]:
+        return "²" if found["square"] else "³"
+    if found["degrees"] is not None:
+        return "°"
+    return _SIGNS.get(found["sign"] or "", " ")
 
 
 def quantities(text: str) -> tuple[Quantity, ...]:

@@ -21,9 +21,9 @@ from anyio.abc import TaskGroup
 from resay._internal.event_loops import in_task_group
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.references import Reference, edition_of
+from resay.core.references import Document, Reference, edition_of
 from resay.core.tokens import tokenize
-from resay.core.verdict import Document, SentenceVerdict, Verdict
+from resay.core.verdict import SentenceVerdict, Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.regeneration.prompts import quoted, titled

@@ -16,28 +16,24 @@ from resay.core.names import names_it
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage, Sentence
 from resay.core.query import MAIN_CALL_ONLY, Query
+from resay.core.references import Document
 from resay.core.standalone import standalone_question
-from resay.core.verdict import (
-    Attempt,
-    Document,
-    Edit,
-    Regeneration,
-    SentenceVerdict,
-    Usage,
-    Verdict,
-    over,
-    tally,
-)
+from resay.core.usage import Usage
+from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Verdict, over, tally
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
-from resay.engine.regeneration.prompts import Written, abstention, repairing, rewriting, unmarked
-from resay.engine.regeneration.rechecking import Rechecking, claims_more, nearest, sources_of
-from resay.engine.regeneration.repairs import (
+from resay.engine.regeneration.prompts import (
     Repaired,
     Replacement,
+    Written,
+    abstention,
+    repairing,
     replacement_in,
+    rewriting,
+    unmarked,
     without_repeats,
 )
+from resay.engine.regeneration.rechecking import Rechecking, claims_more, nearest, sources_of
 from resay.engine.regeneration.search import (
     Found,
     Gathering,

@@ -18,8 +18,8 @@ from rapidfuzz import fuzz, utils
 
 from resay._internal.telemetry import span
 from resay.core.names import names_another, names_it, naming
-from resay.core.references import edition_of, newness
-from resay.core.verdict import Document, tally
+from resay.core.references import Document, edition_of, newness
+from resay.core.verdict import tally
 from resay.engine.regeneration.prompts import disarmed
 from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
 from resay.errors import ConfigurationError

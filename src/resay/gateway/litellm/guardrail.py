@@ -18,7 +18,8 @@ from resay._internal.strict import Strict
 from resay.adapters.policies import failed_check, verdict_data
 from resay.adapters.relaying import Relay
 from resay.adapters.upstream import KnownProvider
-from resay.core.verdict import HallucinationBlocked, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.gateway.checking import Reply, Shared, read_as, sources_of
 from resay.gateway.guarding import Wanted

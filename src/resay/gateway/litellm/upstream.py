@@ -10,13 +10,21 @@ import asyncio
 import hashlib
 import re
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
-from resay.adapters.upstream import OPENAI_PARAMS
-from resay.gateway.calls import Call
+import httpx
+
+from resay._internal.importing import load_optional
+from resay._internal.nesting import marked
+from resay.adapters.upstream import OPENAI_PARAMS, litellm_provider
+from resay.core.query import Query
+from resay.errors import ConfigurationError
+from resay.gateway.calls import Call, refers
 from resay.gateway.config import ModelConfig, named_model, unknown_model
 from resay.gateway.litellm.answers import (
     LiteLLMResponse,
@@ -31,15 +39,329 @@ from resay.gateway.litellm.answers import (
     plain,
     response_body,
 )
-from resay.gateway.litellm.asking import LiteLLM, close_pieces, refusal_of, written
 from resay.gateway.refusing import RefusedError, error_body
-from resay.providers.apis import Body, Event, json_bytes
-from resay.providers.apis.base import is_yes, listed, mapping, mappings, text
+from resay.providers.apis import Body, Event, encoded, json_bytes
+from resay.providers.apis.base import is_yes, listed, mapping, mappings, number, text
+
+_SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_CLIENT, _SERVER, _END = 400, 500, 600
+# A key that is not right is the gateway's, and no client's.
+_OWN_KEY = 401
+_MISSING_KEY = ("Missing credentials", "api_key client option")
+_LATE = (TimeoutError, asyncio.TimeoutError, httpx.TimeoutException)
+_PASSED_ON = frozenset({503, 504, 529})
+_BY_NAME: Mapping[str, tuple[str, str]] = {
+    "ContentPolicyViolationError": ("content_policy_violation", "the provider's filter refuses it"),
+    "ContextWindowExceededError": (
+        "context_length_exceeded",
+        "it is too long for this model; send less of it",
+    ),
+}
+_BY_STATUS: Mapping[int, tuple[str, str]] = {
+    400: ("invalid_request", "the provider refuses the request"),
+    403: ("permission_denied", "the provider does not permit it"),
+    404: ("not_found", "the provider knows no such model"),
+    413: ("request_too_large", "it is too large for the provider"),
+    422: ("invalid_request", "the provider cannot make sense of the request"),
+    429: ("rate_limit_exceeded", "the provider limits the rate; try again later"),
+    503: ("upstream_overloaded", "the provider is too busy; try again later"),
+    529: ("upstream_overloaded", "the provider is too busy; try again later"),
+}
+
+
+def refusal_of(error: Exception, name: str, asked: Body) -> RefusedError:
+    """Return the message for a client.
+
+    Args:
+        error: What litellm raised.
+        name: The model, by the name that the client gave.
+        asked: What the client asked.
+    """
+    if isinstance(error, RefusedError):
+        return error
+    behind = list(_behind(error))
+    # What breaks a stream comes wrapped for litellm's own router.
+    error = getattr(error, "original_exception", None) or error
+    status, code, why = _reason(error, behind, asked)
+    return RefusedError(
+        status, code, f"the model {name!r} did not answer: {why}", headers=_retry_after(error)
+    )
+
+
+def _reason(error: Exception, behind: list[BaseException], asked: Body) -> tuple[int, str, str]:
+    kind, said = type(error).__name__, getattr(error, "status_code", None)
+    missing = next((e.name for e in behind if isinstance(e, ModuleNotFoundError) and e.name), None)
+    if missing is not None:
+        why = f"litellm needs the package {missing!r} for it, which is not installed here"
+        return 501, "missing_dependency", why
+    if kind == "Timeout" or any(isinstance(e, _LATE) for e in behind):
+        return 504, "upstream_timeout", "nothing came in time"
+    if kind == "UnsupportedParamsError":
+        return 400, "unsupported_parameter", _unsupported(error, asked)
+    if said == _OWN_KEY or any(words in str(error) for words in _MISSING_KEY):
+        return 502, "upstream_key_refused", "its provider does not take the gateway's key"
+    if not isinstance(said, int) or any(_is_about_connections(e) for e in behind):
+        return 502, "upstream_unreachable", f"it cannot be reached, or broke off ({kind})"
+    status, other = (
+        said,
+        ("invalid_request", f"the provider refuses the request with status {said}"),
+    )
+    if not (_CLIENT <= said < _SERVER or said in _PASSED_ON):
+        status, other = 502, ("upstream_failed", "its provider failed")
+    code, why = _BY_NAME.get(kind) or _BY_STATUS.get(status) or other
+    return status, code, why
+
+
+def _is_about_connections(error: BaseException) -> bool:
+    # The SDKs that litellm uses each have their own.
+    named = type(error).__name__ in ("APIConnectionError", "ClientPayloadError")
+    return named or isinstance(error, httpx.TransportError)
+
+
+def _unsupported(error: Exception, asked: Body) -> str:
+    """Say which parameters are not taken, in the client's own words."""
+    told = str(error)
+    names = [name for name in sorted(asked) if re.search(rf"\b{re.escape(name)}\b", told)]
+    # What litellm always mentions.
+    named = ", ".join(repr(name) for name in names if name not in ("model", "messages"))
+    return f"it does not take {named or 'one of the parameters'}; leave it out"
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """Go through an error and all that led to it."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        original: object = getattr(one, "original_exception", None)
+        waiting += [one.__cause__, one.__context__]
+        waiting += [original] if isinstance(original, BaseException) else []
+
+
+def _retry_after(error: Exception) -> dict[str, str]:
+    response: Any = getattr(error, "response", None)
+    for headers in (
+        getattr(error, "litellm_response_headers", None),
+        getattr(response, "headers", None),
+    ):
+        value: object = headers.get("retry-after") if headers is not None else None
+        if isinstance(value, str) and _SECONDS.fullmatch(value):
+            return {"retry-after": value}
+    return {}
+
+
+# A cached answer is no sample, and asking again is for the guard and the client. All of it goes
+# with the call: litellm's module globals belong to the application.
+_PER_CALL: Mapping[str, Any] = {
+    "num_retries": 0,
+    "max_retries": 0,
+    "caching": False,
+    "cache": {"no-cache": True, "no-store": True},
+}
+# Where litellm keeps what reads Anthropic's own streams. It wants some of its proxy's packages.
+_STREAMS = (
+    "litellm.llms.anthropic.pass_through.messages.streaming_iterator",
+    "litellm.llms.anthropic.experimental_pass_through.messages.streaming_iterator",
+)
+
+
+class LiteLLM:
+    """Asks models.
+
+    Args:
+        timeout_s: How long one may be silent that says nothing of it, in seconds.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._litellm: Any = None
+        self._streams_messages = False
+
+    async def load(self, models: Mapping[str, ModelConfig]) -> Mapping[str, bool]:
+        """Load litellm, which takes seconds, and see whether it knows the models.
+
+        Args:
+            models: The models.
+
+        Returns:
+            Whether one request may ask for several answers, for each of them.
+
+        Raises:
+            MissingDependencyError: litellm is not installed.
+            ConfigurationError: It cannot tell whose model one of them is.
+        """
+        provider, takes_n = litellm_provider(), dict[str, bool]()
+        for name, config in models.items():
+            # It loads litellm quietly, and off the event loop.
+            takes_n[name] = await provider.takes_n(Query((), config.model, config.params))
+        self._litellm = load_optional(
+            "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"
+        )
+        for name, config in models.items():
+            self._check(name, config)
+        if any(self._speaks_messages(config) for config in models.values()):
+            self._streams_messages = await asyncio.to_thread(_has_streams)
+        return takes_n
+
+    def replays(self, config: ModelConfig) -> bool:
+        """Return whether a stream of messages is made of a whole one.
+
+        litellm asks some providers by Anthropic's own API, and reads the streams of that only where
+        packages of its proxy are installed.
+        """
+        return not self._streams_messages and self._speaks_messages(config)
+
+    async def send(self, config: ModelConfig, path: str, asked: Mapping[str, Any]) -> Any:
+        """Ask a model.
+
+        Args:
+            config: The model.
+            path: The API's path.
+            asked: What to ask.
+
+        Raises:
+            Exception: What litellm raises.
+        """
+        key = None if config.api_key is None else config.api_key.get_secret_value()
+        where = {"api_key": key, "api_base": config.api_base}
+        kwargs = {
+            **config.params,
+            **asked,
+            **_PER_CALL,
+            **{k: v for k, v in where.items() if v is not None},
+            "model": config.model,
+            "timeout": config.timeout_s or self._timeout_s,
+        }
+        if asked.get("tools") and find_spec("mcp") is None:
+            # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
+            kwargs["_skip_mcp_handler"] = True
+        # Should a callback of litellm's be a guard too.
+        with marked():
+            return await self._function(path)(**kwargs)
+
+    def price(self, config: ModelConfig, message: Body) -> float | None:
+        """Return what a message of Anthropic's API cost, in US dollars; None where not known."""
+        usage = mapping(message.get("usage"))
+        made = number(usage.get("cache_creation_input_tokens"))
+        found = number(usage.get("cache_read_input_tokens"))
+        # It raises for models whose price it does not know.
+        with suppress(Exception):
+            read, said = self._litellm.cost_per_token(
+                model=config.model,
+                prompt_tokens=number(usage.get("input_tokens")) + made + found,
+                completion_tokens=number(usage.get("output_tokens")),
+                cache_creation_input_tokens=made,
+                cache_read_input_tokens=found,
+            )
+            return read + said
+        return None
+
+    def _check(self, name: str, config: ModelConfig) -> None:
+        # litellm raises bare exceptions for models it cannot place.
+        with suppress(Exception):
+            self._placed(config)
+            return
+        raise ConfigurationError(
+            f"models.{name}: litellm does not know the provider of {config.model!r}; name the"
+            " provider, as in 'openai/gpt-4.1-mini'"
+        )
+
+    def _placed(self, config: ModelConfig) -> tuple[str, str]:
+        """Return a model's own name, and its provider's."""
+        model, provider, _, _ = self._litellm.get_llm_provider(
+            model=config.model,
+            custom_llm_provider=config.params.get("custom_llm_provider"),
+            api_base=config.api_base,
+        )
+        return model, provider
+
+    def _speaks_messages(self, config: ModelConfig) -> bool:
+        """Return whether litellm asks for a model's messages by Anthropic's own API."""
+        model, provider = self._placed(config)
+        with suppress(Exception):
+            known = self._litellm.LlmProviders(provider)
+            configs = self._litellm.ProviderConfigManager
+            return configs.get_provider_anthropic_messages_config(model, known) is not None
+        return True
+
+    def _function(self, path: str) -> Any:
+        litellm = self._litellm
+        return {
+            "/chat/completions": litellm.acompletion,
+            "/completions": litellm.atext_completion,
+            "/responses": litellm.aresponses,
+            "/messages": litellm.anthropic.messages.acreate,
+        }[path]
+
+
+def _has_streams() -> bool:
+    """Return whether litellm can read Anthropic's own streams here."""
+    for name in _STREAMS:
+        with suppress(ImportError):
+            import_module(name)
+            return True
+    return False
+
+
+async def written(
+    events: AsyncGenerator[Event], pieces: Any, asked: Body, name: str
+) -> AsyncGenerator[bytes]:
+    """Write events as they are sent, and close litellm's stream in the end.
+
+    Args:
+        events: The events.
+        pieces: litellm's stream, of which they are made.
+        asked: The client's request.
+        name: What the client calls the model.
+
+    Raises:
+        RefusedError: The stream broke off.
+    """
+    ended = False
+    try:
+        async with aclosing(events):
+            async for event in events:
+                yield encoded(event)
+        ended = True
+    # litellm maps errors to some twenty types of its own, and lets others slip through.
+    except Exception as error:
+        ended = True
+        raise refusal_of(error, name, asked) from None
+    finally:
+        if not ended:
+            await close_pieces(pieces)
+
+
+async def close_pieces(pieces: Any) -> None:
+    """Close a stream of litellm's.
+
+    What some of its streams call closing leaves the connection open. All of them let go of it when
+    they are cancelled while they wait for more.
+    """
+    if pieces is None:
+        return
+    while await _reads_on(pieces):
+        pass
+    close = getattr(pieces, "aclose", None)
+    if close is not None:
+        await close()
+
+
+async def _reads_on(pieces: Any) -> bool:
+    """Return whether there was another piece, for which a stream did not have to wait."""
+    reading = asyncio.ensure_future(anext(aiter(pieces)))
+    await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.wait({reading})
+    return not reading.cancelled() and reading.exception() is None
+
 
 _CHAT_PARAMS = OPENAI_PARAMS - {"extra_body", "extra_headers"}
 _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")
-_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_DATA = "data:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,52 +479,6 @@ _FORMS: Mapping[str, _Form] = {
 }
 # What the Responses API may add that does not come from elsewhere.
 _INCLUDED = ("message.output_text.logprobs", "reasoning.encrypted_content")
-# Texts, numbers of others, and what a model was told or said: nothing of it is looked up.
-_SAID = frozenset(
-    {
-        "arguments",
-        "call_id",
-        "content",
-        "context",
-        "id",
-        "input",
-        "name",
-        "output",
-        "reasoning_content",
-        "refusal",
-        "role",
-        "signature",
-        "text",
-        "thinking",
-        "title",
-        "tool_call_id",
-        "tool_use_id",
-        "type",
-    }
-)
-_CALLS = frozenset({"function_call", "thinking_blocks", "tool_calls"})
-_SAYING = frozenset(
-    {
-        "custom_tool_call",
-        "function_call",
-        "input_text",
-        "output_text",
-        "reasoning",
-        "redacted_thinking",
-        "refusal",
-        "search_result",
-        "summary_text",
-        "text",
-        "thinking",
-        "tool_use",
-    }
-)
-# Where messages and the results of tools have their parts, whatever type they say they are.
-_INNER = frozenset({"content", "output"})
-_ADDRESSES = frozenset(
-    {"audio_url", "file_uri", "file_url", "image_url", "uri", "url", "video_url"}
-)
-_MEDIA = _ADDRESSES | {"audio", "document", "file", "image", "input_audio", "source", "video"}
 
 
 def asked_of_litellm(path: str, body: Body) -> dict[str, Any]:
@@ -280,39 +556,6 @@ def _prompt(body: Body) -> str:
 def _refused(message: str, name: str | None = None) -> RefusedError:
     details = {} if name is None else {"param": name}
     return RefusedError(400, "unsupported_request", message, details=details)
-
-
-def refers(value: object, name: str) -> bool:
-    """Return whether there is an address in what is no text.
-
-    Args:
-        value: What a client sends.
-        name: The name of the field that it is in.
-    """
-    if isinstance(value, str):
-        return name not in _SAID and _is_address(value, name)
-    if isinstance(value, Mapping):
-        known = cast("Mapping[str, object]", value)
-        looked_at = known.keys() - _CALLS
-        if known.get("type") in _SAYING and not _holds_more(known):
-            looked_at &= _INNER
-        return any(refers(known[key], key) for key in looked_at)
-    if isinstance(value, (list, tuple)):
-        return any(refers(item, name) for item in cast("Sequence[object]", value))
-    return False
-
-
-def _holds_more(part: Mapping[str, object]) -> bool:
-    """Return whether what says that it is a text has something beside it."""
-    media = _MEDIA & part.keys()
-    # Of a result of a search, only where it comes from.
-    return bool(media - {"source"} if part.get("type") == "search_result" else media)
-
-
-def _is_address(value: str, name: str) -> bool:
-    if value.lower().startswith(_DATA):
-        return False
-    return name in _ADDRESSES or "://" in value or _SCHEME.match(value) is not None
 
 
 _JSON = "application/json"

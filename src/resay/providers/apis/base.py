@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completion
 
 # What servers that are not strict take for yes.

@@ -10,7 +10,7 @@ from typing import Any
 
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.apis.base import (
     Api,
     Body,

@@ -8,7 +8,7 @@ from typing import Any
 
 from resay.core.query import Message, Query
 from resay.core.references import Citation
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.apis import messages_stream
 from resay.providers.apis.base import (
     Api,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.apis.base import Event, Outcome, mapping, named, number, text
 from resay.providers.base import Chunk, ToolCall
 

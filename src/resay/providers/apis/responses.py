@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.core.query import Message, Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.apis import responses_answer
 from resay.providers.apis.base import (
     Api,

@@ -10,7 +10,7 @@ from typing import Any
 
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.references import Citation, Reference
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.providers.apis.base import (
     Body,
     Event,

@@ -34,18 +34,20 @@ from resay.core.query import Query
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError, ResayError
 from resay.providers.apis.base import mapping
 from resay.providers.base import Chunk, Completions
-from resay.providers.batching.base import (
+from resay.providers.batching.config import BatchCallsConfig
+from resay.providers.batching.formats import (
     MB,
+    AnthropicBatches,
     BatchApi,
     Destination,
+    LiteLLMBatches,
+    OpenAIBatches,
     Result,
     Sought,
     Standing,
     encoded,
     request_id,
 )
-from resay.providers.batching.config import BatchCallsConfig
-from resay.providers.batching.formats import AnthropicBatches, LiteLLMBatches, OpenAIBatches
 from resay.providers.litellm import LiteLLMProvider
 
 T = TypeVar("T")

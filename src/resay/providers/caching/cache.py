@@ -26,7 +26,7 @@ from resay._internal.importing import require_optional
 from resay._internal.strict import Strict
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.providers.caching.stores import MemoryStore, Store, StoreError

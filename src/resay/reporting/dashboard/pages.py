@@ -40,9 +40,16 @@ from resay.reporting.dashboard.texts import (
     time_tag,
 )
 from resay.reporting.journal import By, Content, Entry, Journal, JournalError, Slice
-from resay.reporting.render.html import Html, Reported, joined, stylesheet, tag, verdict_section
+from resay.reporting.render.html import (
+    Html,
+    Reported,
+    joined,
+    kept,
+    stylesheet,
+    tag,
+    verdict_section,
+)
 from resay.reporting.render.html.markup import badge, chip, definition, score_text, scrolling
-from resay.reporting.render.html.section import kept
 from resay.reporting.render.texts import cost
 
 

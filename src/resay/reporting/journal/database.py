@@ -10,7 +10,8 @@ from typing import Any, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from resay.core.verdict import Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, ResayError
 from resay.reporting.journal.entry import Content, Entry
 

@@ -11,7 +11,8 @@ from math import isfinite
 from typing import Any, Literal
 from uuid import UUID
 
-from resay.core.verdict import Decision, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import Decision, Verdict
 from resay.policy.journal import SQLITE, Content, JournalConfig
 
 __all__ = [

@@ -14,7 +14,8 @@ from resay._internal.event_loops import at_end, in_background, wait_for
 from resay._internal.telemetry import request_id
 from resay._internal.telling import atell, tell
 from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked, OnVerdict, Usage, Verdict
+from resay.core.usage import Usage
+from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import Action, Answer
 from resay.policy import Policy
 from resay.policy.journal import JournalConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resay.core.verdict import Usage
+from resay.core.usage import Usage
 
 # A model's words must not move the cursor or recolour the reader's terminal.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

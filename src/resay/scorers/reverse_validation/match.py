@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from resay.core.segmentation import sentence_ends
+from resay.core.segmentation.sentences import sentence_ends
 from resay.scorers.reverse_validation.words import (
     CLASSES,
     COMPANY,

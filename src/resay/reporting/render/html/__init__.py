@@ -4,9 +4,49 @@ Whatever a model or a document says is escaped: `Html` marks what was made here,
 that goes into an element is taken for words.
 """
 
-from resay.reporting.render.html.markup import Html, joined, tag
-from resay.reporting.render.html.page import page, policy_of, stylesheet
-from resay.reporting.render.html.section import Reported, verdict_section
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, cast, get_args
+
+from resay._internal._version import __version__
+from resay.core.references import Document
+from resay.core.usage import Usage
+from resay.core.verdict import (
+    Attempt,
+    ClaimVerdict,
+    Edit,
+    Regeneration,
+    SentenceVerdict,
+    StepRecord,
+    Unscored,
+    Verdict,
+)
+from resay.engine.actions import Action
+from resay.errors import ConfigurationError
+from resay.reporting.render.html.markup import (
+    LEVELS,
+    Html,
+    badge,
+    chip,
+    definition,
+    hidden,
+    joined,
+    level,
+    link,
+    meter,
+    score_text,
+    scrolling,
+    seconds,
+    tag,
+)
+from resay.reporting.render.texts import cost
 
 __all__ = [
     "Html",
@@ -18,3 +58,617 @@ __all__ = [
     "tag",
     "verdict_section",
 ]
+
+
+def kept(verdict: Verdict) -> bool:
+    """Return whether the words of the answer were kept."""
+    return any(part.text for part in (*verdict.sentences, *verdict.unscored))
+
+
+def answer(verdict: Verdict, text: str | None, key: str) -> Html:
+    """Return the answer; each sentence is a link to what is known of it.
+
+    Args:
+        verdict: What was found; its words were kept.
+        text: The text the sentences are of. Where they do not appear in it at their offsets, they
+            and what was not scored are shown without what lies between them.
+        key: What the ids of the verdict's elements begin with.
+    """
+    whole = text if text is not None and _stands_in(verdict, text) else None
+    return tag("div", *_parts(verdict, whole, key), class_="answer", dir="auto")
+
+
+def summary_of(sentence: SentenceVerdict) -> str:
+    """Return in a few words what is known of a sentence."""
+    if sentence.score is None:
+        return "no score"
+    found = "flagged" if sentence.flagged else "doubtful" if sentence.band == "doubtful" else None
+    return f"score {methods_of(sentence)}{f', {found}' if found else ''}"
+
+
+def methods_of(sentence: SentenceVerdict) -> str:
+    """Return what each method said of a sentence, and whose score counts."""
+    if len(sentence.scores) < 2:
+        return score_text(sentence.score) + (f" by {sentence.by}" if sentence.by else "")
+    said = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
+    return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
+
+
+@cache
+def legend(*, unscored: bool = False) -> Html:
+    """Return what the colours and marks mean.
+
+    Args:
+        unscored: Whether there is something that was not scored.
+    """
+    steps = [
+        tag("span", f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}", class_=f"chip l{i}")
+        for i in range(LEVELS)
+    ]
+    colours = [hidden("Colours: "), *(part for step in steps for part in (step, " "))]
+    return tag(
+        "p",
+        *colours,
+        tag("span", "?", class_="chip none"),
+        " no score, ",
+        tag("b", "!"),
+        " and a wavy line: flagged; a dotted line: doubtful. 1 = surely hallucinated.",
+        tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
+        class_="legend",
+    )
+
+
+def citation_marks(verdict: Verdict, names: tuple[str, ...], key: str) -> Html | None:
+    """Return marks such as [1] that lead to the documents, or None where none is known."""
+    sources = verdict.regeneration.sources if verdict.regeneration else ()
+    numbers = {source.id: number for number, source in enumerate(sources, 1)}
+    marks = [
+        tag("a", f"[{numbers[name]}]", href=f"#{key}-d{numbers[name]}", class_="cite")
+        for name in names
+        if name in numbers
+    ]
+    return joined(marks) if marks else None
+
+
+def _stands_in(verdict: Verdict, text: str) -> bool:
+    position = 0
+    for sentence in verdict.sentences:
+        if sentence.start < position or text[sentence.start : sentence.end] != sentence.text:
+            return False
+        position = sentence.end
+    return True
+
+
+def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
+    position = 0
+    known = (*enumerate(verdict.sentences), *((-1, part) for part in verdict.unscored_blocks))
+    for i, part in sorted(known, key=lambda known: known[1].start):
+        if whole is not None:
+            yield _between(whole[position : part.start])
+        elif position:
+            # Two of them, or a list's marker: what was there is not known, only that it was.
+            apart = part.start - position > 1 or verdict.structured
+            yield "\n" if apart else " "
+        yield _told(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
+        position = part.end
+    if whole is not None:
+        yield _between(whole[position:])
+
+
+def _told(stretch: Unscored) -> Html:
+    return tag("span", stretch.text, class_="unscored", title=f"{stretch.called}, not scored")
+
+
+def _between(text: str) -> str:
+    return tag("span", text, class_="unscored") if re.search(r"\w{2}", text) else text
+
+
+def _linked(verdict: Verdict, i: int, key: str) -> Html:
+    sentence = verdict.sentences[i]
+    marked = " flagged" if sentence.flagged else ""
+    marked = marked or (" doubtful" if sentence.band == "doubtful" else "")
+    shown = tag(
+        "a",
+        tag("span", sentence.text, class_="said"),
+        chip(sentence.score, flagged=sentence.flagged),
+        tag("span", summary_of(sentence), class_="tip", role="tooltip", id=f"{key}-t{i + 1}"),
+        href=f"#{key}-s{i + 1}",
+        class_=f"sentence {level(sentence.score)}{marked}",
+        aria_describedby=f"{key}-t{i + 1}",
+    )
+    return joined([shown, citation_marks(verdict, sentence.citations, key)])
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A verdict with what was written beside it.
+
+    Attributes:
+        verdict: The verdict.
+        id: What distinguishes it from others, where it was logged with an id.
+        text: What was shown, where that is known.
+        action: What was done, where that is known.
+        usage: What everything cost, main call and check together, where that is known.
+    """
+
+    verdict: Verdict
+    id: str | None = None
+    text: str | None = field(default=None, repr=False)
+    action: Action | None = None
+    usage: Usage | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Reported:
+        """Read what `Verdict.to_dict` or `Answer.to_dict` wrote.
+
+        Args:
+            data: A verdict, with `id` or `action` beside its keys if you like, or an object with
+                one under `verdict`.
+
+        Raises:
+            ConfigurationError: There is no verdict in it.
+        """
+        inner = data.get("verdict")
+        held = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else data
+        identity, text, action = data.get("id"), data.get("text"), data.get("action")
+        return cls(
+            Verdict.from_dict(held),
+            id=str(identity) if isinstance(identity, (str, int)) else None,
+            text=text if isinstance(text, str) and held is not data else None,
+            action=action if action in get_args(Action) else None,
+            # A verdict's own is what the check cost.
+            usage=None if held is data else _usage(data.get("usage")),
+        )
+
+
+def _usage(data: object) -> Usage | None:
+    from pydantic import TypeAdapter, ValidationError
+
+    if data is None:
+        return None
+    try:
+        return TypeAdapter(Usage).validate_python(data)
+    except ValidationError:
+        pass
+    # Outside of the handler, as in `Verdict.from_dict`.
+    raise ConfigurationError("`usage` is not what Answer.to_dict writes; leave it out")
+
+
+_NOT_KEPT = "words not kept"
+
+
+def headline(regeneration: Regeneration) -> str:
+    """Return what became of the first answer."""
+    if regeneration.adopted is None:
+        return "Not repaired"
+    return "Repaired" if regeneration.mode == "repair" else "Rewritten"
+
+
+def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:
+    """Return what was tried, what was changed, and by which documents.
+
+    Args:
+        verdict: What was found of the answer.
+        key: What the ids of the verdict's elements begin with.
+        heading: The element of its headings: `h4`.
+    """
+    told = verdict.regeneration
+    if told is None:
+        return Html()
+    attempts = [
+        _attempt(i, attempt, i == told.adopted, heading) for i, attempt in enumerate(told.attempts)
+    ]
+    return joined(
+        [
+            tag("p", "The first answer: ", chip(told.score), " ", told.reason),
+            *_listed("Edits", [_edit(verdict, edit, key) for edit in told.edits], heading, "edits"),
+            *_listed("Attempts", attempts, None, "attempts"),
+            *_listed("Sources", _sources(told.sources, key), heading, "sources"),
+            _quote("The first answer", told.draft) if told.draft else None,
+        ]
+    )
+
+
+def _listed(title: str, items: Sequence[Html], heading: str | None, kind: str) -> list[Html]:
+    if not items:
+        return []
+    head = [tag(heading, title)] if heading else []
+    return [*head, tag("ol", *items, class_=kind)]
+
+
+def _edit(verdict: Verdict, edit: Edit, key: str) -> Html:
+    place = f"characters {edit.start}–{edit.end} of the first answer"
+    known = citation_marks(verdict, edit.sources, key)
+    sources = joined(["; from ", known or ", ".join(edit.sources)]) if edit.sources else None
+    if edit.before or edit.after:
+        before = tag("del", edit.before, dir="auto")
+        after = tag("ins", edit.after, dir="auto") if edit.after else tag("em", "removed")
+        pair = tag("dl", definition("Before", before), definition("After", after), class_="pair")
+    else:
+        pair = tag("p", tag("em", _NOT_KEPT))
+    return tag("li", pair, tag("p", place, sources, class_="by"), class_="card")
+
+
+def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str) -> Html:
+    title = f"Attempt {index + 1}{', adopted' if adopted else ''}"
+    change = [chip(attempt.score_before), hidden(" before, then"), " → ", chip(attempt.score_after)]
+    found = [" ", badge(attempt.decision)] if attempt.decision else []
+    rows = [
+        definition("Why", attempt.why),
+        definition("Searched for", _bullets(attempt.queries) or tag("em", _NOT_KEPT)),
+        definition("Found", _bullets(attempt.documents) or "nothing"),
+        definition("Score", *change, *found),
+        definition("Note", attempt.note) if attempt.note else None,
+        definition("Cost", f"{cost(attempt.usage)}, {seconds(attempt.elapsed_s)}"),
+    ]
+    return tag("li", tag(heading, title), tag("dl", *rows, class_="rows"))
+
+
+def _bullets(texts: Sequence[str]) -> Html | None:
+    return tag("ul", *(tag("li", text, dir="auto") for text in texts)) if texts else None
+
+
+def _sources(sources: Sequence[Document], key: str) -> list[Html]:
+    return [_source(source, f"{key}-d{number}") for number, source in enumerate(sources, 1)]
+
+
+def _source(source: Document, name: str) -> Html:
+    named = link(source.title, source.metadata.get("url"))
+    other = None if source.title == source.id else tag("code", source.id)
+    text = _quote("Its text", source.text) if source.text else tag("p", tag("em", _NOT_KEPT))
+    return tag("li", named, " ", other, text, id=name)
+
+
+def _quote(title: str, text: str) -> Html:
+    words = tag("div", text, class_="quote", dir="auto")
+    return tag("details", tag("summary", title), words)
+
+
+def flagged_cards(verdict: Verdict, key: str) -> Html:
+    """Return what is flagged, each beside what a sample or a reference says instead.
+
+    These are sentences, and names in blocks of code.
+
+    Args:
+        verdict: What was found; its words were kept.
+        key: What the ids of the verdict's elements begin with.
+    """
+    parts = verdict.flagged_parts
+    cards = [
+        _card(sentence, parts.get(i, ()), f"{key}-s{i + 1}")
+        for i, sentence in enumerate(verdict.sentences)
+        if sentence.flagged
+    ]
+    names = (name for name in verdict.flagged_names if name.sentence < 0)
+    cards += [_card(name, (), f"{key}-n{i + 1}") for i, name in enumerate(names)]
+    return tag("ol", *cards, class_="cards")
+
+
+def sentence_table(verdict: Verdict, key: str) -> Html:
+    """Return one row per sentence: place, score, method, explanation.
+
+    Args:
+        verdict: What was found.
+        key: What the ids of the verdict's elements begin with.
+    """
+    shown = kept(verdict)
+    words = ("Sentence", "Why") if shown else ()
+    columns = ("Characters", "Score", "Method", *words, "Sources")
+    rows = [_sentence_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
+    table = tag("table", tag("thead", _heads(columns)), tag("tbody", *rows))
+    return scrolling(table, "All sentences")
+
+
+def unscored_table(verdict: Verdict) -> Html:
+    """Return one row for each stretch that was not scored: place, kind, text.
+
+    Args:
+        verdict: What was found.
+    """
+    shown = kept(verdict)
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"{stretch.start}–{stretch.end}", scope="row", class_="number"),
+            tag("td", stretch.called),
+            tag("td", stretch.text, dir="auto") if shown else None,
+        )
+        for stretch in verdict.unscored
+    ]
+    heads = _heads(("Characters", "What", *(("Text",) if shown else ())))
+    return scrolling(tag("table", tag("thead", heads), tag("tbody", *rows)), "Not scored")
+
+
+@cache
+def _heads(columns: tuple[str, ...]) -> Html:
+    return tag("tr", *(tag("th", name, scope="col") for name in columns))
+
+
+def _card(
+    sentence: SentenceVerdict | ClaimVerdict, parts: Sequence[ClaimVerdict], name: str
+) -> Html:
+    said = sentence.contradicted_by
+    sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
+    sides += [definition("In doubt", tag("span", claim.text, dir="auto")) for claim in parts]
+    if said is not None:
+        other = tag("span", said.text, dir="auto")
+        sides.append(definition(f"{said.source.capitalize()} {said.index + 1} says", other))
+    why = tag("p", sentence.why, class_="why", dir="auto") if sentence.why else None
+    by = tag("span", f"by {_methods(sentence)}", class_="by") if sentence.by else None
+    head = tag("p", chip(sentence.score, flagged=True), " ", meter(sentence.score), " ", by)
+    return tag("li", head, tag("dl", *sides, class_="pair"), why, id=name, class_="card")
+
+
+def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
+    sentence = verdict.sentences[i]
+    # A flagged sentence whose words are there has a card of that name.
+    name = None if shown and sentence.flagged else f"{key}-s{i + 1}"
+    of_words = (
+        [tag("td", sentence.text, dir="auto"), tag("td", sentence.why, dir="auto")] if shown else []
+    )
+    return tag(
+        "tr",
+        tag("th", f"{sentence.start}–{sentence.end}", scope="row", class_="number"),
+        tag("td", chip(sentence.score, flagged=sentence.flagged)),
+        tag("td", _methods(sentence)),
+        *of_words,
+        tag("td", citation_marks(verdict, sentence.citations, key) or _names(sentence.citations)),
+        id=name,
+    )
+
+
+def _methods(sentence: SentenceVerdict | ClaimVerdict) -> str:
+    if len(sentence.scores) < 2:
+        return sentence.by or "none"
+    return ", ".join(f"{name} {score_text(said)}" for name, said in sentence.scores.items())
+
+
+def _names(citations: Sequence[str]) -> str:
+    return ", ".join(citations)
+
+
+_COLUMNS = ("Step", "Sentences", "Score", "Cost", "Time", "Failed calls", "Unreadable", "Notes")
+
+
+def step_table(steps: Sequence[StepRecord]) -> Html:
+    """Return one row per step.
+
+    Args:
+        steps: The steps, in order.
+    """
+    table = tag("table", tag("thead", _heads(_COLUMNS)), tag("tbody", *map(_step_row, steps)))
+    return scrolling(table, "What each step did")
+
+
+def _step_row(step: StepRecord) -> Html:
+    failures = ", ".join(f"{kind} x{count}" for kind, count in step.failures.items())
+    skipped = f"skipped: {step.skipped}" if step.skipped else None
+    notes = [note for note in (skipped, step.note, step.why) if note]
+    return tag(
+        "tr",
+        tag("th", step.method, scope="row"),
+        tag("td", str(step.sentences), class_="number"),
+        tag("td", chip(step.score)),
+        tag("td", cost(step.usage)),
+        tag("td", seconds(step.elapsed_s), class_="number"),
+        tag("td", failures or "none"),
+        tag("td", str(step.undetermined), class_="number"),
+        tag("td", *(tag("p", note, dir="auto") for note in notes), class_="long"),
+    )
+
+
+_DONE = {
+    "allow": "allowed: given as it is",
+    "annotate": "annotated: given with its verdict",
+    "block": "blocked: withheld",
+    "regenerate": "regenerated: a repaired answer was given",
+}
+_WITHOUT_WORDS = "The words of this answer were not kept. Offsets and scores remain."
+
+
+def verdict_section(
+    shown: Verdict | Reported, *, key: str = "verdict", title: str = "Verdict", level: int = 2
+) -> Html:
+    """Return everything a verdict says, as an `article` of a page that has `stylesheet()`.
+
+    Args:
+        shown: The verdict, or one with what was written beside it.
+        key: What the ids of its elements begin with; it must be the page's only one of that name.
+        title: Its heading, beside the decision.
+        level: The level of its heading, 1 to 4; those below it follow.
+    """
+    reported = shown if isinstance(shown, Reported) else Reported(shown)
+    verdict = reported.verdict
+    heading = f"h{level + 1}"
+    head = tag(
+        "header",
+        tag(f"h{level}", badge(verdict.decision), " ", tag("bdi", title), id=key),
+        tag("p", verdict.reason, class_="reason"),
+        *_passage_reasons(verdict),
+        _facts(reported),
+    )
+    parts = [
+        _answer(reported, key, heading),
+        _flagged(verdict, key, heading),
+        _repair(verdict, key, level),
+        _sentences(verdict, key, heading),
+        _unscored(verdict, heading),
+        _steps(verdict, heading),
+    ]
+    return tag("article", head, *parts, class_="verdict", aria_labelledby=key)
+
+
+def _passage_reasons(verdict: Verdict) -> Iterator[Html]:
+    """Say why methods scored the passage as they did, where no sentence tells."""
+    for step in verdict.steps:
+        if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
+            yield tag("p", f"{step.method}: ", tag("span", step.why, dir="auto"), class_="why")
+
+
+def _facts(reported: Reported) -> Html:
+    verdict = reported.verdict
+    total = definition("Total", cost(reported.usage)) if reported.usage else None
+    via = f", through {verdict.via}" if verdict.via else ""
+    rows = [
+        definition("Score", tag("b", score_text(verdict.score)), " ", meter(verdict.score)),
+        definition("Action", _DONE[reported.action]) if reported.action else None,
+        definition("Samples", f"{verdict.samples}{via}"),
+        definition("The check", f"{cost(verdict.usage)}, {seconds(verdict.elapsed_s)}"),
+        total,
+    ]
+    return tag("dl", *rows, class_="facts")
+
+
+def _answer(reported: Reported, key: str, heading: str) -> Html:
+    verdict = reported.verdict
+    given = None
+    if reported.action == "block" and reported.text:
+        given = tag("p", "Given in its place: ", tag("q", reported.text, dir="auto"))
+    none = None if verdict.sentences else tag("p", "No sentence was looked at.", class_="note")
+    if kept(verdict):
+        words = answer(verdict, reported.text, key)
+        body = [none, words, legend(unscored=bool(verdict.unscored))]
+    elif verdict.sentences or verdict.unscored:
+        body = [none, tag("p", _WITHOUT_WORDS, class_="note")]
+    else:
+        body = [none, _unchecked(reported)]
+    return tag("section", tag(heading, "The answer"), given, *body)
+
+
+def _unchecked(reported: Reported) -> Html | None:
+    if not reported.text or reported.action == "block":
+        return None
+    return tag("div", reported.text, class_="answer unscored", dir="auto")
+
+
+def _flagged(verdict: Verdict, key: str, heading: str) -> Html | None:
+    count = len(verdict.flagged_sentences)
+    count += sum(name.sentence < 0 for name in verdict.flagged_names)
+    if not count or not kept(verdict):
+        return None
+    return tag("section", tag(heading, f"Flagged ({count})"), flagged_cards(verdict, key))
+
+
+def _repair(verdict: Verdict, key: str, level: int) -> Html | None:
+    if verdict.regeneration is None:
+        return None
+    title = tag(f"h{level + 1}", headline(verdict.regeneration))
+    return tag("section", title, regeneration_parts(verdict, key, f"h{level + 2}"))
+
+
+def _sentences(verdict: Verdict, key: str, heading: str) -> Html | None:
+    if not verdict.sentences:
+        return None
+    title = f"All sentences ({len(verdict.sentences)})"
+    return _folded(title, heading, sentence_table(verdict, key), opened=not kept(verdict))
+
+
+def _unscored(verdict: Verdict, heading: str) -> Html | None:
+    if not verdict.unscored:
+        return None
+    title = f"Not scored ({len(verdict.unscored)})"
+    return _folded(title, heading, unscored_table(verdict), opened=not kept(verdict))
+
+
+def _steps(verdict: Verdict, heading: str) -> Html | None:
+    if not verdict.steps:
+        return None
+    return _folded(f"Steps ({len(verdict.steps)})", heading, step_table(verdict.steps))
+
+
+def _folded(title: str, heading: str, body: Html, *, opened: bool = False) -> Html:
+    return tag("details", tag("summary", tag(heading, title)), body, open=opened, class_="part")
+
+
+_MEANING = (
+    "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true: a model"
+    " that is wrong the same way every time agrees with itself."
+)
+
+
+def stylesheet() -> str:
+    """Return the style sheet of the page and its parts."""
+    file = resources.files("resay.reporting.render.html") / "style.css"
+    return file.read_text(encoding="utf-8")
+
+
+def policy_of(style: str) -> str:
+    """Return the Content-Security-Policy of a page with one style element and nothing else.
+
+    Args:
+        style: What is in the element, to the letter.
+    """
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def page(verdicts: Sequence[Verdict | Reported], *, title: str = "Verdicts") -> str:
+    """Return a page with every verdict on it.
+
+    Args:
+        verdicts: The verdicts, or such with what was written beside them.
+        title: What to call the page.
+    """
+    reports = [shown if isinstance(shown, Reported) else Reported(shown) for shown in verdicts]
+    several = len(reports) > 1
+    titles = [_title(one, i, several) for i, one in enumerate(reports, 1)]
+    sections = [
+        verdict_section(one, key=f"v{i}", title=name)
+        for i, (one, name) in enumerate(zip(reports, titles, strict=True), 1)
+    ]
+    body = [
+        tag("a", "Skip to the verdicts", href="#main", class_="skip") if several else None,
+        tag("header", tag("h1", tag("bdi", title)), tag("p", _counted(reports))),
+        _overview(reports, titles) if several else None,
+        tag("main", *sections, id="main"),
+        tag("footer", tag("p", _MEANING), tag("p", f"Resay {__version__}")),
+    ]
+    return f"<!doctype html>\n{tag('html', _head(title), tag('body', *body), lang='en')}\n"
+
+
+def _head(title: str) -> Html:
+    style = stylesheet()
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy_of(style)),
+        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name_="color-scheme", content="light dark"),
+        tag("meta", name_="referrer", content="no-referrer"),
+        tag("title", f"{title} – Resay"),
+        tag("style", Html(style)),
+    )
+
+
+def _title(reported: Reported, number: int, several: bool) -> str:
+    if reported.id is not None:
+        return reported.id
+    return f"Verdict {number}" if several else "Verdict"
+
+
+def _counted(reports: Sequence[Reported]) -> str:
+    decisions = [one.verdict.decision for one in reports]
+    kinds = ", ".join(f"{decisions.count(kind)} {kind}" for kind in dict.fromkeys(decisions))
+    return f"{len(reports)} verdict{'' if len(reports) == 1 else 's'}: {kinds}"
+
+
+def _overview(reports: Sequence[Reported], titles: Sequence[str]) -> Html:
+    heads = ("Verdict", "Decision", "Score", "Flagged", "Why")
+    rows = [
+        tag(
+            "tr",
+            tag("th", tag("a", tag("bdi", name), href=f"#v{i}"), scope="row"),
+            tag("td", badge(one.verdict.decision)),
+            tag("td", chip(one.verdict.score)),
+            tag("td", _share(one.verdict), class_="number"),
+            tag("td", one.verdict.reason, class_="long"),
+        )
+        for i, (one, name) in enumerate(zip(reports, titles, strict=True), 1)
+    ]
+    columns = tag("tr", *(tag("th", name, scope="col") for name in heads))
+    table = tag("table", tag("thead", columns), tag("tbody", *rows))
+    return tag("nav", tag("h2", "Overview"), scrolling(table, "Overview"), aria_label="Verdicts")
+
+
+def _share(verdict: Verdict) -> str:
+    return f"{len(verdict.flagged_sentences)} of {len(verdict.sentences)}"

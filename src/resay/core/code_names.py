@@ -1,4 +1,15 @@
-"""Reads code token by token: what it imports, and what names stand for."""
+"""Names in code: what it imports, installs and calls of others, to be compared across samples.
+
+A model that invents a package, or a function of one, rarely invents it twice. `CodeReader` finds
+the names that code uses of others: imported packages and what is imported from them, what is
+called on them (also on what their calls return), packages that are installed, flags of commands.
+What the code defines itself, and what belongs to the language or its standard library, is left
+out.
+
+Nothing is executed or parsed as a program: answers hold fragments, and text that only looks like
+code. The code is cut into tokens, which are read once, in time linear in its length. Python,
+JavaScript and TypeScript, Java, Go, Rust, C#, Ruby and shells are read.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +24,7 @@ from types import ModuleType
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.clauses import words_of
-from resay.core.code_names.code import (
+from resay.core.code import (
     MOST_CHARS,
     Code,
     CodeName,
@@ -23,6 +34,8 @@ from resay.core.code_names.code import (
     Token,
     tokens_of,
 )
+
+__all__ = ["CodeReader", "is_standard"]
 
 
 def is_standard(name: CodeName) -> bool:
