@@ -114,28 +114,21 @@ _FEW_CHARS = 20_000
 _abandoned: ContextVar[threading.Event | None] = ContextVar("_abandoned", default=None)
 
 
-async def in_task_group(work: Callable[[TaskGroup], Awaitable[T]]) -> T:
-    """Run work beside background tasks that end with it.
+@asynccontextmanager
+async def task_group() -> AsyncGenerator[TaskGroup]:
+    """Open a group of background tasks that end with the work inside it.
 
     An error of the work is raised as it is, where a task group alone would wrap it.
-
-    Args:
-        work: What is to be done; it is given the task group.
-
-    Returns:
-        What the work returns, once no task is left.
     """
-    result: list[T] = []
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         try:
-            result.append(await work(tasks))
+            yield tasks
         except Exception as error:
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return result[0]
 
 
 class _AbandonedError(BaseException):

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
-from resay._internal.event_loops import compute, in_task_group
+from resay._internal.event_loops import compute, task_group
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -400,12 +400,9 @@ class Check:
         samples = Samples(splitter=self._policy.splitter)
         self._evidence = replace(self._evidence, samples=samples)
         self.allow(len(passage.sentences))
-
-        async def run(tasks: TaskGroup) -> Verdict:
+        async with task_group() as tasks:
             self._draw(samples, query, sampler, self._sampled_by, tasks, calls=True)
             return await chain.run(passage, self._evidence, self.deadline, self._budget)
-
-        return await in_task_group(run)
 
     def _unsplit(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"

@@ -22,7 +22,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
-from resay._internal.event_loops import compute, in_task_group
+from resay._internal.event_loops import compute, task_group
 from resay._internal.telemetry import Outcome, checking
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Verdict
@@ -177,24 +177,20 @@ class Running:
     async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
         """Ask, check and act."""
         await self._load(sources)
-        work = partial(self._answered, query, sources, given)
+        work = partial(self._answer, query, sources, given)
         return await observed(self._policy, _model(query, sources), work)
 
-    async def _answered(self, query: Query, sources: Sources, given: Given) -> Answer:
-        return await in_task_group(partial(self._answer, query, sources, given))
-
-    async def _answer(
-        self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
-    ) -> Answer:
-        check = await self._started(query, sources, given, tasks)
-        asked = self._asked(query, sources)
-        completion = await self._main_call(asked, check.deadline)
-        verdict = await check.run(completion)
-        found = await self._regenerated(completion.text, verdict, check)
-        held, chars = [check], check.chars
-        del check
-        await _free(held, chars)
-        return asked.answered(self._policy, found.verdict, completion, text=found.text)
+    async def _answer(self, query: Query, sources: Sources, given: Given) -> Answer:
+        async with task_group() as tasks:
+            check = await self._started(query, sources, given, tasks)
+            asked = self._asked(query, sources)
+            completion = await self._main_call(asked, check.deadline)
+            verdict = await check.run(completion)
+            found = await self._regenerated(completion.text, verdict, check)
+            held, chars = [check], check.chars
+            del check
+            await _free(held, chars)
+            return asked.answered(self._policy, found.verdict, completion, text=found.text)
 
     async def _regenerated(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
         """Return the best answer there is: where it is flagged and that is wanted, a new one."""
@@ -238,7 +234,7 @@ class Running:
         parts: MemoryObjectSendStream[Part],
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
-            answer = await self._answered(query, sources, Given(references))
+            answer = await self._answer(query, sources, Given(references))
             # Sentences with marks between them have other offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
@@ -248,8 +244,7 @@ class Running:
                 Part(answer.text, sentences, unscored=unscored, notice=blocked, rewritten=rewritten)
             )
             return answer
-
-        async def run(tasks: TaskGroup) -> Answer:
+        async with task_group() as tasks:
             check = await self._started(query, sources, Given(references), tasks)
             asked = self._asked(query, sources)
             if mode == "after":
@@ -261,8 +256,6 @@ class Running:
             del check, holding
             await _free(held, chars)
             return answer
-
-        return await in_task_group(run)
 
     def _can_hold(self, query: Query, references: Sequence[str]) -> bool:
         """Return whether sentences can be scored one by one while the answer is written.
@@ -298,7 +291,7 @@ class Running:
         """Check a response that is there already."""
         await self._load(sources)
         work = partial(self._check, response, query, sources, given)
-        return await observed(self._policy, _model(query, sources), partial(in_task_group, work))
+        return await observed(self._policy, _model(query, sources), work)
 
     async def _check(
         self,
@@ -306,17 +299,17 @@ class Running:
         query: Query | None,
         sources: Sources | None,
         given: Given,
-        tasks: TaskGroup,
     ) -> Verdict:
-        check = self._check_for(query, sources, given)
-        await check.find_references()
-        if given.samples is None and response.strip():
-            check.prepare_sampling(tasks)
-        verdict = await check.run(Completion(response))
-        held, chars = [check], check.chars
-        del check
-        await _free(held, chars)
-        return verdict
+        async with task_group() as tasks:
+            check = self._check_for(query, sources, given)
+            await check.find_references()
+            if given.samples is None and response.strip():
+                check.prepare_sampling(tasks)
+            verdict = await check.run(Completion(response))
+            held, chars = [check], check.chars
+            del check
+            await _free(held, chars)
+            return verdict
 
 
 async def _free(held: list[Any], chars: int) -> None:

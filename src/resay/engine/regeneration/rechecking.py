@@ -13,12 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
-from anyio.abc import TaskGroup
-
-from resay._internal.event_loops import in_task_group
+from resay._internal.event_loops import task_group
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Document, Reference, edition_of
@@ -228,27 +225,18 @@ class Rechecking:
         """
         if not self._resamples or self._by_samples.needing("samples") is None:
             return None
-        return await in_task_group(partial(self._resample, check, passage, kept, query))
-
-    async def _resample(
-        self,
-        check: Check,
-        passage: Passage,
-        kept: Mapping[int, SentenceVerdict],
-        query: Query,
-        tasks: TaskGroup,
-    ) -> Verdict:
         samples = Samples(splitter=self._policy.splitter)
-        check.draw_again(samples, query, tasks)
-        # Without the documents, short answers would be from memory.
-        evidence: Evidence = replace(
-            check.evidence,
-            samples=samples,
-            query=query,
-            asked=check.query,
-            prober=None,
-            logprobs=(),
-        )
-        return await self._by_samples.run(
-            passage, evidence, check.deadline, check.budget, kept=kept
-        )
+        async with task_group() as tasks:
+            check.draw_again(samples, query, tasks)
+            # Without the documents, short answers would be from memory.
+            evidence: Evidence = replace(
+                check.evidence,
+                samples=samples,
+                query=query,
+                asked=check.query,
+                prober=None,
+                logprobs=(),
+            )
+            return await self._by_samples.run(
+                passage, evidence, check.deadline, check.budget, kept=kept
+            )
