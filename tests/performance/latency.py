@@ -26,8 +26,9 @@ from resay.core.query import Query
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Provider
-from resay.providers.layers import FanOut, Metered
+from resay.providers.layers import FanOut
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.prices import Metered
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence, Sample
 

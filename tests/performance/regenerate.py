@@ -24,8 +24,8 @@ from resay.benchmarks.table import ResultTable
 from resay.core.query import Query
 from resay.core.verdict import Mode
 from resay.guard import Guard
-from resay.providers.layers import Metered
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.prices import Metered
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
 from simulation import World

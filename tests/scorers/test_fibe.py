@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from resay import Passage, ProviderError, ProviderTimeoutError, Query, ScorerError
 from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
-from resay.providers.layers import Metered
+from resay.providers.prices import Metered
 from resay.scorers import build
 from resay.scorers.evidence import Evidence
 from resay.scorers.fibe import (

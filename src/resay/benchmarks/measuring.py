@@ -21,8 +21,9 @@ from resay.core.verdict import Scores, Verdict, tally
 from resay.engine.chain import Chain
 from resay.policy import Policy
 from resay.providers.base import Provider
-from resay.providers.layers import Limited, Metered, Retrying
+from resay.providers.layers import Limited, Retrying
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.prices import Metered
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.judging import JudgeConfig

@@ -40,8 +40,8 @@ from resay.errors import ScorerError
 from resay.policy import Block, Policy
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching
-from resay.providers.layers import Metered
 from resay.providers.limits import Budget
+from resay.providers.prices import Metered
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for

@@ -26,9 +26,9 @@ from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
-from resay.providers.layers import Limited, Metered, Retrying, TimeLimited, Traced
+from resay.providers.layers import Limited, Retrying, TimeLimited, Traced
 from resay.providers.limits import Budget, Budgeted, process_limiter
-from resay.providers.prices import Priced
+from resay.providers.prices import Metered, Priced
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 from resay.scorers.tools import compared_calls, passage_of_calls

@@ -34,8 +34,8 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, Sources, prepare
 from resay.providers.caching import Cache
-from resay.providers.layers import Metered, Retrying, WithLogprobs
-from resay.providers.prices import Priced
+from resay.providers.layers import Retrying, WithLogprobs
+from resay.providers.prices import Metered, Priced
 from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 

@@ -30,7 +30,7 @@ from resay.engine.state import Board, Entry
 from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
-from resay.providers.layers import Metered
+from resay.providers.prices import Metered
 
 if TYPE_CHECKING:
     from resay.engine.regeneration.regenerator import Regenerator

@@ -13,9 +13,10 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
-from resay.providers.layers import FanOut, Limited, Metered, Retrying, TimeLimited, WithLogprobs
+from resay.providers.layers import FanOut, Limited, Retrying, TimeLimited, WithLogprobs
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.litellm import LiteLLMEmbedder, LiteLLMProvider
+from resay.providers.prices import Metered
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 
 __all__ = [

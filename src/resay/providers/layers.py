@@ -1,4 +1,4 @@
-"""Layers around a provider: retries, concurrency, meter, time limit, spans, fan-out, logprobs."""
+"""Layers around a provider: retries, concurrency, time limit, spans, fan-out, logprobs."""
 
 from __future__ import annotations
 
@@ -33,80 +33,6 @@ from resay.providers.base import (
 
 # The longest random time before the second attempt, in seconds.
 _BACKOFF_S = 0.5
-
-
-class Metered(Layer):
-    """Counts what passes through. Make one for each thing you want counted."""
-
-    def __init__(self, inner: Provider) -> None:
-        super().__init__(inner)
-        self._usage = Usage()
-        self._answered = 0
-        self._under_way = 0
-        self._cancelled = 0
-
-    @property
-    def usage(self) -> Usage:
-        """The total so far. A call counts when it is sent, its tokens when it is answered.
-
-        Calls that are still under way count as cancelled, which they are once nobody waits for
-        their answers. Nobody says what such a call costs; it is taken to be as much as one that
-        was answered did on average.
-        """
-        lost = self._cancelled + self._under_way
-        cost = self._usage.cost_usd
-        if lost and cost is not None:
-            cost = cost * (1 + lost / self._answered) if self._answered else None
-        known = self._usage
-        return Usage(known.calls, known.prompt_tokens, known.completion_tokens, cost, lost)
-
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider and count."""
-        self._usage += Usage(calls=1)
-        self._under_way += 1
-        try:
-            completions = await self.inner.complete(query, n=n)
-        except anyio.get_cancelled_exc_class():
-            self._cancelled += 1
-            raise
-        finally:
-            self._under_way -= 1
-        self._answered += 1
-        self._add(completions.usage)
-        return completions
-
-    @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider and count.
-
-        Tokens and cost count when a chunk tells them, which is the last as a rule. Where none does,
-        because the stream broke, was left early or the provider does not say, the cost is unknown.
-        """
-        self._usage += Usage(calls=1)
-        told: list[Usage] = []
-        async with (
-            open_stream(self.inner, query) as chunks,
-            aclosing(self._counted(chunks, told)) as counted,
-        ):
-            try:
-                yield counted
-            finally:
-                if not told:
-                    self._usage += Usage(cost_usd=None)
-
-    async def _counted(
-        self, chunks: AsyncIterator[Chunk], told: list[Usage]
-    ) -> AsyncGenerator[Chunk]:
-        async for chunk in chunks:
-            if chunk.usage is not None:
-                told.append(chunk.usage)
-                self._add(chunk.usage)
-            yield chunk
-
-    def _add(self, spent: Usage) -> None:
-        # One request to us may be several to the provider: a chain with two models in it.
-        more = max(spent.calls - 1, 0)
-        self._usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
 
 
 class Limited(Layer):
