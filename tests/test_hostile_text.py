@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from resay.adapters.upstream import check_chat_completions
-from resay.core.claims import claims_of
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
@@ -25,6 +24,7 @@ from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.match import names_entity
 from resay.scorers.structured import object_in
+from support.claims import claims_of
 
 SPACES = ("\n", " ", "\t\n", " \u2029")
 MARKS = ('"', ".", "`", "[", "(", "_*", "<a>", "> ", "- ", "|")

@@ -22,7 +22,6 @@ from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 
-LLMResponse = ChatResponse | CompletionResponse
 R = TypeVar("R", ChatResponse, CompletionResponse)
 _dispatcher = get_dispatcher(__name__)
 # What a response says of itself that holds none of its words.

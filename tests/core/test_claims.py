@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay.core.claims import Claim, Rules, claims_of
+from resay.core.claims import Claim, Rules
 from resay.core.passage import GrowingPassage, Passage
+from support.claims import claims_of
 
 QUESTION = "Tell me about it."
 

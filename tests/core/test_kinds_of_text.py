@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resay.core.claims import claims_of
 from resay.core.passage import GrowingPassage, Passage
+from support.claims import claims_of
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.claims import claims_of
 from resay.core.non_claims import nothing_to_check
 from resay.core.passage import Passage
+from support.claims import claims_of
 
 CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"
 GREETINGS = [

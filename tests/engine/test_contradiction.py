@@ -12,10 +12,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
-from resay.core.claims import claims_of
 from resay.engine.decide import Contradictions, Deciding
 from resay.engine.state import Board
 from resay.scorers.evidence import Evidence, Sample, Samples
+from support.claims import claims_of
 
 SAMPLES = [
     Sample(0, "The bridge opened in 1932. It has five million rivets."),
@@ -101,7 +101,6 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 
 _PICK = """
-from resay.core.claims import claims_of
 from resay.engine.decide import Contradictions
 from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]

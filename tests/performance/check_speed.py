@@ -24,12 +24,12 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks import wikibio
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Row
-from resay.core.claims import claims_of
 from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.scorers import registry
 from resay.scorers.evidence import Evidence, Samples
+from support.claims import claims_of
 
 __all__ = ["measure_checks"]
 

@@ -221,25 +221,6 @@ def _claim(
     return Claim(own.text, own.start, own.end, sentence.unit, kind, said, tuple(spans), place)
 
 
-def claims_of(
-    passage: Passage, question: str = "", *, splits: bool = True, skips: bool = True
-) -> tuple[Claim, ...]:
-    """Find the claims of a whole response by rules.
-
-    Args:
-        passage: The response.
-        question: What it answers; empty where that is not known.
-        splits: Whether sentences are taken apart; else each is one claim.
-        skips: Whether greetings, refusals, labels and the like are told from claims.
-
-    Returns:
-        The claims in order, at least one for each sentence.
-    """
-    rules = Rules(question, splits=splits, skips=skips)
-    alone = says_one_thing(passage)
-    return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i, alone=alone))
-
-
 def says_one_thing(passage: Passage) -> bool:
     """Return whether a whole response is one sentence, and no code, table or the like beside it."""
     return len(passage.sentences) == 1 and all(
@@ -248,7 +229,6 @@ def says_one_thing(passage: Passage) -> bool:
 
 
 _MAX_LEAD = 160
-_MAX_LABEL_WORDS = 12
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 # "**Opened:** 1932", "opened: 1932", and what stands behind a picture.

@@ -20,8 +20,6 @@ from resay.core.quantities.words import Language, guess_language
 from resay.core.query import Message, Query
 from resay.core.references import Document, edition_of
 
-FENCE = re.compile(r"<document-(?P<code>[0-9a-f]{16}) number=\"(?P<number>\d+)\">")
-"""What a document begins with in a prompt."""
 _LEFT_OUT = "[…]"
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
 _SPEAKERS = re.compile(

@@ -9,15 +9,16 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
 from weakref import WeakSet
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.sqlite import opened, transaction
 from resay.providers.caching.stores import StoreError
 
 T = TypeVar("T")
@@ -203,7 +204,7 @@ class SqliteStore:
     def _write(
         self, connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes, float]]
     ) -> None:
-        with _transaction(connection):
+        with transaction(connection):
             dropped = connection.execute(_DROP_EXPIRED, (self._clock(),)).rowcount
             connection.executemany(_SET, rows)
             dropped += self._make_room(connection)
@@ -327,50 +328,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_again)
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Generator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite ends it by itself where the disk is full, for one.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    _make_private(path)
-    # A desk that was closed and opened again has another thread.
-    connection = sqlite3.connect(
-        path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False
-    )
-    try:
-        # Somebody else may be at it; where it fails for good, the file still works.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = WAL")
-        for statement in _SET_UP:
-            connection.execute(statement)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _size(connection: sqlite3.Connection) -> int:
     return connection.execute(_SIZE).fetchone()[0]
 
 
-def _make_private(path: Path) -> None:
-    """Make the file before SQLite does, which would let everybody read it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Never open one that is there: closing it again would drop SQLite's locks on it.
-    if not path.exists():
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    if not path.is_file():
+def _opened(path: Path) -> sqlite3.Connection:
+    if path.exists() and not path.is_file():
         raise StoreError("not a file that can be read")
+    # A desk that was closed and opened again has another thread.
+    return opened(path, _SET_UP, patience_s=_PATIENCE_S)
 
 
 def _reason(error: BaseException) -> str:

@@ -9,21 +9,20 @@ it is made again the entries themselves are read: figures are the same with roll
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import sys
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from itertools import chain
 from math import fsum, inf, isqrt
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
+from resay._internal.sqlite import opened, transaction
 from resay.reporting.journal.database import (
     FORGET_VERSION,
     LATEST,
@@ -420,7 +419,7 @@ class SqliteSession:
         """Make some of the rollups that are missing."""
 
         def work(connection: sqlite3.Connection) -> bool:
-            with _transaction(connection):
+            with transaction(connection):
                 return roll_up(connection, now)
 
         return await self._writing.do(work)
@@ -434,7 +433,7 @@ class SqliteSession:
 
         def work(connection: sqlite3.Connection) -> list[Row]:
             # Rollups and entries of one moment.
-            with _transaction(connection, "BEGIN"):
+            with transaction(connection, "BEGIN"):
                 return summed_up(connection, since, until, step_s, by)
 
         return await self._reading.do(work)
@@ -506,7 +505,7 @@ class _Desk:
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    with _transaction(connection):
+    with transaction(connection):
         connection.executemany(insert(1), [tuple(map(_smaller, row)) for row in rows])
 
 
@@ -514,31 +513,10 @@ def _smaller(value: object) -> object:
     return packed(value) if isinstance(value, Bare) else value
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Generator[None]:
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite ends it by itself where the disk is full, for one.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _connect(path: Path) -> sqlite3.Connection:
-    _make_private(path)
-    # One thread after the other uses it, at the end of the process that of the event loop.
-    connection = sqlite3.connect(
-        path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False
-    )
+    # At the end of the process the thread of the event loop uses it.
+    connection = opened(path, _SET_UP, patience_s=_PATIENCE_S)
     try:
-        # Somebody else may be at it; where it fails for good, the file still works.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = WAL")
-        for statement in _SET_UP:
-            connection.execute(statement)
         _migrate(connection)
     except BaseException:
         connection.close()
@@ -549,7 +527,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _migrate(connection: sqlite3.Connection) -> None:
     if _version(connection) == LATEST:
         return
-    with _transaction(connection):
+    with transaction(connection):
         # Another process may have been faster.
         version = _version(connection)
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
@@ -566,15 +544,6 @@ def _version(connection: sqlite3.Connection) -> int:
     if version > LATEST:
         raise newer(version)
     return version
-
-
-def _make_private(path: Path) -> None:
-    """Make the file before SQLite does, which would let everybody read it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Never open one that is there: closing it again would drop SQLite's locks on it.
-    if not path.exists():
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from resay.core.claims import Claim, Rules, says_one_thing
+from resay.core.passage import Passage
+
+
+def claims_of(
+    passage: Passage, question: str = "", *, splits: bool = True, skips: bool = True
+) -> tuple[Claim, ...]:
+    """Find the claims of a whole response by rules.
+
+    Args:
+        passage: The response.
+        question: What it answers; empty where that is not known.
+        splits: Whether sentences are taken apart; else each is one claim.
+        skips: Whether greetings, refusals, labels and the like are told from claims.
+
+    Returns:
+        The claims in order, at least one for each sentence.
+    """
+    rules = Rules(question, splits=splits, skips=skips)
+    alone = says_one_thing(passage)
+    return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i, alone=alone))
