@@ -1,1 +1,23 @@
 """Models that run in a server of their own: text-embeddings-inference, vLLM or a reranker's."""
+
+from __future__ import annotations
+
+from resay.models.remote.tei import (
+    RerankClassifier,
+    TeiClassifier,
+    TeiSentenceEmbedder,
+    TeiTextClassifier,
+    TeiTokenEmbedder,
+)
+from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder, VllmTextClassifier
+
+__all__ = [
+    "RerankClassifier",
+    "TeiClassifier",
+    "TeiSentenceEmbedder",
+    "TeiTextClassifier",
+    "TeiTokenEmbedder",
+    "VllmClassifier",
+    "VllmSentenceEmbedder",
+    "VllmTextClassifier",
+]
