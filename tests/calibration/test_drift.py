@@ -20,7 +20,7 @@ from resay.calibration import (
 from resay.calibration.drift import Spread, kolmogorov_smirnov, spread_lines, spreads_in
 from resay.core.verdict import SentenceVerdict
 from resay.reporting.journal import Entry, JournalConfig, open_journal, run_sync
-from support.cli import resay_cli
+from support.cli import resay_here
 
 POLICY = "chain:\n- method: ngram\nsampling: {confidence: null}\n"
 
@@ -162,7 +162,7 @@ def log(path: Path, found, *, nested=False):
 
 
 def check(folder, *args):
-    return resay_cli("calibrate", "--policy", "policy.yaml", "--check", *args, cwd=folder)
+    return resay_here("calibrate", "--policy", "policy.yaml", "--check", *args, cwd=folder)
 
 
 def test_the_exit_code_says_whether_scores_have_drifted(folder):
@@ -230,6 +230,6 @@ def test_what_cannot_be_compared_is_refused(folder):
     (folder / "policy.yaml").write_text(POLICY)
     done = check(folder, "log.jsonl")
     assert done.returncode == 2
-    done = resay_cli("calibrate", "--policy", "policy.yaml", cwd=folder)
+    done = resay_here("calibrate", "--policy", "policy.yaml", cwd=folder)
     assert done.returncode == 2
     assert "pass the labelled responses with --labels, or --check LOG" in done.stderr

@@ -23,7 +23,7 @@ from resay.calibration import (
 from resay.calibration.proposals import propose
 from resay.policy import Threshold
 from resay.scorers import registry
-from support.cli import resay_cli
+from support.cli import resay_here
 
 EXPECTED = Guarantee("expected")
 ONLY_SENTENCE = Threshold(passage=None, sentence=0.5)
@@ -143,12 +143,12 @@ def test_the_command_line_says_it_too(tmp_path):
     (tmp_path / "policy.yaml").write_text("chain: [{method: ngram}]\n")
     base = ("--policy", "policy.yaml", "--labels", "labels.jsonl", "--bootstrap", "0")
     asked = ("--sentence-fpr", "0.1", "--guarantee", "jeffreys")
-    done = resay_cli("calibrate", *base, *asked, cwd=tmp_path)
+    done = resay_here("calibrate", *base, *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "Sentence-fpr 0.1 is kept only by flagging none of the hallucinated sentences" in out
     assert "can be kept behind a last step `- {method: leaning, lean: 0.15}`, and flags" in out
-    done = resay_cli("calibrate", *base, *asked, "--json", cwd=tmp_path)
+    done = resay_here("calibrate", *base, *asked, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["guarantee"]["kind"] == "jeffreys"
