@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -29,7 +30,11 @@ class Process:
 
     def __init__(self, policy: Path, upstream: str, *words: str) -> None:
         self.workers: dict[int, int] = {}
-        words = ("serve", "--policy", str(policy), "--upstream", upstream, "--port", "0", *words)
+        # Policies are read again when it is told to, and not before.
+        config = policy.with_name("gateway.yaml")
+        config.write_text("reload_s: 1000\n")
+        files = ("--config", str(config), "--policy", str(policy))
+        words = ("serve", *files, "--upstream", upstream, "--port", "0", *words)
         code = "from resay.cli import main; main()"
         self.running = subprocess.Popen(
             [sys.executable, "-c", code, *words],
@@ -60,6 +65,14 @@ class Process:
         response = httpx.post(f"{self.url}/v1/chat/completions", json=CHAT, timeout=30)
         return response.headers["x-resay-action"]
 
+    def metrics(self) -> str:
+        return httpx.get(f"{self.url}/metrics").text
+
+    def counted(self) -> float:
+        """Return how many requests have been counted, by all that serve."""
+        found = re.findall(r"^resay_gateway_requests_total\{.* (\S+)$", self.metrics(), re.M)
+        return sum(map(float, found))
+
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
@@ -69,8 +82,9 @@ def policy(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def stopped(process: Process) -> Iterator[Process]:
-    """Stop a process in the end, whatever happens to it before."""
+def served(policy: Path, upstream: str, *words: str) -> Iterator[Process]:
+    """A process that is stopped in the end, whatever happens to it before."""
+    process = Process(policy, upstream, *words)
     with process.running:
         try:
             yield process
@@ -78,91 +92,82 @@ def stopped(process: Process) -> Iterator[Process]:
             process.running.terminate()
 
 
-@pytest.fixture
-def process(policy: Path, simulated: SimulatedProvider) -> Iterator[Process]:
-    with stopped(Process(policy, simulated.base_url)) as process:
-        yield process
-
-
-def test_it_serves_until_what_was_begun_is_ended(
-    process: Process, simulated: SimulatedProvider
-) -> None:
-    assert httpx.get(f"{process.url}/readyz").status_code == 200
+def ends_what_it_began(process: Process, simulated: SimulatedProvider, *, servers: int) -> str:
+    """Stop it while it asks; return the action of the answer that it was waiting for."""
     simulated.set_faults(Hang(first=1))
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(process.action)
-        simulated.wait_calls(1)
+        simulated.wait_calls(simulated.calls + 1)
         process.running.send_signal(signal.SIGTERM)
-        process.wait_for("Shutting down")
+        for _ in range(servers):
+            process.wait_for("Shutting down")
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{process.url}/readyz")
         simulated.release()
-        assert asked.result() == "annotate"
+        action = asked.result()
     assert process.running.wait(20) == 0
-    assert journaled(process.folder) == 1
+    return action
 
 
-def journaled(folder: Path) -> int:
-    """Return how many entries the journal has that is there by default."""
-    with closing(sqlite3.connect(folder / "resay-journal.db")) as journal:
-        return journal.execute("SELECT count(*) FROM resay_journal_entries").fetchone()[0]
+def journaled(path: Path) -> Counter[str]:
+    """Count the actions in a journal."""
+    with closing(sqlite3.connect(path)) as journal:
+        return Counter(a for (a,) in journal.execute("SELECT action FROM resay_journal_entries"))
 
 
-def test_no_journal_is_kept_where_none_is_wanted(
+def test_it_serves_until_what_was_begun_is_ended(
     policy: Path, simulated: SimulatedProvider
 ) -> None:
-    process = Process(policy, simulated.base_url, "--journal", "none")
-    with stopped(process):
+    with served(policy, simulated.base_url) as process:
+        assert httpx.get(f"{process.url}/readyz").status_code == 200
         assert process.action() == "annotate"
-    assert sorted(file.name for file in policy.parent.iterdir()) == ["policy.yaml"]
-
-
-def test_the_journal_is_where_it_is_told_to_be(policy: Path, simulated: SimulatedProvider) -> None:
-    process = Process(policy, simulated.base_url, "--journal", "sqlite:///elsewhere.db")
-    with stopped(process):
+        policy.write_text("chain:\n  - method: nothing\n")
+        process.running.send_signal(signal.SIGHUP)
+        assert "policy.yaml:2: chain[0].method" in process.wait_for("stay as they were")
         assert process.action() == "annotate"
-    assert (policy.parent / "elsewhere.db").exists()
-    assert not (policy.parent / "resay-journal.db").exists()
+        policy.write_text(BLOCK)
+        process.running.send_signal(signal.SIGHUP)
+        process.wait_for("read again")
+        assert process.action() == "block"
+        assert ends_what_it_began(process, simulated, servers=1) == "block"
+    # It is there by default.
+    assert journaled(policy.parent / "resay-journal.db") == {"annotate": 2, "block": 2}
 
 
-def test_sighup_has_the_policies_read_again(process: Process, policy: Path) -> None:
-    assert process.action() == "annotate"
-    policy.write_text("chain:\n  - method: nothing\n")
-    process.running.send_signal(signal.SIGHUP)
-    assert "policy.yaml:2: chain[0].method" in process.wait_for("stay as they were")
-    assert process.action() == "annotate"
-    policy.write_text(BLOCK)
-    process.running.send_signal(signal.SIGHUP)
-    process.wait_for("read again")
-    assert process.action() == "block"
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[SimulatedProvider]:
+    with SimulatedProvider(seed=7) as provider:
+        yield provider
 
 
-@pytest.fixture
-def several(policy: Path, simulated: SimulatedProvider) -> Iterator[Process]:
-    """`resay serve` with two workers that both serve."""
-    with stopped(Process(policy, simulated.base_url, "--workers", "2")) as process:
+@pytest.fixture(scope="module")
+def several(
+    upstream: SimulatedProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Process]:
+    """`resay serve` with two workers that both serve, until the last test here ends them."""
+    policy = tmp_path_factory.mktemp("several") / "policy.yaml"
+    policy.write_text(POLICY)
+    words = ("--workers", "2", "--journal", "sqlite:///elsewhere.db")
+    with served(policy, upstream.base_url, *words) as process:
         process.wait_for("worker 1 is process")
         process.wait_for("worker 2 is process")
         yield process
 
 
 def test_several_workers_share_a_port_a_journal_and_what_they_count(several: Process) -> None:
-    actions = [several.action() for _ in range(12)]
-    assert actions == ["annotate"] * 12
+    before = several.counted()
+    assert [several.action() for _ in range(12)] == ["annotate"] * 12
     for _ in range(6):
-        counted = httpx.get(f"{several.url}/metrics").text
-        assert re.findall(r"^resay_gateway_requests_total\{.* (\S+)$", counted, re.M) == ["12.0"]
-        assert "resay_gateway_policies_last_reload_successful 1.0" in counted
-        assert re.search(r"^resay_gateway_guarded_requests \d", counted, re.M)
-        assert "resay_gateway_info{" in counted
-    several.running.terminate()
-    assert several.running.wait(20) == 0
-    assert journaled(several.folder) == 12
+        assert several.counted() == before + 12
+    metrics = several.metrics()
+    assert "resay_gateway_policies_last_reload_successful 1.0" in metrics
+    assert re.search(r"^resay_gateway_guarded_requests \d", metrics, re.M)
+    assert "resay_gateway_info{" in metrics
 
 
 def test_a_worker_that_dies_is_replaced(several: Process) -> None:
     assert several.action() == "annotate"
-    before = dict(several.workers)
+    count, before = several.counted(), dict(several.workers)
     os.kill(before[2], signal.SIGKILL)
     assert "signal 9" in several.wait_for(f"worker 2 (process {before[2]}) ended")
     several.wait_for("worker 2 serves again")
@@ -170,37 +175,41 @@ def test_a_worker_that_dies_is_replaced(several: Process) -> None:
     assert several.workers[2] != before[2]
     assert [several.action() for _ in range(6)] == ["annotate"] * 6
     # What the dead one counted is not forgotten.
-    counted = httpx.get(f"{several.url}/metrics").text
-    assert re.findall(r"^resay_gateway_requests_total\{.* (\S+)$", counted, re.M) == ["7.0"]
+    assert several.counted() == count + 6
 
 
-def test_workers_end_what_they_began(several: Process, simulated: SimulatedProvider) -> None:
-    simulated.set_faults(Hang(first=1))
-    with ThreadPoolExecutor() as pool:
-        asked = pool.submit(several.action)
-        simulated.wait_calls(1)
-        several.running.send_signal(signal.SIGTERM)
-        several.wait_for("Shutting down")
-        several.wait_for("Shutting down")
-        with pytest.raises(httpx.TransportError):
-            httpx.get(f"{several.url}/readyz")
-        simulated.release()
-        assert asked.result() == "annotate"
-    assert several.running.wait(20) == 0
+def test_workers_do_not_share_the_port_of_others(several: Process) -> None:
+    port = several.url.rpartition(":")[2]
+    policy = str(several.folder / "policy.yaml")
+    words = ("--policy", policy, "--upstream", "http://127.0.0.1:9", "--port", port)
+    for number in ("1", "2"):
+        assert "cannot serve on" in str(refused(*words, "--workers", number))
 
 
-def test_workers_all_read_the_policies_again(several: Process, policy: Path) -> None:
-    policy.write_text(BLOCK)
+def test_workers_read_the_policies_again_and_end_what_they_began(
+    several: Process, upstream: SimulatedProvider
+) -> None:
+    (several.folder / "policy.yaml").write_text(BLOCK)
     several.running.send_signal(signal.SIGHUP)
     several.wait_for("read again")
     several.wait_for("read again")
     assert [several.action() for _ in range(8)] == ["block"] * 8
+    assert ends_what_it_began(several, upstream, servers=2) == "block"
+    assert journaled(several.folder / "elsewhere.db")["block"] == 9
+    assert not (several.folder / "resay-journal.db").exists()
 
 
-def test_workers_do_not_outlive_who_started_them(several: Process) -> None:
-    several.running.kill()
-    several.wait_for("Shutting down")
-    several.wait_for("Shutting down")
+def test_workers_do_not_outlive_who_started_them(
+    policy: Path, simulated: SimulatedProvider
+) -> None:
+    words = ("--workers", "2", "--journal", "none")
+    with served(policy, simulated.base_url, *words) as process:
+        assert process.action() == "annotate"
+        process.running.kill()
+        process.wait_for("Shutting down")
+        process.wait_for("Shutting down")
+    # No journal is kept where none is wanted.
+    assert {file.name for file in policy.parent.iterdir()} == {"gateway.yaml", "policy.yaml"}
 
 
 def test_what_workers_cannot_do_is_said_once(policy: Path, simulated: SimulatedProvider) -> None:
@@ -216,13 +225,6 @@ def test_what_workers_cannot_do_is_said_once(policy: Path, simulated: SimulatedP
     assert done.returncode == 2
     assert done.stderr.count("policy.yaml:1: chain") == 1
     assert done.stdout == ""
-
-
-def test_workers_do_not_share_the_port_of_others(several: Process, policy: Path) -> None:
-    port = several.url.rpartition(":")[2]
-    words = ("--policy", str(policy), "--upstream", "http://127.0.0.1:9", "--port", port)
-    for number in ("1", "2"):
-        assert "cannot serve on" in str(refused(*words, "--workers", number))
 
 
 def refused(*words: str) -> BaseException:
