@@ -25,7 +25,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return out.read_bytes()
 
 
-@pytest.mark.parametrize("engine", [Local(2), Local(3), "support.batch:one_by_one"])
+@pytest.mark.parametrize("engine", [engine_of("local", workers=2), "support.batch:one_by_one"])
 def test_engines_come_to_the_same(tmp_path: Path, expected: bytes, engine: str | Engine) -> None:
     summary = run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", engine=engine)
     assert (tmp_path / "out.jsonl").read_bytes() == expected
@@ -95,7 +95,7 @@ def test_an_engine_may_fail(tmp_path: Path) -> None:
 
     with pytest.raises(ZeroDivisionError):
         run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", engine=failing)
-    rest = run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", resume=True)
+    rest = run_batch(Guard(NGRAM), ROWS, tmp_path / "out.jsonl", engine=Local(1), resume=True)
     assert (rest.tally.rows, rest.new) == (120, 119)
 
 

@@ -18,14 +18,13 @@ from support.batch import (
     LoggingJudge,
     calls_of,
     finished_rows,
-    killed,
+    killing,
     lines_of,
     made_rows,
     started,
     write_lines,
 )
 
-KILLS = 20 if os.environ.get("RESAY_TEST_BENCHES") else 4
 CALLS_A_ROW = 6
 
 
@@ -34,31 +33,38 @@ def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.jsonl", made_rows(60))
 
 
-@pytest.mark.parametrize("kind", ["judged", "plain", "ray"])
+# How often it is killed. Where there are no calls, rows are checked in processes.
+@pytest.mark.parametrize(("kind", "often"), [("judged", 4), ("plain", 2), ("ray", 4)])
 @pytest.mark.timeout(1200)
-def test_killed_at_random_it_comes_to_the_same(source: Path, tmp_path: Path, kind: str) -> None:
+def test_killed_at_random_it_comes_to_the_same(
+    source: Path, tmp_path: Path, kind: str, often: int
+) -> None:
     if kind == "ray":
         pytest.importorskip("ray", reason="Ray is not installed; it is an extra of its own")
     whole, out, log = tmp_path / "whole.jsonl", tmp_path / "out.jsonl", tmp_path / "log"
-    assert not killed(kind, source, whole, tmp_path / "other", after=0, seed=0)
+    guard = Guard(NGRAM)
+    if kind == "judged":
+        guard = Guard(JUDGED, provider=LoggingJudge(tmp_path / "other"))
+    run_batch(guard, source, whole, engine=Local(1))
     chance = random.Random(17)
     kills, paid = 0, dict[int, int]()
-    while kills < KILLS:
-        kept, before = finished_rows(out), len(calls_of(log))
-        if not killed(kind, source, out, log, after=chance.randrange(2, 40), seed=kills):
-            # It came to its end: from the start again.
-            assert out.read_bytes() == whole.read_bytes()
-            out.unlink()
-            (tmp_path / "out.jsonl.run" / "manifest.json").unlink()
-            log.unlink(missing_ok=True)
-            paid.clear()
-            continue
-        kills += 1
-        for row in calls_of(log)[before:]:
-            paid[row] = paid.get(row, 0) + 1
-            assert row not in kept
-    kept = finished_rows(out)
-    assert not killed(kind, source, out, log, after=0, seed=0)
+    with killing(kind, source, out, log) as go_on:
+        while kills < (20 if os.environ.get("RESAY_TEST_BENCHES") else often):
+            kept, before = finished_rows(out), len(calls_of(log))
+            if not go_on(chance.randrange(2, 40), kills):
+                # It came to its end: from the start again.
+                assert out.read_bytes() == whole.read_bytes()
+                out.unlink()
+                (tmp_path / "out.jsonl.run" / "manifest.json").unlink()
+                log.unlink(missing_ok=True)
+                paid.clear()
+                continue
+            kills += 1
+            for row in calls_of(log)[before:]:
+                paid[row] = paid.get(row, 0) + 1
+                assert row not in kept
+        kept = finished_rows(out)
+        assert not go_on(0, 0)
     assert out.read_bytes() == whole.read_bytes()
     assert not set(calls_of(log)[sum(paid.values()) :]) & kept
 
@@ -141,7 +147,7 @@ def test_what_is_resumed_must_be_the_same(
     source: Path, tmp_path: Path, changed: dict, said: str
 ) -> None:
     out = tmp_path / "out.jsonl"
-    kept = {"guard": Guard(NGRAM), "source": source}
+    kept = {"guard": Guard(NGRAM), "source": source, "engine": Local(1)}
     run_batch(**kept, out=out)
     with pytest.raises(ConfigurationError, match=said):
         run_batch(**(kept | changed), out=out, resume=True)
@@ -160,7 +166,7 @@ def test_two_runs_do_not_write_one_file(source: Path, tmp_path: Path) -> None:
 
 def test_the_manifest_holds_nothing_of_the_rows(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    run_batch(Guard(NGRAM), source, out)
+    run_batch(Guard(NGRAM), source, out, engine=Local(1))
     kept = (tmp_path / "out.jsonl.run").iterdir()
     assert {path.name for path in kept} == {"lock", "manifest.json"}
     manifest = json.loads((tmp_path / "out.jsonl.run" / "manifest.json").read_text())

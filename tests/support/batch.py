@@ -8,7 +8,9 @@ import random
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,10 +27,9 @@ __all__ = [
     "NGRAM",
     "Deadly",
     "LoggingJudge",
-    "begin",
     "calls_of",
     "finished_rows",
-    "killed",
+    "killing",
     "lines_of",
     "made_rows",
     "one_by_one",
@@ -125,23 +126,36 @@ def finished_rows(out: Path) -> set[int]:
     return found
 
 
-def begin(*words: str | Path) -> subprocess.Popen[bytes]:
-    """Start this module as a program of its own."""
-    return started("-m", "support.batch", *map(str, words))
-
-
 def started(*words: str) -> subprocess.Popen[bytes]:
     """Start Python as this process finds modules."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, env=env)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, *words], env=env, **pipes)
 
 
-def killed(kind: str, source: Path, out: Path, log: Path, *, after: int, seed: int) -> bool:
-    """Go on with a run, and kill it at what it does to the disk; return whether that happened."""
-    with begin(kind, source, out, log, str(after), str(seed)) as process:
-        code = process.wait(timeout=100)
-    assert code in (0, -signal.SIGKILL), code
-    return code != 0
+@contextmanager
+def killing(kind: str, source: Path, out: Path, log: Path) -> Iterator[Callable[[int, int], bool]]:
+    """Go on with a run as often as is said, and kill it then at what it does to the disk.
+
+    Yields:
+        A function of the step at which to kill it (0 for none) and a seed, which returns whether
+        it was killed.
+    """
+    words = ("-m", "support.batch", kind, str(source), str(out), str(log))
+    with started(*words) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told, said = process.stdin, process.stdout
+
+        def go_on(after: int, seed: int) -> bool:
+            told.write(b"%d %d\n" % (after, seed))
+            told.flush()
+            code = int(said.readline())
+            assert code in (0, -signal.SIGKILL), code
+            return code != 0
+
+        yield go_on
+        told.close()
 
 
 def _die_at(after: int, seed: int) -> None:
@@ -169,16 +183,32 @@ def _die_at(after: int, seed: int) -> None:
         setattr(Path, name, counted(getattr(Path, name)))
 
 
-def _main(kind: str, source: str, out: str, log: str, after: str, seed: str) -> None:
+def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) -> None:
     guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
     # Parts are small, so that there are several.
     import resay.batch.run
 
     resay.batch.run.PART_BYTES = 3_000
-    if int(after):
-        _die_at(int(after), int(seed))
+    if after:
+        _die_at(after, seed)
     engine = Ray(2, window=20) if kind == "ray" else Local(2, 3)
     run_batch(guard, source, out, resume=True, engine=engine)
+
+
+def _main(kind: str, source: str, out: str, log: str) -> None:
+    """Make each run in a process that has imported all that it needs."""
+    for line in sys.stdin:
+        after, seed = map(int, line.split())
+        child = os.fork()
+        if child == 0:
+            try:
+                _go_on(kind, source, out, log, after, seed)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.write(1, b"%d\n" % code)
 
 
 if __name__ == "__main__":
