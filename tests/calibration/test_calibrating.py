@@ -133,7 +133,7 @@ def test_what_a_row_lacks_is_said_with_its_line():
 
 
 def test_all_samples_count_whatever_the_old_thresholds_would_settle():
-    rows = [replace(row, samples=row.samples * 4) for row in ROWS[:40]]
+    rows = [replace(row, samples=row.samples * 4) for row in ROWS[:24]]
     chain = {"chain": [{"method": "prompt", "form": "published", "mode": "per_pair"}]}
 
     def found(confidence):
@@ -198,7 +198,8 @@ ENSEMBLE = {
     ]
 }
 POLICIES = {"combination": COMBINATION, "ensemble": ENSEMBLE}
-MANY = list(made_up(120))
+# Of these, a half is learned from.
+MANY = ROWS[:60]
 
 
 @cache
@@ -216,9 +217,9 @@ def banded():
 @pytest.mark.parametrize("name", ["combination", "ensemble"])
 def test_weights_are_learned_from_one_half_and_thresholds_from_the_other(name):
     found = learned(name)
-    assert found.counts.learned == 60
-    assert (found.counts.correct, found.counts.hallucinated) == (30, 30)
-    assert found.fitted.rows == 60
+    assert found.counts.learned == 30
+    assert (found.counts.correct, found.counts.hallucinated) == (15, 15)
+    assert found.fitted.rows == 30
     assert found.fitted.weighted == (0,)
     old, new = (p.chain[0] for p in (Policy.of(POLICIES[name]), found.policy))
     assert [p.weight for p in old.parts] != [p.weight for p in new.parts]
@@ -249,7 +250,7 @@ def test_weights_can_be_left():
     found = run(ENSEMBLE, MANY, provider=judged(MANY), weights=False)
     assert found.fitted is None
     assert found.policy.chain == Policy.of(ENSEMBLE).chain
-    assert len(found.outcomes) == 120
+    assert len(found.outcomes) == 60
 
 
 def test_without_labelled_sentences_weights_stay_and_it_says_so():
@@ -263,7 +264,7 @@ def test_without_labelled_sentences_weights_stay_and_it_says_so():
 
 
 def test_the_hint_tells_where_the_other_half_went():
-    with pytest.raises(ConfigurationError, match="60 were learned from; with `--no-weights`"):
+    with pytest.raises(ConfigurationError, match="30 were learned from; with `--no-weights`"):
         run(ENSEMBLE, MANY, provider=judged(MANY), targets=[Target("passage", "fpr", 0.02)])
 
 
@@ -278,7 +279,7 @@ CASCADE = {
 def test_bands_settle_what_the_last_step_would_decide_alike():
     found = banded()
     assert found.fitted.banded == (0,)
-    assert found.counts.learned == 60
+    assert found.counts.learned == 30
     assert found.policy.chain[0].settle != Policy.of(CASCADE).chain[0].settle
     assert found.fitted.share_settled[0] > 0.2
     assert found.policy.chain[1] == Policy.of(CASCADE).chain[1]
@@ -310,7 +311,7 @@ def test_few_settled_sentences_are_decided_otherwise_at_the_new_threshold():
             if ours.by == "ngram":
                 settled += 1
                 otherwise += ours.flagged != theirs.flagged
-    assert settled > 30
+    assert settled > 15
     # Half of them were not seen when the bands were fitted, and the threshold is a new one.
     assert otherwise / settled <= 0.15
 
@@ -350,7 +351,7 @@ def test_written_into_the_policy_it_is_what_was_found():
     found = learned("combination")
     assert Policy.parse(found.write_into(text)) == found.policy
     written = found.write_into(text)
-    assert "weights learned from 60 responses that the thresholds do not rest on" in written
+    assert "weights learned from 30 responses that the thresholds do not rest on" in written
     assert "of the correct responses flagged" in written
 
 
@@ -385,7 +386,7 @@ def test_what_a_policy_asks_about_claims_counts_in_its_calibration():
     model = Asked()
     chain = [{"method": "prompt", "mode": "per_sample", "probe": 2}]
     policy = {"chain": chain, "claims": "none", "sampling": {"temperature": 0.5}}
-    run(policy, ROWS[:60], provider=model)
+    run(policy, ROWS[:24], provider=model)
     # All rows ask the same two questions, which are kept.
     assert len(model.questions) == 2 * 2
     assert {query.params["temperature"] for query in model.questions} == {0.5}

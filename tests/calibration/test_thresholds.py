@@ -23,7 +23,7 @@ scores = st.one_of(st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 0.55, 1.0]), st.floats
 def outcomes(draw):
     """Labelled responses, enough of either kind for a rate of 0.2."""
     found = []
-    for _ in range(draw(st.integers(14, 40))):
+    for _ in range(draw(st.integers(14, 24))):
         own = draw(st.lists(st.one_of(st.none(), scores), min_size=1, max_size=4))
         wrong = tuple(draw(st.sampled_from([True, False, None])) for _ in own)
         hallucinated = draw(st.sampled_from([True, False]))
