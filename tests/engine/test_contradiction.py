@@ -118,8 +118,8 @@ def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> No
             text=True,
             check=True,
         ).stdout
-        # Under three of these a plain sum of the weights rounds differently.
-        for seed in (0, 9, 15, 16)
+        # Under these a plain sum of the weights rounds differently.
+        for seed in (9, 15)
     }
     assert len(picked) == 1
     assert "It has 11 lamps." in picked.pop()

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def together(folder: Path) -> ModelConfig:
     return ModelConfig(name=str(folder), batch_tokens=100_000, cache_mb=0)
 
 
+@cache
 def plain_model(folder: Path) -> tuple[Any, Any]:
     model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
     return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)

@@ -519,8 +519,11 @@ def resolved(part, schema):
     return schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
 
 
+VALIDATOR = jsonschema.Draft202012Validator(policy_schema())
+
+
 def takes(data):
-    return jsonschema.Draft202012Validator(policy_schema()).is_valid(data)
+    return VALIDATOR.is_valid(data)
 
 
 def is_policy(data):
@@ -678,7 +681,6 @@ POLICIES = st.fixed_dictionaries(
         "on_error": st.sampled_from(["allow", "annotate", "block"]),
     },
 )
-VALIDATOR = jsonschema.Draft202012Validator(policy_schema())
 
 
 @given(POLICIES)

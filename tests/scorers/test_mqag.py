@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -78,15 +79,16 @@ async def questions_of(config: Mqag.Config, response: str) -> list[Question]:
 class Published:
     """Answering and scoring as the paper and its code have them, one text at a time."""
 
-    def __init__(self, models: Models, scoring: Scoring) -> None:
-        self.scoring = scoring
+    def __init__(self, models: Models) -> None:
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(models.answering)
         chooser = transformers.LongformerForMultipleChoice.from_pretrained(models.answering)
         judge = transformers.LongformerForSequenceClassification
         self.a = chooser.eval()
         self.u = judge.from_pretrained(models.answerability).eval()
+        # Whatever the scoring, the answers are the same.
+        self.choose, self.answerable = cache(self._choose), cache(self._answerable)
 
-    def choose(self, question: Question, context: str) -> int:
+    def _choose(self, question: Question, context: str) -> int:
         options = list(question.options)
         while len(options) < 4:
             options.append(options[-1])
@@ -99,34 +101,39 @@ class Published:
             ).logits
         return int(logits.softmax(-1)[0].argmax())
 
-    def answerable(self, question: Question, context: str) -> float:
+    def _answerable(self, question: Question, context: str) -> float:
         text = f"{question.text} {self.tokenizer.sep_token} {context}"
         with torch.no_grad():
             logits = self.u(**self.tokenizer(text, return_tensors="pt")).logits
         return float(logits.squeeze(-1).sigmoid())
 
-    def mean(self, questions: Sequence[Question], samples: Sequence[str]) -> float | None:
-        scores = [self.score(question, RESPONSE, samples) for question in questions]
+    def mean(self, scoring: Scoring, questions: Sequence[Question]) -> float | None:
+        scores = [self.score(scoring, question, RESPONSE, SAMPLES) for question in questions]
         known = [each for each in scores if each is not None]
         return fmean(known) if known else None
 
-    def score(self, question: Question, response: str, samples: Sequence[str]) -> float | None:
+    def score(
+        self, scoring: Scoring, question: Question, response: str, samples: Sequence[str]
+    ) -> float | None:
         own = self.choose(question, response)
-        if self.scoring != "bayes_alpha" and self.answerable(question, response) < ANSWERABLE:
+        if scoring != "bayes_alpha" and self.answerable(question, response) < ANSWERABLE:
             return None
         same = another = 0.0
         for sample in samples:
             alpha = self.answerable(question, sample)
-            if self.scoring != "bayes_alpha":
+            if scoring != "bayes_alpha":
                 alpha = 1.0 if alpha >= ANSWERABLE else 0.0
             if self.choose(question, sample) == own:
                 same += alpha
             else:
                 another += alpha
-        if self.scoring == "counting":
+        if scoring == "counting":
             return another / (same + another) if same + another else 0.5
         gamma1, gamma2 = 0.8 / (1 - 0.8), 0.8 / (1 - 0.8)
         return gamma2**another / (gamma1**same + gamma2**another)
+
+
+published = cache(Published)
 
 
 @pytest.mark.anyio
@@ -137,12 +144,11 @@ async def test_scores_are_those_of_the_published_procedure(
     config = models.config(scoring=scoring, answerable=ANSWERABLE)
     found = await score(config, RESPONSE, SAMPLES)
     questions = await questions_of(config, RESPONSE)
-    published = Published(models, scoring)
     assert len({question.sentence for question in questions}) == 3
     assert all(set(question.options[1:]) <= {*DISTRACTORS} for question in questions)
     for place, sentence in enumerate(found.sentences):
         of_it = [question for question in questions if question.sentence == place]
-        expected = published.mean(of_it, SAMPLES)
+        expected = published(models).mean(scoring, of_it)
         assert sentence == pytest.approx(expected, abs=1e-5)
     known = {
         "counting": [another / (same + another) for same, another in COUNTS],
