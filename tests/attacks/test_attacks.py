@@ -42,12 +42,12 @@ async def test_who_obeys_what_stands_outside_of_the_marks_is_not_moved(
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_who_compares_values_is_not_moved(place: Place) -> None:
-    assert (await measure("per_sample", place, "honest", every=2)).flips == []
+    assert (await measure("per_sample", place, "honest", every=4)).flips == []
 
 
 @pytest.mark.parametrize("kind", ["very gullible", "quoting"])
 async def test_one_sample_that_is_obeyed_or_copied_moves_few_claims(kind: Kind) -> None:
-    count = await measure("per_sample", "sample", kind)
+    count = await measure("per_sample", "sample", kind, every=2)
     # Where the samples are three to two: the others decide the rest.
     assert count.flips
     assert {flip.partition(": ")[2] for flip in count.flips} == {CLAIMS[-1]}
@@ -67,5 +67,5 @@ async def test_who_copies_the_claims_gives_no_other_answer(place: Place) -> None
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_without_codes_in_the_marks_attacks_move_claims(place: Place) -> None:
-    count = await measure("per_sample", place, "gullible", every=2, has_codes=False)
+    count = await measure("per_sample", place, "gullible", every=6, has_codes=False)
     assert count.flips

@@ -146,11 +146,11 @@ async def test_many_tasks_and_journals_lose_nothing(opened: Opener) -> None:
         assert await journals[number % 2].append(entry(id=str(number)))
 
     async with anyio.create_task_group() as tasks:
-        for number in range(600):
+        for number in range(240):
             tasks.start_soon(write, number)
     for journal in journals:
         await journal.flush()
-    assert len(await journals[0].recent(1000)) == 600
+    assert len(await journals[0].recent(1000)) == 240
     assert journals[0].lost == journals[1].lost == 0
 
 

@@ -133,23 +133,6 @@ def run(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_process_ends_although_nobody_closed_it(path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from support.journal import entry\n"
-        "from resay._internal.event_loops import run_sync\n"
-        "from resay.reporting.journal import JournalConfig, open_journal\n"
-        "journal = open_journal(JournalConfig(url=sys.argv[1]))\n"
-        "run_sync(journal.append, entry(id='a'))\n"
-        "run_sync(journal.flush)\n"
-        "print(len(run_sync(journal.recent)))\n"
-    )
-    done = run(code, path)
-    assert (done.returncode, done.stdout) == (0, "1\n")
-    # From Python 3.13 on sqlite3 says that nobody closed it.
-    assert "Traceback" not in done.stderr
-
-
 _WRITER = """
 import asyncio, sys
 from support.journal import entry
