@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from functools import cache
 from math import exp
 
 import pytest
@@ -48,8 +50,9 @@ def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-@pytest.fixture
-def data(tmp_path):
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("data")
     write(tmp_path / "wikibio_gpt3.jsonl", [passage(i) for i in range(10)])
     # One sample says no to the first sentence, and it is not the first.
     answers = [["Yes"] * (SAMPLES - 1) + ["No"], ["No"] * SAMPLES]
@@ -62,6 +65,7 @@ def invoke(*args):
     return CliRunner().invoke(app, arguments, env={"RESAY_DATA": None})
 
 
+@cache
 def document(*args):
     result = invoke(*args, "--judge", "recorded:tiny", "--json")
     assert result.exit_code == 0, result.output
@@ -127,10 +131,11 @@ def test_notes_say_what_each_part_saves_and_how_to_use_the_estimate(data):
     assert step.model_dump()["estimate"] == document("--data", data)["estimate"]
 
 
-def test_a_judge_that_says_one_thing_has_no_estimate(data):
+def test_a_judge_that_says_one_thing_has_no_estimate(data, tmp_path):
+    shutil.copytree(data, tmp_path, dirs_exist_ok=True)
     answers = [["No"] * SAMPLES] * 2
-    write(data / "wikibio_gpt3_recorded.jsonl", [{"prompt_answers": {"tiny": answers}}] * 10)
-    found = document("--data", data, "--threshold", 0.5)
+    write(tmp_path / "wikibio_gpt3_recorded.jsonl", [{"prompt_answers": {"tiny": answers}}] * 10)
+    found = document("--data", tmp_path, "--threshold", 0.5)
     assert found["estimate"] is None
     assert not any("estimate:" in note for note in found["notes"])
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,9 +225,3 @@ async def test_sqlite_without_full_text_search_is_named(
     )
     with pytest.raises(ConfigurationError, match="FTS5"):
         await FolderRetriever(guides).prepare()
-
-
-def test_importing_the_package_needs_no_sqlite() -> None:
-    code = "import resay.retrieval, sys; print('sqlite3' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -376,13 +376,6 @@ async def test_a_folder_is_left_to_the_parent_of_a_fork_and_closed_at_its_end(
     assert b"Exception ignored" not in done.stderr
 
 
-async def test_it_is_imported_without_what_it_needs_later() -> None:
-    seen = "{'numpy', 'qdrant_client'} & {*sys.modules}"
-    code = f"import sys, resay.retrieval.qdrant; print({seen})"
-    done = await anyio.run_process([sys.executable, "-c", code])
-    assert done.stdout.split() == [b"set()"]
-
-
 async def test_a_tenant_finds_only_what_is_its_own(opened: Open) -> None:
     whose = ("acme", "globex", "")
     retriever = opened(tenant_key="owner")
