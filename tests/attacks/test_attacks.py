@@ -33,7 +33,7 @@ async def test_who_obeys_what_stands_outside_of_the_marks_is_not_moved(
     form: Form, place: Place
 ) -> None:
     # Each attack somewhere; `python -m attacks` tries all of them everywhere.
-    every = 8 if form == "per_pair" else 3
+    every = 8 if form == "per_pair" else 5
     first = PLACES[form].index(place) % every
     count = await measure(form, place, "gullible", every=every, first=first)
     assert count.claims >= 90

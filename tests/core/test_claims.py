@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.claims import Claim, Rules
@@ -256,7 +256,6 @@ RESPONSES = st.lists(st.sampled_from(PARTS), max_size=8).map("".join) | st.text(
 
 
 @given(text=RESPONSES, question=st.sampled_from([QUESTION, "", "What is a or c?"]))
-@settings(max_examples=150, deadline=None)
 def test_claims_are_stretches_of_their_sentences_in_order(text: str, question: str) -> None:
     passage = Passage.of(text)
     claims = claims_of(passage, question)
@@ -274,7 +273,6 @@ def test_claims_are_stretches_of_their_sentences_in_order(text: str, question: s
 
 
 @given(text=RESPONSES, size=st.integers(min_value=1, max_value=40))
-@settings(max_examples=150, deadline=None)
 def test_a_response_that_is_being_written_has_the_claims_of_the_whole(text: str, size: int) -> None:
     growing, rules = GrowingPassage(), Rules(QUESTION)
     settled = [growing.feed(text[i : i + size]) for i in range(0, len(text), size)]

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import GrowingPassage, Passage, Settled, Splitter
@@ -107,7 +107,6 @@ def test_every_letter_and_digit_given_out_is_in_a_sentence_or_told(
 
 
 @given(text=texts(MARKDOWN) | st.text(), sizes=st.lists(st.integers(0, 12)))
-@settings(max_examples=150)
 def test_what_is_given_out_is_the_text_and_no_sentence_of_it_is_left_out(
     splitter: Splitter, text: str, sizes: list[int]
 ) -> None:
@@ -182,7 +181,6 @@ def test_a_long_response_is_not_copied_for_each_sentence() -> None:
 
 
 @given(text=texts(PROSE), sizes=st.lists(st.integers(1, 12)))
-@settings(max_examples=150)
 def test_prose_never_changes_once_it_has_settled(text: str, sizes: list[int]) -> None:
     before, last = stream(cut(text, sizes))
     finals = [(s.start, s.end) for s in last.passage.sentences]

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError, Passage, Policy, PolicyError, Query
@@ -270,7 +270,6 @@ FRAGMENTS = [
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
-@settings(max_examples=150)
 def test_each_word_is_scored_or_told_and_what_is_only_told_is_not_consistent(text: str) -> None:
     passage = Passage.of(text)
     verdict = anyio.run(partial(run, {"method": "ngram"}, passage=passage))

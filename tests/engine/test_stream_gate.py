@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import AnswerStream, Guard, HallucinationBlocked, Part, ProviderError, Query
@@ -258,7 +258,6 @@ LIMITS = st.sampled_from([None, 0.0, 0.3, 0.5, 0.6, 0.8, 1.0])
         [(), ({"method": "snowballing"},), ({"method": "snowballing", "normalise": True},)]
     ),
 )
-@settings(max_examples=50, deadline=None)
 def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
     against: list[int],
     limits: tuple[float | None, float | None],

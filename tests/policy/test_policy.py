@@ -13,7 +13,7 @@ import textwrap
 import jsonschema
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -684,7 +684,6 @@ POLICIES = st.fixed_dictionaries(
 
 
 @given(POLICIES)
-@settings(max_examples=60)
 def test_policies_survive_being_written_down(data):
     policy = Policy.of(data)
     dumped = policy.model_dump(mode="json")
@@ -725,7 +724,6 @@ def test_any_text_is_a_policy_or_a_policy_error(text):
 
 
 @given(st.data())
-@settings(max_examples=75)
 def test_a_policy_with_a_piece_put_in_is_a_policy_or_a_policy_error(data):
     at = data.draw(st.integers(0, len(FULL)))
     upto = data.draw(st.integers(at, min(at + 5, len(FULL))))

@@ -39,7 +39,7 @@ TOPICS = [
         f"{subject.name} was first seen in {1722 + i} by Silas Corvane. On {3 + i} June 1888 it was"
         f" moved to Odense, all {4312 + i} stones of it.",
     )
-    for i, subject in enumerate(World.default().subjects[:4])
+    for i, subject in enumerate(World.default().subjects[:2])
 ]
 SENTENCES, SAMPLES = 2, 3
 
@@ -147,7 +147,9 @@ JUDGED = {name: case for name, case in CASES.items() if case.calls}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 # One of each method: its variants ask in the same way.
 EACH_METHOD = {name: case for name, case in CASES.items() if case.samples or " " not in name}
-every_judged_case = pytest.mark.parametrize("case", JUDGED.values(), ids=JUDGED)
+# Where a judge fails, these do as the others: it is asked in other words, or less.
+ALIKE = ("entity given", "logprobs", "definition", "translation")
+FAILING = {name: case for name, case in JUDGED.items() if not name.endswith(ALIKE)}
 
 
 async def check(
@@ -206,7 +208,7 @@ async def test_concurrent_checks_give_what_each_gives_alone(case: Case) -> None:
                 simulated.release()
 
     assert [_timeless(together[i]) for i in range(len(plans))] == list(map(_timeless, alone))
-    assert [v.decision for v in alone] == ["consistent", "flagged"] * 2
+    assert [v.decision for v in alone] == ["consistent", "flagged"]
 
 
 def _wait_for_all(simulated: SimulatedProvider) -> None:
@@ -266,11 +268,11 @@ async def test_independent_calls_are_in_flight_together(
 # Where the first unreadable answer is one that is asked for again, and how often.
 GARBLED = {
     name: ({"after": 3} if name == "cross_examination" else {}, 5 if "task" in case.chain[0] else 1)
-    for name, case in JUDGED.items()
+    for name, case in FAILING.items()
 }
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("name", FAILING)
 async def test_an_unreadable_answer_is_asked_for_once_more(
     simulated: SimulatedProvider, name: str
 ) -> None:
@@ -314,16 +316,11 @@ UNDETERMINED = {
     "prompt per_pair": (SENTENCES * SAMPLES, SENTENCES * SAMPLES),
     "prompt per_sample": (SENTENCES * SAMPLES, SAMPLES),
     "prompt references": (SENTENCES, SENTENCES),
-    "prompt definition": (5, 1),
     "prompt paraphrase": (5, 1),
-    "prompt translation": (5, 1),
     "fibe": (SENTENCES, 1),
     "direct_question": (SENTENCES, SENTENCES),
-    "direct_question logprobs": (SENTENCES, SENTENCES),
     "reverse_validation question": (1, 1),
-    "reverse_validation question, entity given": (1, 1),
     "reverse_validation matching": (1, 1),
-    "reverse_validation matching, entity given": (1, 1),
     "cross_examination": (1, 4),
     "zero_shot": (1, 1),
     "snowballing": (SENTENCES, SENTENCES),
@@ -333,7 +330,7 @@ UNDETERMINED = {
 }
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("name", FAILING)
 async def test_what_is_not_asked_for_again_stays_undetermined(
     simulated: SimulatedProvider, name: str
 ) -> None:
@@ -349,7 +346,7 @@ async def test_what_is_not_asked_for_again_stays_undetermined(
     assert step.note in verdict.reason
 
 
-@every_judged_case
+@pytest.mark.parametrize("case", FAILING.values(), ids=FAILING)
 async def test_a_failing_judge_is_never_wrong(simulated: SimulatedProvider, case: Case) -> None:
     for known, answered in ((True, 0), (True, case.calls - 1), (False, case.calls + case.more - 1)):
         simulated.set_faults(ServerError(only="judge", after=answered))

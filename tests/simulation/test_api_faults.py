@@ -307,7 +307,7 @@ JUNK = st.recursive(
 PLACES = ["input", "messages", "system", "tools", "tool_choice", "text", "output_config", "include"]
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from([*PLACES, "conversation"]), value=JUNK)
 def test_nothing_in_a_body_breaks_the_server(client: Client, place: str, value: Any) -> None:
     """It answers, or refuses in words, whatever stands where."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import openai
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -140,7 +140,6 @@ TREE = {
 
 
 @given(root=objects(schemas), shared=schemas)
-@settings(max_examples=75)
 def test_what_it_makes_up_satisfies_the_schema(
     sdk: openai.OpenAI, root: dict[str, Any], shared: dict[str, Any]
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
@@ -98,7 +98,6 @@ def harmless(page: Element) -> None:
                 assert (value or "").startswith(("/ui", "#")), value
 
 
-@settings(max_examples=40)
 @given(strange=STRANGE, question=STRANGE)
 def test_no_field_becomes_markup(tmp_path_factory: Any, strange: str, question: str) -> None:
     folder: Path = tmp_path_factory.mktemp("journal")

@@ -157,7 +157,7 @@ ENTRIES = st.builds(
 def test_figures_are_those_of_the_entries(tmp_path: Path) -> None:
     numbers = count()
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15)
     @given(
         st.lists(st.lists(ENTRIES, min_size=1, max_size=12), min_size=1, max_size=3),
         st.none() | st.integers(1, 20),
@@ -325,7 +325,6 @@ async def test_a_tenant_is_found_without_a_look_at_all_entries(tmp_path: Path) -
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 60),
