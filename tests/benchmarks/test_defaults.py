@@ -57,8 +57,7 @@ def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-@pytest.fixture
-def data(tmp_path):
+def fill(folder):
     """Ten passages, of which one is made up."""
     made_up = [i == 0 for i in range(10)]
     responses = [response(i, made_up=m) for i, m in enumerate(made_up)]
@@ -66,9 +65,14 @@ def data(tmp_path):
         {"prompt_answers": dict.fromkeys(JUDGES, answers(i, made_up=m))}
         for i, m in enumerate(made_up)
     ]
-    write(tmp_path / "wikibio_gpt3.jsonl", responses)
-    write(tmp_path / "wikibio_gpt3_recorded.jsonl", recorded)
-    return tmp_path
+    write(folder / "wikibio_gpt3.jsonl", responses)
+    write(folder / "wikibio_gpt3_recorded.jsonl", recorded)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path):
+    return fill(tmp_path)
 
 
 def add_others(data):
@@ -98,6 +102,11 @@ def measured(data, *args):
     return json.loads(result.stdout)
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return measured(fill(tmp_path_factory.mktemp("data")))
+
+
 def rows_of(found, **wanted):
     return [row for row in found["rows"] if wanted.items() <= row.items()]
 
@@ -106,8 +115,7 @@ def shares(row):
     return row["accurate_flagged"], row["minor_flagged"], row["major_flagged"]
 
 
-def test_it_flags_what_the_default_policy_flags(data):
-    found = measured(data)
+def test_it_flags_what_the_default_policy_flags(found):
     shipped = rows_of(found, fitted_on="as it ships", no="not_mentioned")
     assert [row["judge"] for row in shipped] == list(JUDGES)
     for row in shipped:
@@ -125,23 +133,22 @@ def test_it_flags_what_the_default_policy_flags(data):
     assert {row["weight"] for row in shipped} == {step.weights.not_mentioned.most}
 
 
-def test_the_bands_stand_beside_the_flags(data):
-    row, *_ = rows_of(measured(data), fitted_on="as it ships", no="not_mentioned")
+def test_the_bands_stand_beside_the_flags(found):
+    row, *_ = rows_of(found, fitted_on="as it ships", no="not_mentioned")
     # Of the 19 accurate sentences one is flagged, and 9 are doubted by the judge, not by the words.
     assert row["accurate_supported"] == 47.4
     assert row["supported_right"] == 100.0
 
 
-def test_the_threshold_of_doubt_is_fitted(data):
-    found = measured(data)
+def test_the_threshold_of_doubt_is_fitted(found):
     # All that is made up is flagged, so that no threshold below that lets any of it through.
     assert found["fitted"]["doubtful"] == 0.49
     said = "`threshold.doubtful` fitted on the same: 0.49; what ships is 0.31."
     assert any(note.startswith(said) for note in found["notes"])
 
 
-def test_noes_may_all_be_contradictions(data):
-    for row in rows_of(measured(data), fitted_on="as it ships", no="contradicted"):
+def test_noes_may_all_be_contradictions(found):
+    for row in rows_of(found, fitted_on="as it ships", no="contradicted"):
         assert shares(row) == (52.6, 100.0, 100.0)
         assert row["holds"] is False
 
@@ -155,8 +162,7 @@ def doubted_by_words(i):
     return anyio.run(scorer.score, passage, evidence).sentences[1]
 
 
-def test_the_weight_is_fitted_and_used_on_what_it_is_not_fitted_on(data):
-    found = measured(data)
+def test_the_weight_is_fitted_and_used_on_what_it_is_not_fitted_on(found):
     # Three true sentences of 19 may be flagged. One is, in the passage that is made up; of the
     # others the third in doubt decides.
     _, _, third, *_ = sorted((doubted_by_words(i) for i in range(1, 10)), reverse=True)
@@ -192,8 +198,8 @@ def test_the_other_data_stand_beside_it(data):
     assert not any("skipped" in note for note in found["notes"])
 
 
-def test_data_that_are_missing_are_named(data):
-    notes = measured(data)["notes"]
+def test_data_that_are_missing_are_named(found):
+    notes = found["notes"]
     assert "sac3_hotpot: skipped: no data." in notes
     assert "factscore_instructgpt: skipped: no data." in notes
 

@@ -9,7 +9,7 @@ import pytest
 from resay.batch import Progress, Tally
 from resay.cli.batch import progress_line
 from support.batch import lines_of, made_rows, write_lines
-from support.cli import resay_cli, resay_here
+from support.cli import resay_here
 from support.html import parsed
 
 POLICY = "chain: [{method: ngram}]\n"
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_is_checked(folder: Path) -> None:
     words = ["batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml"]
-    done = resay_cli(*words, cwd=folder)
+    done = resay_here(*words, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "out.jsonl: 9 rows: 6 consistent, 3 flagged\n"
     assert len(lines_of(folder / "out.jsonl")) == 9

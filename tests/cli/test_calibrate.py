@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from resay import Guard, Policy
-from support.cli import resay_cli, resay_here
+from support.cli import resay_here
 
 POLICY = """# ours
 version: 1
@@ -42,7 +42,7 @@ BASE = ("--policy", "policy.yaml", "--labels", "labels.jsonl", "--bootstrap", "5
 
 
 def test_it_reports_and_prints_the_policy_and_changes_nothing(folder: Path) -> None:
-    done = resay_cli("calibrate", *BASE, cwd=folder)
+    done = resay_here("calibrate", *BASE, cwd=folder)
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "120 labelled responses. Thresholds rest on 120: 60 correct, 60 hallucinated." in out
