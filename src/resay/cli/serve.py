@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from resay.cli.app import run_and_say
+from resay.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -56,6 +57,13 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            help="The Redis in which several gateways share quotas: redis://HOST:6379/0.",
+            show_default=False,
+        ),
+    ] = None,
     log_format: Annotated[
         _Format, typer.Option(help="The format of log lines: text, or one JSON object each.")
     ] = _Format.TEXT,
@@ -80,7 +88,12 @@ def serve(
     from resay.gateway import serve as serve_gateway
     from resay.gateway.logs import configure
 
-    told = GatewayConfig.load(config, upstream=upstream, policy=policy, journal=_url(journal))
+    told = GatewayConfig.load(
+        config, upstream=upstream, policy=policy, journal=_url(journal), state=state
+    )
+    if workers > 1 and told.quotas and told.state is None:
+        problem = "quotas of several workers must be counted together"
+        raise ConfigurationError(f"{problem}; give a `state`, or serve with one worker")
     told = _with_journal(told, journal)
     check_exposure(told, host)
     log = log_format.value, log_level.value

@@ -27,8 +27,9 @@ from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import Limited, Retrying, TimeLimited, Traced
-from resay.providers.limits import Budget, Budgeted, process_limiter
+from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.prices import Metered, Priced
+from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 from resay.scorers.tools import compared_calls, passage_of_calls
@@ -190,7 +191,11 @@ class Check:
             return Budgeted(provider, self._budget)
         if limits.timeout_s is not None:
             provider = TimeLimited(provider, limits.timeout_s)
-        together = process_limiter(process.concurrency, process.calls_per_minute)
+        together: ProcessLimits | SharedLimits = process_limiter(
+            process.concurrency, process.calls_per_minute
+        )
+        if limits.shared is not None:
+            together = shared_limiter(limits.shared, together)
         # Nobody takes a place of the process, or a call of the budget, while waiting for one of
         # the check's own.
         provider = Limited(Budgeted(provider, self._budget, together), self._slots)

@@ -45,10 +45,12 @@ from resay.gateway.logs import one_line
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
+from resay.gateway.shared import SharedConversations
 from resay.gateway.stored import Conversations
 from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
+from resay.providers.shared_limits import SharedState
 
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
@@ -134,6 +136,7 @@ class Shared:
     Args:
         config: What the gateway was told.
         policies: Its policies.
+        state: What it shares with other gateways.
 
     Attributes:
         policies: The policies.
@@ -142,10 +145,12 @@ class Shared:
         marks: Marks what the gateway asks.
     """
 
-    def __init__(self, config: GatewayConfig, policies: Policies) -> None:
+    def __init__(
+        self, config: GatewayConfig, policies: Policies, state: SharedState | None
+    ) -> None:
         key = None if config.upstream is None else config.upstream.api_key
         self.policies = policies
-        self.conversations = Conversations()
+        self.conversations = SharedConversations(state)
         self.failed = Conversations(_MOST_FAILED, _FAILED_BYTES, _FAILED_S)
         self.marks = Marks(None if key is None else key.get_secret_value())
 

@@ -15,6 +15,7 @@ from resay.errors import PolicyError
 from resay.gateway.refusing import RefusedError
 from resay.policy.document import Document, copy_mapping, problems_of
 from resay.policy.reading import read_text, read_yaml
+from resay.providers.shared_limits import SharedStateConfig
 from resay.reporting.journal.entry import SQLITE, JournalConfig
 
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,126}[A-Za-z0-9])?$")]
@@ -121,6 +122,7 @@ _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 _Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?$")]
 _Origin = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+$")]
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+_Subject = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,128}$")]
 
 
 class UpstreamConfig(Strict):
@@ -204,6 +206,34 @@ class GatewayLimits(Strict):
     )
 
 
+class Quota(Strict):
+    """What one key or one tenant may use."""
+
+    concurrency: int | None = Field(
+        default=None, ge=1, description="Requests at the same time; null = no limit."
+    )
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, le=100_000, description="Requests within any minute; null = no limit."
+    )
+    calls_per_day: int | None = Field(
+        default=None,
+        ge=1,
+        description="Calls of models on one day (UTC), those of checks included; null = no limit.",
+    )
+    tokens_per_day: int | None = Field(
+        default=None, ge=1, description="Tokens of these calls; null = no limit."
+    )
+    cost_usd_per_day: float | None = Field(
+        default=None, gt=0, description="Dollars of these calls; null = no limit."
+    )
+
+    @property
+    def limits_days(self) -> bool:
+        """Whether it says how much may be used on one day."""
+        days = (self.calls_per_day, self.tokens_per_day, self.cost_usd_per_day)
+        return any(limit is not None for limit in days)
+
+
 class GatewayConfig(Strict):
     """A gateway's configuration."""
 
@@ -248,6 +278,16 @@ class GatewayConfig(Strict):
         default=None, description="Where verdicts are written down; null = nowhere."
     )
     limits: GatewayLimits = Field(default=GatewayLimits(), description="What clients may take.")
+    quotas: Mapping[_Subject, Quota] = Field(
+        default_factory=dict[str, Quota],
+        description="What each client key (by its name) and each tenant may use. `default` is for"
+        " each key without a quota of its own or, where clients need no keys, for each tenant.",
+    )
+    state: SharedStateConfig | None = Field(
+        default=None,
+        description="Where several gateways share quotas and what they remember; needs"
+        " resay[redis]. null = each process has its own.",
+    )
     overload: Literal["refuse", "unguarded"] = Field(
         default="refuse",
         description="What happens when too much is asked: status 429, or an answer that nobody"
@@ -281,6 +321,7 @@ class GatewayConfig(Strict):
         upstream: str | None = None,
         policy: str | os.PathLike[str] | None = None,
         journal: str | None = None,
+        state: str | None = None,
     ) -> GatewayConfig:
         """Read a gateway's file.
 
@@ -290,6 +331,7 @@ class GatewayConfig(Strict):
             upstream: The base URL of who answers, in place of the file's.
             policy: The default policy's file, in place of the one the file names.
             journal: The journal's address, in place of the file's.
+            state: The address of the Redis that gateways share, in place of the file's.
 
         Raises:
             PolicyError: The file cannot be read or is not valid; every problem is in it, with its
@@ -306,6 +348,8 @@ class GatewayConfig(Strict):
             _put(data, "policies", DEFAULT_POLICY, os.fspath(policy))
         if journal is not None:
             _put(data, "journal", "url", journal)
+        if state is not None:
+            _put(data, "state", "url", state)
         if "upstream" not in data and not data.get("models"):
             raise PolicyError([f"{source}: upstream: required, but missing; pass --upstream URL"])
         return cls._of_document(document, source)

@@ -59,6 +59,7 @@ from resay.gateway.openapi import document
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
+from resay.gateway.shared import Quotas, shared_state
 from resay.gateway.stored import Stored, is_stored
 from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError, given_headers
 from resay.providers.apis import (
@@ -68,6 +69,7 @@ from resay.providers.apis import (
     Event,
     json_bytes,
 )
+from resay.providers.shared_limits import SharedState
 from resay.reporting.dashboard import routes as dashboard
 from resay.reporting.journal import Entry, Journal, open_journal
 from resay.reporting.journal.entry import Api
@@ -86,18 +88,25 @@ class Watch:
         observers: Who is notified of those that were guarded.
         journal: Where its verdict is written; None for nowhere.
         metrics: What counts those that were not guarded.
+        quotas: What counts how much was used.
     """
 
     def __init__(
-        self, observers: Sequence[Observer], journal: Journal | None, metrics: Metrics
+        self,
+        observers: Sequence[Observer],
+        journal: Journal | None,
+        metrics: Metrics,
+        quotas: Quotas,
     ) -> None:
         self._observers = observers
         self._journal = journal
         self._metrics = metrics
+        self._quotas = quotas
 
     async def tell(self, observation: Observation, outgoing: Outgoing) -> None:
         """Tell of one. Whatever fails is logged, and harms no answer."""
         outgoing.told = True
+        await self._quotas.spend(observation)
         for observer in self._observers:
             notify(observer, observation)
         if self._journal is None:
@@ -222,13 +231,21 @@ class Handling:
         policies: The policies.
         admission: Who is let in.
         watch: Who is notified of what was done.
+        quotas: How much clients and tenants may use.
+        state: What is shared with other gateways.
 
     Raises:
         ConfigurationError: A variable that is to hold a client's key holds none.
     """
 
     def __init__(
-        self, config: GatewayConfig, policies: Policies, admission: Admission, watch: Watch
+        self,
+        config: GatewayConfig,
+        policies: Policies,
+        admission: Admission,
+        watch: Watch,
+        quotas: Quotas,
+        state: SharedState | None,
     ) -> None:
         self._config = config
         self._rules = HostRules(config)
@@ -237,7 +254,8 @@ class Handling:
         self._admission = admission
         self._long = Admission(config.limits)
         self._watch = watch
-        self._shared = Shared(config, policies)
+        self._shared = Shared(config, policies, state)
+        self._quotas = quotas
         self._stored = Stored()
         self._tasks: set[asyncio.Task[object]] = set()
         self._routing: Routing | None = None
@@ -327,7 +345,11 @@ class Handling:
             raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
         try:
-            async with self._received(incoming) as data, self._admission.place():
+            async with (
+                self._quotas.place(client, call.tenant),
+                self._received(incoming) as data,
+                self._admission.place(),
+            ):
                 await self._guard(wanted, data, outgoing)
         except OverloadedError as error:
             await self._overloaded(error, wanted, incoming, outgoing)
@@ -504,7 +526,7 @@ class Handling:
         # What the query asks for is about the stored answer, and not for its samples.
         wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
         guarding = self._guarding(wanted, asked, outgoing)
-        async with self._admission.place():
+        async with self._quotas.place(client, call.tenant), self._admission.place():
             await self._told(guarding, guarding.check(response), outgoing)
 
     @property
@@ -618,20 +640,26 @@ class Gateway:
         self.admission = Admission(config.limits)
         self._models = _models(config)
         self._journal = open_journal(config.journal) if config.journal else None
+        self._state = shared_state(config)
         self._metrics = Metrics(self._readings())
         told = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
-        watch = Watch(told, self._journal, self._metrics)
-        self._handling = Handling(config, self.policies, self.admission, watch)
+        quotas = Quotas(config, self._state)
+        watch = Watch(told, self._journal, self._metrics, quotas)
+        self._handling = Handling(config, self.policies, self.admission, watch, quotas, self._state)
         self.draining = False
 
     def _readings(self) -> Readings:
         admission, policies, journal = self.admission, self.policies, self._journal
+        state = self._state
         return Readings(
             guarded=lambda: admission.inside,
             waiting=lambda: admission.waiting,
             journal_lost=None if journal is None else lambda: journal.lost,
             reload_succeeded=lambda: policies.succeeded,
             reloaded_at=lambda: policies.reloaded_at,
+            state_degraded=None if state is None else lambda: state.degraded,
+            state_members=None if state is None else lambda: state.members,
+            policy_versions=None if state is None else lambda: max(1, len(state.notes)),
         )
 
     @property
@@ -670,6 +698,8 @@ class Gateway:
         known = None if upstream is None else UpstreamClient(self._config, upstream)
         routing = Routing(known, self._models)
         beside = [asyncio.ensure_future(self.policies.follow(self._config.reload_s))]
+        if self._state is not None:
+            beside.append(asyncio.ensure_future(self._share(self._state)))
         if self._metrics.shared:
             beside.append(asyncio.ensure_future(self._refresh()))
         self._handling.begin(routing)
@@ -684,6 +714,17 @@ class Gateway:
             await routing.aclose()
             if self._journal is not None:
                 await self._journal.aclose()
+            if self._state is not None:
+                await self._state.aclose()
+
+    async def _share(self, state: SharedState) -> None:
+        """Let the other gateways see which policies are in use."""
+        while True:
+            member = await state.member()
+            if state.note != self.policies.version:
+                state.note = self.policies.version
+                await member.beat()
+            await asyncio.sleep(_REFRESH_S)
 
     async def _refresh(self) -> None:
         while True:
@@ -716,7 +757,18 @@ class Gateway:
         return _json(200, self._described)
 
     async def _readiness(self, request: Request) -> Response:
-        return _json(200, _READY) if self.ready else _json(503, _NOT_READY)
+        ready = self.ready
+        body: dict[str, object] = {"status": "ready" if ready else "not ready"}
+        if self._journal is not None:
+            body["journal"] = {"lost": self._journal.lost}
+        body["policies"] = self.policies.version
+        if self._state is not None:
+            state = self._state
+            body["state"] = "degraded" if state.degraded else "ok"
+            body["members"] = state.members
+            # More than one: some of them have not read the new files yet.
+            body["policy_versions"] = state.notes
+        return _json(200 if ready else 503, json.dumps(body).encode())
 
 
 def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
@@ -726,9 +778,7 @@ def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
     return LiteLLMUpstream(config.models, answer_bytes=config.limits.answer_bytes, **timeout)
 
 
-_OK, _READY, _NOT_READY = (
-    json.dumps({"status": status}).encode() for status in ("ok", "ready", "not ready")
-)
+_OK = json.dumps({"status": "ok"}).encode()
 
 
 async def _healthy(request: Request) -> Response:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -54,6 +55,9 @@ class Readings:
         journal_lost: How many entries the journal has lost so far; None without a journal.
         reload_succeeded: Whether the policies could be used when they were last read.
         reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
+        state_degraded: Whether what gateways share cannot be reached; None where nothing is shared.
+        state_members: How many gateways share it.
+        policy_versions: How many different sets of policies they use.
     """
 
     guarded: Callable[[], int] | None = None
@@ -61,6 +65,24 @@ class Readings:
     journal_lost: Callable[[], int] | None = None
     reload_succeeded: Callable[[], bool] | None = None
     reloaded_at: Callable[[], float] | None = None
+    state_degraded: Callable[[], bool] | None = None
+    state_members: Callable[[], int] | None = None
+    policy_versions: Callable[[], int] | None = None
+
+
+_OF_STATE: Sequence[tuple[str, str, Callable[[Readings], Callable[[], float] | None]]] = (
+    (
+        "state_degraded",
+        "Whether what gateways share cannot be reached, so that each keeps to its share.",
+        attrgetter("state_degraded"),
+    ),
+    ("state_members", "Gateway processes that share it.", attrgetter("state_members")),
+    (
+        "policy_versions",
+        "Different sets of policies that they use; more than 1 while they are read again.",
+        attrgetter("policy_versions"),
+    ),
+)
 
 
 class Metrics:
@@ -302,6 +324,7 @@ class _Read:
                 "When the policies were last read and could be used.",
                 read.reloaded_at,
             ),
+            *((gauge, name, what, reading(read)) for name, what, reading in _OF_STATE),
         )
         for family, name, what, reading in table:
             if reading is not None:
@@ -334,6 +357,11 @@ class _SharedReadings:
             ),
             (gauge(f"{reload}ful", what, "livemin"), readings.reload_succeeded),
             (gauge(f"{reload}_timestamp_seconds", when, "livemin"), readings.reloaded_at),
+            *(
+                (gauge(name, what, "livemax"), reading(readings))
+                for name, what, reading in _OF_STATE
+                if reading(readings) is not None
+            ),
         )
         self._journal_lost = readings.journal_lost
         self._lost = 0

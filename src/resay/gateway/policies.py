@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
 import os
 import time
@@ -34,6 +36,7 @@ class Policies:
     Attributes:
         succeeded: Whether they could be used when they were last read.
         withheld: Whether any of them could withhold answers since the gateway started.
+        version: What tells this set of policies from others; empty before they are read.
         reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
     """
 
@@ -41,6 +44,7 @@ class Policies:
         self.succeeded = False
         self.reloaded_at = 0.0
         self.withheld = False
+        self.version = ""
         self._files: Mapping[str, str | None] = {
             DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
             **config.policies,
@@ -86,6 +90,8 @@ class Policies:
     async def _replace(self) -> None:
         self.succeeded = False
         self._guards = await self._made()
+        dumps = [(name, guard.policy.model_dump_json()) for name, guard in self._guards.items()]
+        self.version = hashlib.sha256(json.dumps(sorted(dumps)).encode()).hexdigest()[:12]
         self.withheld |= any(guard.policy.can_withhold for guard in self._guards.values())
         self.succeeded, self.reloaded_at = True, time.time()
 

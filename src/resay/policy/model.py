@@ -37,6 +37,7 @@ from resay.policy.reading import read_text, read_yaml, with_variables
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
+from resay.providers.shared_limits import SharedLimitsConfig
 from resay.retrieval import RetrieverConfig, retriever_configs
 from resay.scorers import IMPORTED, ScorerConfig, registry, scorer_class
 from resay.scorers.gate import When
@@ -348,6 +349,11 @@ class Limits(Strict):
     process: ProcessLimits = Field(
         default=ProcessLimits(),
         description="What all checks of this process may take together.",
+    )
+    shared: SharedLimitsConfig | None = Field(
+        default=None,
+        description="What the checks of several processes and machines may take together, by way"
+        " of Redis; needs resay[redis]. null = each process has limits of its own.",
     )
 
 

@@ -254,7 +254,7 @@ class _Waiter:
             self.woken.set_result(None)
 
 
-class _Slots:
+class Slots:
     """A semaphore for tasks of all event loops and threads; first come, first served.
 
     Who leaves hands the place to the first in the queue, so nobody can overtake.
@@ -347,10 +347,10 @@ class ProcessLimits:
                 raise ConfigurationError(
                     f"limits.process.{name} is {limit!r}; give 1 or more, or null for no limit"
                 )
-        self._slots = _Slots(concurrency) if concurrency is not None else nullcontext()
+        self._slots = Slots(concurrency) if concurrency is not None else nullcontext()
         self._calls_per_minute = calls_per_minute
         self._begun: deque[float] = deque(maxlen=calls_per_minute)
-        self._turn = _Slots(1)
+        self._turn = Slots(1)
         self._clock = clock
         self._sleep = sleep
 

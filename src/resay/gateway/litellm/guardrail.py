@@ -33,7 +33,7 @@ from resay.providers.base import Completion, Sources
 _MOST_ANSWERS = 128
 _UNKNOWN = (
     "the gateway does not know what was asked; have LiteLLM ask it before the call too"
-    " (`mode: [pre_call, post_call]`), and the same process"
+    " (`mode: [pre_call, post_call]`), and the same process or one with the same `state`"
 )
 _OTHERS_MARK = (
     "the call is marked as a sample, but not by this gateway; gateways that stand for each other"
@@ -129,10 +129,11 @@ async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared:
     if asked.input_type == "request":
         conversation = _conversation(asked)
         if conversation is not None and name and not shared.marks.seems(name):
-            shared.conversations.remember(key, conversation)
+            await shared.conversations.remember(key, conversation)
         return _nothing()
     wanted = _chosen(wanted, asked.params, shared)
-    work = _Work(wanted, asked, shared.conversations.recall(key), client, shared)
+    known = await shared.conversations.recall(key)
+    work = _Work(wanted, asked, known, client, shared)
     return await work.reply()
 
 

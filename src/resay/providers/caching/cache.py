@@ -539,7 +539,7 @@ class RedisCacheConfig(Strict):
     @classmethod
     def _must_be_an_address(cls, url: str) -> str:
         # Without the value, in which a password may stand.
-        if not _is_address(url):
+        if not is_redis_address(url):
             raise ValueError("must be an address such as redis://localhost:6379/0")
         return url
 
@@ -618,7 +618,8 @@ def _require(package: str, store: str) -> None:
     require_optional(package, package=package, extra=store, purpose=f"the cache store {store!r}")
 
 
-def _is_address(url: str) -> bool:
+def is_redis_address(url: str) -> bool:
+    """Return whether a text is an address of a Redis server."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -1,0 +1,237 @@
+"""What gateways behind one address share: quotas, remembered questions, and versions of policies.
+
+With `state` in the gateway file it is kept in Redis. Without it, and while Redis cannot be reached,
+each process has its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Hashable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from resay.core.verdict import Usage
+from resay.gateway.config import GatewayConfig, Quota
+from resay.gateway.observing import Observation
+from resay.gateway.refusing import RefusedError
+from resay.gateway.stored import Conversations
+from resay.providers.apis import Body
+from resay.providers.shared_limits import (
+    SharedLimits,
+    SharedState,
+    SharedTotals,
+    open_state,
+)
+
+logger = logging.getLogger("resay.gateway")
+
+DEFAULT_QUOTA = "default"
+_SHOWN = 64
+_MOST_ACCOUNTS = 10_000
+_CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
+_REMEMBERED_MS = 900_000
+_LONGEST_BYTES = 4 * 1024 * 1024
+
+
+def shared_state(config: GatewayConfig) -> SharedState | None:
+    """Return what a gateway shares with others; None where it shares nothing.
+
+    Raises:
+        MissingDependencyError: The extra `redis` is not installed.
+    """
+    return None if config.state is None else open_state(config.state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What a key or a tenant has used.
+
+    Attributes:
+        told: Whose it is, for messages.
+        quota: What may be used.
+        limits: How many requests are under way, and have begun within the last minute.
+        totals: What was used today.
+    """
+
+    told: str
+    quota: Quota
+    limits: SharedLimits
+    totals: SharedTotals
+
+    async def enter(self) -> None:
+        """Begin a request.
+
+        Raises:
+            RefusedError: The quota is used up.
+        """
+        quota = self.quota
+        if quota.limits_days:
+            used = await self.totals.read()
+            problem = self._used_up(used)
+            if problem is not None:
+                # SDKs try again after a minute at most, which would be in vain.
+                raise self._refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
+        wait_s = await self.limits.try_enter()
+        if wait_s:
+            many = f"{quota.concurrency} requests at the same time"
+            fast = f"{quota.requests_per_minute} requests a minute"
+            told = f"{self.told} may make {many if math.isinf(wait_s) else fast}"
+            raise self._refusal(told, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
+
+    def _used_up(self, used: Mapping[str, float]) -> str | None:
+        quota, today = self.quota, "until midnight (UTC)"
+        limits: tuple[tuple[float | None, str, str], ...] = (
+            (quota.calls_per_day, _CALLS, f"{quota.calls_per_day} calls"),
+            (quota.tokens_per_day, _TOKENS, f"{quota.tokens_per_day} tokens"),
+            (quota.cost_usd_per_day, _COST, f"${quota.cost_usd_per_day}"),
+        )
+        for limit, field, told in limits:
+            if limit is not None and used[field] >= limit:
+                return f"{self.told} has used the {told} of its quota {today}"
+        if quota.cost_usd_per_day is not None and used[_UNPRICED]:
+            return (
+                f"{self.told} has used a model whose price is unknown, so its `cost_usd_per_day`"
+                " cannot be kept; give `prices` in the policy, or a quota of tokens"
+            )
+        return None
+
+    @staticmethod
+    def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
+        told = {"retry-after": str(after_s), **headers}
+        return RefusedError(429, "quota_exceeded", message, headers=told)
+
+
+class Quotas:
+    """What clients and tenants may use.
+
+    A request counts for the key that it came with and for the tenant that it names, where there
+    are such quotas. The quota `default` is for each key without one of its own or, where clients
+    need no keys, for each tenant.
+
+    Args:
+        config: What the gateway was told.
+        state: What it shares with others.
+    """
+
+    def __init__(self, config: GatewayConfig, state: SharedState | None) -> None:
+        self._quotas = config.quotas
+        self._state = state
+        # The least recently used come first.
+        self._accounts: OrderedDict[tuple[str, str], _Account] = OrderedDict()
+
+    @asynccontextmanager
+    async def place(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
+        """Let a request count for as long as this is entered.
+
+        Args:
+            client: Whose key it came with; None where clients need none.
+            tenant: On whose behalf it is asked.
+
+        Raises:
+            RefusedError: A quota is used up.
+        """
+        async with AsyncExitStack() as stack:
+            for account in self._of(client, tenant):
+                await account.enter()
+                stack.push_async_callback(account.limits.leave)
+            yield
+
+    async def spend(self, observation: Observation) -> None:
+        """Count what a request has used: the main call, its check, and what was written again."""
+        usage = observation.usage + observation.check_usage
+        amounts = _amounts(usage, observation.usage, observation.check_usage)
+        if any(amounts.values()):
+            for account in self._of(observation.client, observation.tenant):
+                if account.quota.limits_days:
+                    await account.totals.add(amounts)
+
+    def _of(self, client: str | None, tenant: str | None) -> list[_Account]:
+        if not self._quotas:
+            return []
+        found: list[_Account] = []
+        if client is not None:
+            found += self._account("key", client, self._quotas.get(DEFAULT_QUOTA))
+        if client is None or tenant in self._quotas:
+            default = self._quotas.get(DEFAULT_QUOTA) if client is None else None
+            found += self._account("tenant", tenant or "", default)
+        return found
+
+    def _account(self, kind: str, name: str, default: Quota | None) -> list[_Account]:
+        quota = self._quotas.get(name, default)
+        if quota is None:
+            return []
+        key = (kind, name)
+        if key not in self._accounts:
+            shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+            limits = SharedLimits(
+                self._state,
+                shared,
+                concurrency=quota.concurrency,
+                per_minute=quota.requests_per_minute,
+            )
+            told = f"the {kind} {name[:_SHOWN]!r}" if name else "who names no tenant"
+            totals = SharedTotals(self._state, shared, _FIELDS)
+            self._accounts[key] = _Account(told, quota, limits, totals)
+            if len(self._accounts) > _MOST_ACCOUNTS:
+                self._accounts.popitem(last=False)
+        self._accounts.move_to_end(key)
+        return [self._accounts[key]]
+
+
+def _amounts(usage: Usage, *parts: Usage) -> dict[str, float]:
+    return {
+        _CALLS: usage.calls,
+        _TOKENS: usage.prompt_tokens + usage.completion_tokens,
+        _COST: sum(part.cost_usd or 0.0 for part in parts),
+        _UNPRICED: sum(part.calls for part in parts if part.cost_usd is None),
+    }
+
+
+class SharedConversations:
+    """Remembers requests for the other gateways too.
+
+    Args:
+        state: What is shared with them; None where there are none.
+    """
+
+    def __init__(self, state: SharedState | None) -> None:
+        self._state = state
+        self._own = Conversations()
+
+    async def remember(self, key: Hashable, asked: Body) -> None:
+        """Remember a request for 15 minutes; one that is longer than 4 MiB is not.
+
+        Args:
+            key: What it is found by.
+            asked: The request.
+        """
+        self._own.remember(key, asked)
+        if self._state is None:
+            return
+        data = json.dumps(asked)
+        if len(data) <= _LONGEST_BYTES:
+            name, member = self._name(self._state, key), await self._state.member()
+            await member.ask(lambda client: client.set(name, data, px=_REMEMBERED_MS))
+
+    async def recall(self, key: Hashable) -> Body | None:
+        """Return a request; None where it is not known, or not any more."""
+        own = self._own.recall(key)
+        if own is not None or self._state is None:
+            return own
+        name, member = self._name(self._state, key), await self._state.member()
+        data = await member.ask(lambda client: client.get(name))
+        try:
+            found: Any = None if data is None else json.loads(data)
+        except ValueError:
+            return None
+        return cast("Body", found) if isinstance(found, dict) else None
+
+    @staticmethod
+    def _name(state: SharedState, key: Hashable) -> str:
+        return state.key("asked", hashlib.sha256(repr(key).encode()).hexdigest())

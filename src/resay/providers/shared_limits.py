@@ -1,0 +1,579 @@
+"""Limits that several processes and machines keep together, with Redis as their memory.
+
+Each process asks Redis before it begins something that is limited. While Redis cannot be reached,
+each keeps to its share: the limit divided by the number of processes that were last seen. Nobody
+is ever without a limit, and nobody fails because Redis does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import secrets
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+from pydantic import Field, field_validator
+
+from resay._internal.event_loops import PerLoop
+from resay._internal.importing import load_optional, require_optional
+from resay._internal.strict import Strict
+from resay.providers.caching.cache import is_redis_address
+from resay.providers.limits import ProcessLimits, Slots
+
+logger = logging.getLogger("resay.shared_limits")
+
+_MINUTE_S = 60.0
+# What is asked of Redis stands in the way of an answer.
+_PATIENCE_S = 0.1
+_RETRY_S = 1.0
+_BEAT_S = 2.0
+# What a process that was killed held is free after this.
+_LEASE_S = 6.0
+_FIRST_POLL_S, _LAST_POLL_S = 0.01, 0.1
+_FULL = -1
+
+# KEYS: leases, window. ARGV: most at the same time, most within a minute (0 = no limit), the
+# lease's name, its life in ms. Returns 0 if it may begin, -1 if too many are under way, or after
+# how many ms the window has room. The clock is the server's.
+_ENTER = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local most, rate = tonumber(ARGV[1]), tonumber(ARGV[2])
+if most > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  if redis.call('ZCARD', KEYS[1]) >= most then return -1 end
+end
+if rate > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 60000)
+  if redis.call('ZCARD', KEYS[2]) >= rate then
+    local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
+    return math.max(1, tonumber(first[2]) + 60000 - now)
+  end
+  redis.call('ZADD', KEYS[2], now, ARGV[3])
+  redis.call('PEXPIRE', KEYS[2], 61000)
+end
+if most > 0 then
+  redis.call('ZADD', KEYS[1], now + tonumber(ARGV[4]), ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+return 0
+"""
+
+# KEYS: members, notes, then a set of leases each. ARGV: the member's name, its note, the life in
+# ms, then for each set how many leases and their names. Returns the notes of those that live.
+_BEAT = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local life = tonumber(ARGV[3])
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)) do
+  redis.call('ZREM', KEYS[1], gone)
+  redis.call('HDEL', KEYS[2], gone)
+end
+redis.call('ZADD', KEYS[1], now + life, ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], life)
+redis.call('PEXPIRE', KEYS[2], life)
+local at = 4
+for i = 3, #KEYS do
+  local last = at + tonumber(ARGV[at])
+  for j = at + 1, last do redis.call('ZADD', KEYS[i], now + life, ARGV[j]) end
+  redis.call('PEXPIRE', KEYS[i], life)
+  at = last + 1
+end
+return redis.call('HVALS', KEYS[2])
+"""
+
+# KEYS: totals. ARGV: the fields and what each grows by, then seconds to live. Returns the totals.
+_ADD = """
+local totals = {}
+for i = 1, #ARGV - 1, 2 do
+  totals[#totals + 1] = redis.call('HINCRBYFLOAT', KEYS[1], ARGV[i], ARGV[i + 1])
+end
+redis.call('EXPIRE', KEYS[1], ARGV[#ARGV])
+return totals
+"""
+
+
+class SharedStateConfig(Strict):
+    """Where processes that share limits meet."""
+
+    url: str = Field(
+        repr=False,  # it may hold a password
+        description="Where it is: redis://…, rediss://… (with TLS) or unix://….",
+    )
+    prefix: str = Field(
+        default="resay",
+        pattern=r"^[\w.:-]{1,100}$",
+        description="The beginning of all keys. Processes with the same address and prefix share.",
+    )
+    members: int = Field(
+        default=1,
+        ge=1,
+        le=10_000,
+        description="How many processes share it, at least: where Redis cannot be reached, each"
+        " keeps to this part of every limit, or to a smaller one if more were seen.",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _must_be_an_address(cls, url: str) -> str:
+        # Without the value, in which a password may stand.
+        if not is_redis_address(url):
+            raise ValueError("must be an address such as redis://localhost:6379/0")
+        return url
+
+
+class SharedLimitsConfig(SharedStateConfig):
+    """What the checks of all processes that share it may take together."""
+
+    concurrency: int | None = Field(
+        default=None, ge=1, le=100_000, description="Calls at the same time; null = no limit."
+    )
+    calls_per_minute: int | None = Field(
+        default=None, ge=1, le=100_000, description="Calls within any minute; null = no limit."
+    )
+
+
+class SharedState:
+    """What several processes know together. Any number of event loops may use one.
+
+    Each event loop is a member of its own: it has its own connections and its own leases.
+
+    Args:
+        config: Where it is.
+
+    Raises:
+        MissingDependencyError: The extra `redis` is not installed.
+
+    Attributes:
+        note: What the other members see of this process.
+    """
+
+    def __init__(self, config: SharedStateConfig) -> None:
+        require_optional("redis", package="redis", extra="redis", purpose="shared limits")
+        self.note = ""
+        self.config = config
+        self._members: PerLoop[Member] = PerLoop(lambda: Member(self), _close)
+        self._last_notes: Mapping[str, int] = {}
+        self._away = False
+
+    def __repr__(self) -> str:
+        parts = urlsplit(self.config.url)
+        return f"SharedState({parts.hostname or parts.path!r})"
+
+    async def member(self) -> Member:
+        """Return the running event loop's membership."""
+        return await self._members.get()
+
+    async def aclose(self) -> None:
+        """Give back what the running event loop holds, and close its connections."""
+        await self._members.aclose()
+
+    @property
+    def degraded(self) -> bool:
+        """Whether Redis could not be reached when it was last asked."""
+        return self._away
+
+    @property
+    def members(self) -> int:
+        """How many members were last seen, this one included; at least `config.members`."""
+        return max(1, self.config.members, sum(self._last_notes.values()))
+
+    @property
+    def notes(self) -> Mapping[str, int]:
+        """How many members had which note when they were last seen."""
+        return self._last_notes
+
+    def key(self, *names: str) -> str:
+        """Return a key. All have the same hash tag, so that Redis Cluster keeps them together."""
+        return ":".join((f"{{{self.config.prefix}}}", *names))
+
+    def saw(self, notes: Sequence[bytes]) -> None:
+        """Take note of the members that there are."""
+        self._last_notes = Counter(note.decode(errors="replace") for note in notes)
+
+    def reached(self, reached: bool, error: str = "") -> None:
+        """Take note of whether Redis answers, and say when that changes."""
+        if reached != self._away:
+            return
+        self._away = not reached
+        if reached:
+            logger.warning("Redis answers again: limits are shared")
+        else:
+            logger.warning(
+                "Redis does not answer (%s): each process keeps to its share of the limits", error
+            )
+
+
+def _forget(asking: asyncio.Future[Any]) -> None:
+    """Take note of an error, so that asyncio does not report it."""
+    if not asking.cancelled():
+        asking.exception()
+
+
+async def _close(member: Member) -> None:
+    await member.aclose()
+
+
+class Member:
+    """One event loop that shares limits with others. Its methods are called in that loop.
+
+    Args:
+        state: What it shares.
+    """
+
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
+        self._name = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._count = 0
+        self._leases: dict[str, set[str]] = {}
+        self._retry_at = -math.inf
+        asynchronous = _load("redis.asyncio")
+        self._client = asynchronous.Redis.from_url(
+            state.config.url,
+            socket_timeout=_PATIENCE_S,
+            socket_connect_timeout=_PATIENCE_S,
+            # Once more at once, because the server may have closed a connection of the pool.
+            retry=_load("redis.asyncio.retry").Retry(_load("redis.backoff").NoBackoff(), 1),
+        )
+        self._scripts = {text: self._client.register_script(text) for text in (_ENTER, _BEAT, _ADD)}
+        self._beating = asyncio.get_running_loop().create_task(self._beat())
+
+    def new_lease(self) -> str:
+        """Return a name that nobody else gives."""
+        self._count += 1
+        return f"{self._name}-{self._count}"
+
+    def hold(self, key: str, lease: str) -> None:
+        """Keep a lease alive until it is dropped."""
+        self._leases.setdefault(key, set()).add(lease)
+
+    async def drop(self, key: str) -> None:
+        """Give one of the leases under a key back; they are all the same."""
+        held = self._leases.get(key)
+        if held:
+            lease = held.pop()
+            # One that cannot be given back is free when its life ends.
+            with anyio.CancelScope(shield=True):
+                await self.ask(lambda client: client.zrem(key, lease))
+
+    async def script(self, text: str, keys: Sequence[str], args: Sequence[object]) -> Any:
+        """Run a script; None where Redis does not answer."""
+        return await self.ask(lambda _: self._scripts[text](keys=keys, args=args))
+
+    async def ask(self, what: Callable[[Any], Any]) -> Any:
+        """Ask Redis something. Where it does not answer, nobody waits for it for a while.
+
+        Args:
+            what: Is given a client, and returns what is to be awaited.
+
+        Returns:
+            The answer; None where there is none.
+        """
+        if time.monotonic() < self._retry_at:
+            return None
+        # In a task of its own: redis-py takes a cancellation while it connects for an answer.
+        asking = asyncio.ensure_future(what(self._client))
+        asking.add_done_callback(_forget)
+        try:
+            await asyncio.wait({asking}, timeout=_PATIENCE_S)
+        finally:
+            asking.cancel()
+        error = TimeoutError() if not asking.done() else asking.exception()
+        if isinstance(error, (TimeoutError, OSError, _load("redis").RedisError)):
+            self._retry_at = time.monotonic() + _RETRY_S
+            self._state.reached(False, type(error).__name__)
+            # The others of the pool are as dead, and each would fail once more.
+            with suppress(Exception):
+                await self._client.connection_pool.disconnect(inuse_connections=False)
+            return None
+        self._state.reached(True)
+        return asking.result()
+
+    async def beat(self) -> None:
+        """Say that this member lives, and keep its leases."""
+        leases = {key: tuple(held) for key, held in self._leases.items() if held}
+        state = self._state
+        keys = [state.key("members"), state.key("notes"), *leases]
+        held = [part for names in leases.values() for part in (len(names), *names)]
+        notes = await self.script(
+            _BEAT, keys, [self._name, state.note, round(_LEASE_S * 1000), *held]
+        )
+        if notes is not None:
+            state.saw(notes)
+
+    async def _beat(self) -> None:
+        while True:
+            await self.beat()
+            await asyncio.sleep(_BEAT_S)
+
+    async def aclose(self) -> None:
+        """Leave, and give all leases back."""
+        self._beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._beating
+        for key, held in self._leases.items():
+            if held:
+                names = tuple(held)
+                await self.ask(lambda client, key=key, names=names: client.zrem(key, *names))
+        members, notes = self._state.key("members"), self._state.key("notes")
+        await self.ask(lambda client: client.zrem(members, self._name))
+        await self.ask(lambda client: client.hdel(notes, self._name))
+        await self._client.aclose()
+
+
+class SharedLimits:
+    """How much all members may do together: an async context manager around a request.
+
+    It serves any number of tasks in any number of event loops. Within a process who waits is
+    served in order of arrival; between processes nobody has precedence.
+
+    Args:
+        state: Who shares; None for this process alone.
+        name: What is limited. Limits with the same name count together.
+        concurrency: How many at the same time; None = no limit.
+        per_minute: How many may begin within any 60 s; None = no limit.
+        inner: What is entered first, such as the limits of the process; None for nothing.
+    """
+
+    def __init__(
+        self,
+        state: SharedState | None,
+        name: str,
+        *,
+        concurrency: int | None = None,
+        per_minute: int | None = None,
+        inner: ProcessLimits | None = None,
+    ) -> None:
+        self._state = state
+        self._most, self._rate = concurrency, per_minute
+        self._inner = inner
+        self._turn = Slots(1)
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._begun: deque[float] = deque()
+        if state is not None:
+            self._leases, self._window = state.key("leases", name), state.key("window", name)
+
+    async def __aenter__(self) -> None:
+        if self._inner is not None:
+            await self._inner.__aenter__()
+        try:
+            # The first of this process asks for all: the others would only ask in vain.
+            async with self._turn:
+                poll_s = _FIRST_POLL_S
+                while wait_s := await self.try_enter():
+                    await anyio.sleep(poll_s if math.isinf(wait_s) else wait_s)
+                    poll_s = min(2 * poll_s, _LAST_POLL_S)
+        except BaseException:
+            if self._inner is not None:
+                await self._inner.__aexit__(None, None, None)
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await self.leave()
+        finally:
+            if self._inner is not None:
+                await self._inner.__aexit__(kind, error, traceback)
+
+    async def try_enter(self) -> float:
+        """Enter if there is room.
+
+        Returns:
+            0 if it was entered; else after how many seconds to try again, infinity where that
+            depends on others that leave.
+        """
+        if self._most is None and self._rate is None:
+            return 0.0
+        if self._state is None:
+            return self._enter_alone(1)
+        member = await self._state.member()
+        lease = member.new_lease()
+        life_ms = round(_LEASE_S * 1000)
+        args = (self._most or 0, self._rate or 0, lease, life_ms)
+        answer = await member.script(_ENTER, (self._leases, self._window), args)
+        if answer is None:
+            wait_s = self._enter_alone(self._state.members)
+        else:
+            wait_s = math.inf if answer == _FULL else answer / 1000
+            if not wait_s:
+                self._enter()
+        # One that was entered alone counts for the others once Redis is there again.
+        if not wait_s and self._most is not None:
+            member.hold(self._leases, lease)
+        return wait_s
+
+    async def leave(self) -> None:
+        """Leave what was entered."""
+        if self._most is None and self._rate is None:
+            return
+        with self._lock:
+            self._inside -= 1
+        if self._state is not None and self._most is not None:
+            await (await self._state.member()).drop(self._leases)
+
+    def _enter(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._rate is not None:
+                self._begun.append(time.monotonic())
+                while self._begun[0] < self._begun[-1] - _MINUTE_S:
+                    self._begun.popleft()
+
+    def _enter_alone(self, members: int) -> float:
+        """Enter by this process's share."""
+        with self._lock:
+            if self._most is not None and self._inside >= max(1, self._most // members):
+                return math.inf
+            if self._rate is not None:
+                now, share = time.monotonic(), max(1, self._rate // members)
+                while self._begun and self._begun[0] <= now - _MINUTE_S:
+                    self._begun.popleft()
+                if len(self._begun) >= share:
+                    return self._begun[-share] + _MINUTE_S - now
+        self._enter()
+        return 0.0
+
+
+class SharedTotals:
+    """Sums that all members add to, each for one day (UTC).
+
+    Args:
+        state: Who shares; None for this process alone.
+        name: Whose sums they are.
+        fields: What is summed.
+        clock: The time in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        state: SharedState | None,
+        name: str,
+        fields: Sequence[str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._state = state
+        self._name = name
+        self._fields = tuple(fields)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._day = ""
+        self._known = dict.fromkeys(self._fields, 0.0)
+        self._pending = dict.fromkeys(self._fields, 0.0)
+
+    async def add(self, amounts: Mapping[str, float]) -> None:
+        """Add to today's sums. What Redis cannot be told now, it is told later."""
+        with self._lock:
+            self._turn_page()
+            for field, amount in amounts.items():
+                self._pending[field] += amount
+        await self._exchange()
+
+    async def read(self) -> Mapping[str, float]:
+        """Return today's sums.
+
+        Where Redis does not answer, they are what it said last, and for each member as much as
+        this one has added since.
+        """
+        with self._lock:
+            self._turn_page()
+        reached = await self._exchange()
+        members = 1 if self._state is None or reached else self._state.members
+        with self._lock:
+            return {f: self._known[f] + members * self._pending[f] for f in self._fields}
+
+    @property
+    def seconds_left(self) -> int:
+        """How long today lasts, in whole seconds, at least 1."""
+        return max(1, math.ceil(86_400 - self._clock() % 86_400))
+
+    def _turn_page(self) -> None:
+        day = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
+        if day != self._day:
+            self._day = day
+            self._known = dict.fromkeys(self._fields, 0.0)
+            self._pending = dict.fromkeys(self._fields, 0.0)
+
+    async def _exchange(self) -> bool:
+        if self._state is None:
+            return False
+        member = await self._state.member()
+        with self._lock:
+            day, sent = self._day, self._pending
+            # What is added meanwhile goes with the next.
+            self._pending = dict.fromkeys(self._fields, 0.0)
+        args = [part for f in self._fields for part in (f, repr(sent[f]))]
+        key = self._state.key("day", day, self._name)
+        totals = None
+        try:
+            totals = await member.script(_ADD, (key,), [*args, 2 * 86_400])
+        finally:
+            with self._lock:
+                if day == self._day and totals is None:
+                    self._pending = {f: self._pending[f] + sent[f] for f in self._fields}
+                elif day == self._day:
+                    self._known = dict(zip(self._fields, map(float, totals or ()), strict=True))
+        return totals is not None
+
+
+_lock = threading.Lock()
+_states: dict[tuple[int, SharedStateConfig], SharedState] = {}
+_limits: dict[tuple[object, ...], SharedLimits] = {}
+
+
+def open_state(config: SharedStateConfig) -> SharedState:
+    """Return what is described, the same object for the same description in a process.
+
+    Raises:
+        MissingDependencyError: The extra `redis` is not installed.
+    """
+    key = (os.getpid(), config)
+    with _lock:
+        if key not in _states:
+            _states[key] = SharedState(config)
+        return _states[key]
+
+
+def shared_limiter(config: SharedLimitsConfig, inner: ProcessLimits) -> SharedLimits:
+    """Return the limits of all calls that several processes share.
+
+    Args:
+        config: Who shares, and what.
+        inner: The limits of the process, which come first.
+
+    Raises:
+        MissingDependencyError: The extra `redis` is not installed.
+    """
+    shared = SharedStateConfig(url=config.url, prefix=config.prefix, members=config.members)
+    state = open_state(shared)
+    key = (os.getpid(), config, id(inner))
+    with _lock:
+        if key not in _limits:
+            _limits[key] = SharedLimits(
+                state,
+                "calls",
+                concurrency=config.concurrency,
+                per_minute=config.calls_per_minute,
+                inner=inner,
+            )
+        return _limits[key]
+
+
+def _load(module: str) -> Any:
+    return load_optional(module, package="redis", extra="redis", purpose="shared limits")

@@ -1,0 +1,295 @@
+"""Limits that several processes share, by a real Redis server that is killed now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pydantic import ValidationError
+
+from resay import Guard
+from resay.policy import Policy
+from resay.providers import shared_limits
+from resay.providers.limits import ProcessLimits
+from resay.providers.shared_limits import (
+    SharedLimits,
+    SharedLimitsConfig,
+    SharedState,
+    SharedStateConfig,
+    SharedTotals,
+    shared_limiter,
+)
+from support.redis import RedisServer, needs_redis, redis_server
+
+pytestmark = [pytest.mark.anyio, needs_redis]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    # However busy this machine is.
+    monkeypatch.setattr(shared_limits, "_PATIENCE_S", 20.0)
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+def states(redis: RedisServer, prefix: str, members: int = 1) -> tuple[SharedState, SharedState]:
+    """Two that share, each with connections of its own, as two processes have them."""
+    config = SharedStateConfig(url=redis.url, prefix=prefix, members=members)
+    return SharedState(config), SharedState(config)
+
+
+async def most_inside(limits: list[SharedLimits], count: int = 20) -> int:
+    inside = most = 0
+
+    async def work(limit: SharedLimits) -> None:
+        nonlocal inside, most
+        async with limit:
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(work(limit) for limit in limits for _ in range(count)))
+    assert inside == 0
+    return most
+
+
+async def test_no_more_are_under_way_than_the_limit_of_all(redis: RedisServer) -> None:
+    one, other = states(redis, "together")
+    most = await most_inside([SharedLimits(state, "x", concurrency=3) for state in (one, other)])
+    assert most <= 3
+    assert not any("leases" in key for key in redis.found() if "{together}" in key)
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_a_minute_has_room_for_as_many_as_the_limit_says(redis: RedisServer) -> None:
+    one, other = states(redis, "minute")
+    limits = [SharedLimits(state, "x", per_minute=5) for state in (one, other)]
+    waits = [await limits[n % 2].try_enter() for n in range(7)]
+    assert waits[:5] == [0.0] * 5
+    assert all(50 < wait <= 60 for wait in waits[5:])
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_what_others_hold_is_theirs_until_they_leave(redis: RedisServer) -> None:
+    one, other = states(redis, "held")
+    mine, theirs = (SharedLimits(state, "x", concurrency=1) for state in (one, other))
+    assert await theirs.try_enter() == 0
+    assert await mine.try_enter() == float("inf")
+    waiting = asyncio.create_task(mine.__aenter__())
+    await theirs.leave()
+    await waiting
+    assert await theirs.try_enter() == float("inf")
+    await mine.leave()
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_who_ends_orderly_gives_all_back(redis: RedisServer) -> None:
+    one, other = states(redis, "orderly")
+    assert await SharedLimits(one, "x", concurrency=1).try_enter() == 0
+    await one.aclose()
+    assert await SharedLimits(other, "x", concurrency=1).try_enter() == 0
+    await other.aclose()
+
+
+HOLDER = """
+import asyncio, sys
+from resay.providers import shared_limits
+shared_limits._LEASE_S = 2.0
+from resay.providers.shared_limits import SharedLimits, SharedState, SharedStateConfig
+
+async def main():
+    state = SharedState(SharedStateConfig(url=sys.argv[1], prefix="killed"))
+    assert await SharedLimits(state, "x", concurrency=1).try_enter() == 0
+    print("held", flush=True)
+    await asyncio.sleep(3600)
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_process_held_is_free_after_its_life(
+    redis: RedisServer,
+) -> None:
+    command = [sys.executable, "-c", HOLDER, redis.url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: ASYNC220
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        state = SharedState(SharedStateConfig(url=redis.url, prefix="killed"))
+        limit = SharedLimits(state, "x", concurrency=1)
+        assert await limit.try_enter() == float("inf")
+        process.kill()
+    # Nobody keeps it alive any more, so that it ends by itself.
+    async with limit:
+        pass
+    await state.aclose()
+
+
+async def test_without_redis_each_keeps_to_its_share(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
+    with redis_server() as redis:
+        one, other = states(redis, "share")
+        for state in (one, other, one):
+            await (await state.member()).beat()
+        limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
+        held = [await limits[n % 2].try_enter() for n in range(2)]
+        assert held == [0, 0]
+        assert (one.members, one.degraded) == (2, False)
+
+        redis.stop()
+        waits = [await limits[0].try_enter() for _ in range(4)]
+        assert waits == [0, 0, float("inf"), float("inf")]
+        assert one.degraded
+        said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+        assert sum("does not answer" in message for message in said) == 1
+
+        redis.start()
+        # What was entered meanwhile counts for the others as soon as it is heard of.
+        for state in (one, other):
+            await (await state.member()).beat()
+        assert not one.degraded
+        assert [await limits[1].try_enter() for _ in range(3)] == [0, 0, float("inf")]
+        for state in (one, other):
+            await state.aclose()
+
+
+async def test_who_never_reached_redis_has_the_share_that_was_named() -> None:
+    config = SharedStateConfig(url="redis://127.0.0.1:1/0", members=4)
+    state = SharedState(config)
+    limit = SharedLimits(state, "x", concurrency=8, per_minute=100)
+    waits = [await limit.try_enter() for _ in range(3)]
+    assert waits == [0, 0, float("inf")]
+    rate = SharedLimits(state, "y", per_minute=8)
+    waits = [await rate.try_enter() for _ in range(3)]
+    assert waits[:2] == [0, 0]
+    assert 50 < waits[2] <= 60
+    await state.aclose()
+
+
+async def test_a_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        state = SharedState(SharedStateConfig(url=f"redis://127.0.0.1:{port}/0"))
+        limit = SharedLimits(state, "x", concurrency=100)
+        monkeypatch.setattr(shared_limits, "_PATIENCE_S", 0.01)
+        monkeypatch.setattr(shared_limits, "_RETRY_S", 3600.0)
+        assert [await limit.try_enter() for _ in range(50)] == [0] * 50
+        assert state.degraded
+        # The beat and the first of them may both have asked; the others found it silent.
+        assert asked <= 4
+        await state.aclose()
+
+
+async def test_sums_are_those_of_all_of_them(redis: RedisServer) -> None:
+    one, other = states(redis, "sums")
+    sums = [SharedTotals(state, "acme", ("calls", "cost_usd")) for state in (one, other)]
+    await sums[0].add({"calls": 3, "cost_usd": 0.25})
+    await sums[1].add({"calls": 1})
+    for total in sums:
+        assert await total.read() == {"calls": 4, "cost_usd": 0.25}
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_what_was_added_without_redis_is_told_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
+    with redis_server() as redis:
+        one, other = states(redis, "later", members=3)
+        sums = [SharedTotals(state, "acme", ("calls",)) for state in (one, other)]
+        await sums[0].add({"calls": 5})
+        assert await sums[1].read() == {"calls": 5}
+        redis.stop()
+        await sums[0].add({"calls": 2})
+        # For all it knows, each of the three may have added as much.
+        assert await sums[0].read() == {"calls": 5 + 3 * 2}
+        redis.start()
+        assert await sums[0].read() == {"calls": 2}
+        assert await sums[1].read() == {"calls": 2}
+        for state in (one, other):
+            await state.aclose()
+
+
+async def test_each_day_begins_with_nothing(redis: RedisServer) -> None:
+    now = 86_400.0 * 20_000 - 10
+    one, other = states(redis, "days")
+    sums = SharedTotals(one, "acme", ("calls",), clock=lambda: now)
+    await sums.add({"calls": 7})
+    assert sums.seconds_left == 10
+    now += 10
+    assert await sums.read() == {"calls": 0}
+    assert sums.seconds_left == 86_400
+    alone = SharedTotals(None, "acme", ("calls",), clock=lambda: now)
+    await alone.add({"calls": 7})
+    assert await alone.read() == {"calls": 7}
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_members_see_the_notes_of_each_other(redis: RedisServer) -> None:
+    one, other = states(redis, "notes")
+    one.note, other.note = "new", "old"
+    for state in (one, other, one):
+        await (await state.member()).beat()
+    assert one.notes == {"new": 1, "old": 1}
+    await other.aclose()
+    await (await one.member()).beat()
+    assert (one.notes, one.members) == ({"new": 1}, 1)
+    await one.aclose()
+
+
+async def test_all_keys_lie_in_one_slot_of_a_cluster(redis: RedisServer) -> None:
+    one, _ = states(redis, "slot")
+    limit = SharedLimits(one, "x", concurrency=1, per_minute=5)
+    await limit.try_enter()
+    await SharedTotals(one, "x", ("calls",)).add({"calls": 1})
+    await (await one.member()).beat()
+    keys = {key for key in redis.found() if "slot" in key}
+    assert len(keys) == 5
+    assert all(key.startswith("{slot}:") for key in keys)
+    await one.aclose()
+
+
+async def test_a_policy_limits_the_calls_of_all_processes(redis: RedisServer) -> None:
+    shared = {"url": redis.url, "prefix": "policy", "concurrency": 2, "calls_per_minute": 50}
+    policy = Policy.model_validate({"chain": [{"method": "ngram"}], "limits": {"shared": shared}})
+    assert policy.limits.shared is not None
+    assert "127.0.0.1" not in repr(policy.limits.shared)
+    inner = ProcessLimits(4)
+    limit = shared_limiter(policy.limits.shared, inner)
+    assert limit is shared_limiter(policy.limits.shared, inner)
+    assert await most_inside([limit]) <= 2
+    Guard(policy)
+
+
+@pytest.mark.parametrize("url", ["http://x", "redis://:s3cret@", "10.0.0.7:6379"])
+def test_an_address_that_is_none_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(ValidationError, match="must be an address such as redis") as error:
+        SharedLimitsConfig(url=url)
+    assert url not in str(error.value)
+
+
+def test_no_password_is_shown() -> None:
+    state = SharedState(SharedStateConfig(url="redis://user:s3cret@example.org:6379/0"))
+    assert repr(state) == "SharedState('example.org')"
+    assert "s3cret" not in repr(state.config)
