@@ -294,7 +294,14 @@ def every_name() -> set[str]:
     """Return the names of all the gateway's metrics, as they are asked for."""
     metrics = Metrics(
         Readings(
-            guarded=int, waiting=int, journal_lost=int, reload_succeeded=bool, reloaded_at=float
+            guarded=int,
+            waiting=int,
+            journal_lost=int,
+            reload_succeeded=bool,
+            reloaded_at=float,
+            state_degraded=bool,
+            state_members=int,
+            policy_versions=int,
         )
     )
     families = text_families(metrics.render()[0].decode())
