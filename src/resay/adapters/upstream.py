@@ -20,6 +20,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
 from resay.providers.apis import Api, Body, Event, Request
+from resay.providers.apis.base import number
 from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.unreachable import unreachable_by
@@ -198,7 +199,7 @@ class MainProvider(OneAnswer):
         body = self.request.body
         asking = "logprobs" in query.params and not self.request.query.params.get("logprobs")
         if asking:
-            body = self.api.asking_logprobs(body, query.params.get("top_logprobs") or 0)
+            body = self.api.asking_logprobs(body, number(query.params.get("top_logprobs")))
         try:
             response = await self.send(body)
         except Exception as error:

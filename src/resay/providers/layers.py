@@ -343,5 +343,7 @@ class WithLogprobs(Layer):
     def _asking(self, query: Query) -> Query:
         params = {**query.params, "logprobs": True}
         if self._top:
-            params["top_logprobs"] = max(self._top, query.params.get("top_logprobs") or 0)
+            asked = query.params.get("top_logprobs")
+            # A client may have written anything there.
+            params["top_logprobs"] = max(self._top, asked if isinstance(asked, int) else 0)
         return replace(query, params=params)

@@ -280,3 +280,12 @@ def test_an_odd_answer_is_given_as_json(served: Served, upstream: Upstream, fiel
         raise AssertionError(name)
 
     json.loads(answer.body, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("top", ["5", [1], {"a": 1}, 2.5, True])
+def test_a_number_of_alternatives_that_is_none_is_the_upstreams_to_refuse(
+    gateways: Gateways, top: object
+) -> None:
+    served = gateways.start("chain: [{method: logprobs}]\n")
+    response = served.post(json={"messages": MESSAGES, "top_logprobs": top})
+    assert response.status_code in {200, 400}
