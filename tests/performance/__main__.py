@@ -21,6 +21,7 @@ from performance.load_cli import load
 from performance.peers import peers
 from performance.queueing import queueing
 from performance.ratios import ratios
+from performance.size import size
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
 from resay.benchmarks.commands import (
@@ -49,6 +50,7 @@ app.command()(regenerate)
 app.command()(handbook)
 app.command()(ratios)
 app.command()(peers)
+app.command()(size)
 
 
 @app.command()
