@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,11 +29,11 @@ BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block
 class Process:
     """`resay serve`, with what it says."""
 
-    def __init__(self, policy: Path, upstream: str, *words: str) -> None:
+    def __init__(self, policy: Path, upstream: str, *words: str, delay_s: float = 0) -> None:
         self.workers: dict[int, int] = {}
         # Policies are read again when it is told to, and not before.
         config = policy.with_name("gateway.yaml")
-        config.write_text("reload_s: 1000\n")
+        config.write_text(f"reload_s: 1000\nlimits: {{shutdown_delay_s: {delay_s}}}\n")
         files = ("--config", str(config), "--policy", str(policy))
         words = ("serve", *files, "--upstream", upstream, "--port", "0", *words)
         code = "from resay.cli import main; main()"
@@ -82,9 +83,9 @@ def policy(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def served(policy: Path, upstream: str, *words: str) -> Iterator[Process]:
+def served(policy: Path, upstream: str, *words: str, delay_s: float = 0) -> Iterator[Process]:
     """A process that is stopped in the end, whatever happens to it before."""
-    process = Process(policy, upstream, *words)
+    process = Process(policy, upstream, *words, delay_s=delay_s)
     with process.running:
         try:
             yield process
@@ -132,6 +133,63 @@ def test_it_serves_until_what_was_begun_is_ended(
         assert ends_what_it_began(process, simulated, servers=1) == "block"
     # It is there by default.
     assert journaled(policy.parent / "resay-journal.db") == {"annotate": 2, "block": 2}
+
+
+def test_a_load_balancer_is_told_before_requests_are_refused(
+    policy: Path, simulated: SimulatedProvider
+) -> None:
+    with (
+        served(policy, simulated.base_url, delay_s=3600) as process,
+        httpx.Client(base_url=process.url, timeout=30) as client,
+    ):
+        before = client.get("/readyz")
+        process.running.send_signal(signal.SIGTERM)
+        process.wait_for("taken for another 3600 s")
+        told = client.get("/readyz")
+        answer = client.post("/v1/chat/completions", json=CHAT)
+        # Supervisors may tell each process of a group, which then hears of it twice.
+        process.running.send_signal(signal.SIGTERM)
+        again = client.get("/healthz")
+        process.running.send_signal(signal.SIGINT)
+        process.wait_for("Shutting down")
+        assert process.running.wait(20) == 0
+        with pytest.raises(httpx.TransportError):
+            client.get("/readyz")
+    assert (before.status_code, told.status_code, again.status_code) == (200, 503, 200)
+    assert told.json()["status"] == "not ready"
+    assert answer.headers["x-resay-action"] == "annotate"
+    # A proxy that kept the connection would send its next request into a closed one.
+    assert "connection" not in before.headers
+    assert told.headers["connection"] == answer.headers["connection"] == "close"
+
+
+def test_those_that_have_connected_may_ask_after_the_listeners_are_closed(
+    policy: Path, simulated: SimulatedProvider
+) -> None:
+    with (
+        served(policy, simulated.base_url, "--workers", "2", delay_s=2) as process,
+        httpx.Client(base_url=process.url, timeout=30) as client,
+    ):
+        assert client.get("/readyz").status_code == 200
+        process.running.send_signal(signal.SIGTERM)
+        for _ in range(2):
+            process.wait_for("taken for another 2 s")
+        while is_served(process.url):
+            pass
+        answer = client.post("/v1/chat/completions", json=CHAT)
+        assert answer.headers["x-resay-action"] == "annotate"
+        assert process.running.wait(20) == 0
+    assert journaled(policy.parent / "resay-journal.db") == {"annotate": 1}
+
+
+def is_served(url: str) -> bool:
+    """Return whether somebody can connect."""
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port)), 10).close()
+    except ConnectionError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")

@@ -201,8 +201,15 @@ class GatewayLimits(Strict):
     connections: int = Field(
         default=4096, ge=1, description="How many connections clients may have open at all."
     )
+    shutdown_delay_s: float = Field(
+        default=0.0,
+        ge=0,
+        le=86_400,
+        description="How long requests are still taken once it was told to stop, while /readyz says"
+        " 503 so that a load balancer sends no more.",
+    )
     drain_s: _Seconds = Field(
-        default=30.0, description="How long answers may go on once it was told to stop."
+        default=30.0, description="How long answers may go on once no requests are taken."
     )
 
 

@@ -24,10 +24,12 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, ClassVar, TypeAlias
 
+import anyio
 import uvicorn
 from prometheus_client.multiprocess import (
     mark_process_dead,  # pyright: ignore[reportUnknownVariableType] - it has no types
 )
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from resay.errors import ConfigurationError
@@ -35,6 +37,8 @@ from resay.gateway.admission import is_loopback
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.gateway import Gateway
 from resay.gateway.metrics import SHARED_FOLDER
+
+logger = logging.getLogger("resay.gateway")
 
 
 class Lifetime(uvicorn.Server):
@@ -44,6 +48,7 @@ class Lifetime(uvicorn.Server):
         config: The settings of uvicorn.
         on_start: Called once it can be connected to.
         on_stop: Called once it is to stop.
+        delay_s: How long it serves on after that.
     """
 
     def __init__(
@@ -51,25 +56,32 @@ class Lifetime(uvicorn.Server):
         config: uvicorn.Config,
         on_start: Callable[[], None] | None,
         on_stop: Callable[[], None],
+        delay_s: float = 0.0,
     ) -> None:
         super().__init__(config)
         self._on_start = on_start
         self._on_stop = on_stop
+        self._delay_s = delay_s
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
+        self._at_once = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
-        if self._on_start is not None:
-            self._on_start()
 
     async def main_loop(self) -> None:
         """Serve until it is stopped."""
         await self.on_tick(0)
-        if not self.should_exit:
-            await self._over.wait()
+        # Not in `startup`: whoever is told to stop from here on serves on for the delay.
+        if self._on_start is not None:
+            self._on_start()
+        await self._over.wait()
+        if self._delay_s and not self._at_once.is_set():
+            logger.info("Requests are taken for another %g s, but /readyz says 503", self._delay_s)
+            with anyio.move_on_after(self._delay_s):
+                await self._at_once.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Be told by a signal.
@@ -79,13 +91,19 @@ class Lifetime(uvicorn.Server):
         """
         del frame
         self.force_exit = self.should_exit and sig == signal.SIGINT
-        self.stop()
+        self.stop(at_once=self.force_exit)
 
-    def stop(self) -> None:
-        """Be told to stop, from any thread."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Be told to stop, from any thread.
+
+        Args:
+            at_once: Whether to stop without the delay, or to end it.
+        """
         self._on_stop()
         self.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
+            if at_once:
+                self._loop.call_soon_threadsafe(self._at_once.set)
             self._loop.call_soon_threadsafe(self._over.set)
 
 
@@ -308,7 +326,7 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
         started.result()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.stop()
+        server.stop(at_once=True)
         thread.join()
         listening.close()
 
@@ -355,7 +373,8 @@ async def _serve(
 
     def stop() -> None:
         loop.remove_reader(end)
-        server.stop()
+        # Whoever is started in place of the dead one needs the port.
+        server.stop(at_once=True)
 
     loop.add_reader(end, stop)
     await server.serve(sockets=[listening])
@@ -368,9 +387,18 @@ def _server(
     def drain() -> None:
         gateway.draining = True
 
+    app = gateway.app()
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if gateway.draining and scope["type"] == "http":
+            # As if the client asked for it: uvicorn then says so, and a proxy keeps no connection
+            # that is about to be closed under its next request.
+            scope["headers"] = [*scope["headers"], (b"connection", b"close")]
+        await app(scope, receive, send)
+
     times = {"header_s": limits.header_s, "write_s": limits.write_s}
     config = uvicorn.Config(
-        gateway.app(),
+        serve,
         http=type("Protocol", (_Protocol,), times),
         ws="none",
         interface="asgi3",
@@ -385,10 +413,8 @@ def _server(
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(limits.drain_s) or 1,
     )
-    return Lifetime(config, on_start, drain)
+    return Lifetime(config, on_start, drain, limits.shutdown_delay_s)
 
-
-logger = logging.getLogger("resay.gateway")
 
 Work: TypeAlias = Callable[[Connection], None]
 """What a worker does: it serves, and sends a byte through the pipe once it can be connected to. It
