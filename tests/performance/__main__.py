@@ -14,6 +14,7 @@ from performance import speed as speed_bench
 from performance.chaos_cli import chaos
 from performance.clients_cli import clients
 from performance.clients_many import clients_at_once
+from performance.fleet import fleet
 from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
@@ -46,6 +47,7 @@ app.command()(load)
 app.command("gateway-cpu")(gateway_cpu)
 app.command()(queueing)
 app.command()(soak)
+app.command()(fleet)
 app.command()(regenerate)
 app.command()(handbook)
 app.command()(ratios)
