@@ -708,7 +708,7 @@ def _number(letters: str) -> int:
 
 
 def _text(marker: str, turn: int) -> str:
-    """Return an answer. Others to the same question say the same in another order, or make it up."""
+    """Return an answer: those to one question have one meaning, unless it is made up."""
     number = _number(marker[1:])
     rng = random.Random(f"{number} {turn if _made_up(number) else 0}")  # an answer is no secret
     said = [" ".join(rng.choices(_WORDS, k=_LENGTH)).capitalize() for _ in range(_SENTENCES)]

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -39,6 +39,10 @@ from resay.gateway.gateway import Gateway
 from resay.gateway.metrics import SHARED_FOLDER
 
 logger = logging.getLogger("resay.gateway")
+
+
+# How long those that have connected may still ask at most, where requests are taken after SIGTERM.
+_LAST_S = 5.0
 
 
 class Lifetime(uvicorn.Server):
@@ -83,6 +87,27 @@ class Lifetime(uvicorn.Server):
             with anyio.move_on_after(self._delay_s):
                 await self._at_once.wait()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what was begun."""
+        if self._delay_s and not self._at_once.is_set():
+            # The system resets connections that nobody has accepted when their listener closes.
+            connected = [each for listening in sockets or () for each in _waiting(listening)]
+            for server in self.servers:
+                server.close()
+            for each in connected:
+                await asyncio.get_running_loop().connect_accepted_socket(self._protocol, each)
+            # Those that have connected may be about to ask.
+            with anyio.move_on_after(min(self._delay_s, _LAST_S)):
+                await self._at_once.wait()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """Return what serves a connection, as uvicorn makes it for those that it accepts."""
+        protocol: Any = self.config.http_protocol_class
+        return protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Be told by a signal.
 
@@ -105,6 +130,13 @@ class Lifetime(uvicorn.Server):
             if at_once:
                 self._loop.call_soon_threadsafe(self._at_once.set)
             self._loop.call_soon_threadsafe(self._over.set)
+
+
+def _waiting(listening: socket.socket) -> Generator[socket.socket]:
+    """Accept the connections that are there already."""
+    with suppress(OSError):
+        while True:
+            yield listening.accept()[0]
 
 
 # From how many bytes on what is written is sent at once.
