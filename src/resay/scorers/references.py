@@ -80,7 +80,6 @@ _AGAIN = (
     "Answer with JSON and nothing else, one object for each claim, and quote only what stands in a"
     ' document: [{"claim": 1, "supported_by": [2], "contradicted_by": [], "quote": ""}]'
 )
-_ARRAY = re.compile(r"\[.*\]", re.DOTALL)
 _CITED = re.compile(r"\[(\w{1,12}(?:\s?[,;]\s?\w{1,12}){0,9})\]")
 _LINK = re.compile(r"https?://[^\s<>()\[\]\"'“”«»]{3,400}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
@@ -428,9 +427,8 @@ def _read(
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    match = _ARRAY.search(text)
     try:
-        data: object = json.loads(match[0]) if match else []
+        data: object = json.loads(text[text.index("[") : text.rindex("]") + 1])
     except (ValueError, RecursionError):
         return []
     entries = cast("list[Any]", data) if isinstance(data, list) else []
