@@ -19,6 +19,7 @@ from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
+from resay.retrieval.folder_index import phrases_of
 from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
@@ -156,6 +157,7 @@ def _facts(text: str) -> None:
         (lambda text: read_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
         (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),
+        (phrases_of, (*SPACES, *WORDS, "橋", "ไทย", "a橋")),
         (lambda text: check_chat_completions(text, tools=True), ("o1", "gpt-5", "a")),
     ],
 )

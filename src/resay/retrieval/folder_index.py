@@ -96,7 +96,7 @@ def phrases_of(query: str, languages: Sequence[str] = ()) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in _words(query):
         for form in (word, *_words(_usual_form(word))):
-            found.update((phrase, _folded(form)) for phrase in _terms(form))
+            found.update((phrase, _folded(phrase.strip('"*'))) for phrase in _terms(form))
     words = words_of(query)
     for language in languages:
         for stem in stemmer(language).stems([words])[0].split():
