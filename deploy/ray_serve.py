@@ -3,7 +3,7 @@
     serve run ray_serve:app model=potsawee/deberta-v3-large-mnli gpus=1 max_replicas=4
 
 It needs `pip install 'resay[nli]' 'ray[serve]'`. A policy names it as it names a TEI server:
-`{backend: tei, url: http://127.0.0.1:8000}`. `Options` lists the settings.
+`{backend: tei, url: http://127.0.0.1:8000}`. docs/models.md says how to protect Ray's own ports.
 """
 
 import asyncio
@@ -20,7 +20,6 @@ from resay.models.arrays import softmax
 from resay.models.encoding import Encoded, pad
 from resay.models.torch_network import load
 
-UNLIMITED = 1_000_000
 Texts = Annotated[list[str], Field(min_length=1, max_length=2)]
 
 
@@ -30,13 +29,11 @@ class Options(BaseModel, extra="forbid"):
     model: str = Field(description="A folder, or a classifier on the Hugging Face hub.")
     precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
     gpus: float = Field(0, ge=0, description="GPUs per replica; two replicas with 0.5 share one.")
-    cpus: float = Field(1, gt=0, description="Cores per replica; Ray gives torch as many threads.")
+    cpus: float = Field(1, gt=0, description="Cores per replica.")
     min_replicas: int = Field(1, ge=0)
     max_replicas: int = Field(1, ge=1)
     target_requests: float = Field(8, gt=0, description="Per replica; above it, more start.")
-    max_requests: int = Field(64, ge=1, description="At the same time, per replica.")
     batch_size: int = Field(32, ge=1, description="Texts or pairs that are computed together.")
-    batch_wait_ms: float = Field(2, ge=0, description="How long a batch waits to be full.")
 
 
 class Predict(BaseModel):
@@ -57,7 +54,7 @@ class Tokenize(BaseModel):
 api = FastAPI()
 
 
-@serve.deployment
+@serve.deployment(max_ongoing_requests=64)
 @serve.ingress(api)
 class Classifier:
     """One replica, with a model that reads both texts and pairs."""
@@ -67,12 +64,11 @@ class Classifier:
         loaded = load(config, "classification")
         self.network, self.encoder = loaded.network, loaded.encoder
         self.name, self.max_items = options.model, options.batch_size
-        special = len(self.encoder.pairs([("", "")])[0])
-        self.limit = UNLIMITED if self.encoder.room is None else self.encoder.room + special
+        # A model that reads any number of tokens has no room; TEI always states a limit.
+        self.limit = (self.encoder.room or 1_000_000) + len(self.encode(["", ""]))
         self.compute.set_max_batch_size(options.batch_size)
-        self.compute.set_batch_wait_timeout_s(options.batch_wait_ms / 1000)
 
-    @serve.batch
+    @serve.batch(batch_wait_timeout_s=0.002)
     async def compute(self, items: list[Encoded]) -> list[np.ndarray]:
         """Return the logits of items, which may come from several requests."""
         batch = pad(items, self.network.traits.pad_id)
@@ -93,18 +89,16 @@ class Classifier:
     @api.post("/tokenize")
     async def tokenize(self, body: Tokenize) -> list[list[dict[str, Any]]]:
         """Return the tokens of texts."""
-        rows = []
-        for text in [body.inputs] if isinstance(body.inputs, str) else body.inputs:
-            encoded, spans = self.encoder.spans(text)
-            tokens = zip(encoded.ids, encoded.special, spans, strict=True)
-            rows.append(
-                [
-                    {"id": i, "text": text[a:b], "special": bool(special), "start": a, "stop": b}
-                    for i, special, (a, b) in tokens
-                    if body.add_special_tokens or not special
-                ]
-            )
-        return rows
+        texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+        return [
+            [
+                {"id": i, "text": text[a:b], "special": bool(special), "start": a, "stop": b}
+                for i, special, (a, b) in zip(encoded.ids, encoded.special, spans, strict=True)
+                if body.add_special_tokens or not special
+            ]
+            for text in texts
+            for encoded, spans in [self.encoder.spans(text)]
+        ]
 
     @api.post("/predict")
     async def predict(self, body: Predict, response: Response) -> list[Any]:
@@ -137,7 +131,6 @@ def app(options: Options) -> Application:
     """Build the application, as `serve run` asks for it."""
     return Classifier.options(
         ray_actor_options={"num_gpus": options.gpus, "num_cpus": options.cpus},
-        max_ongoing_requests=options.max_requests,
         autoscaling_config={
             "min_replicas": options.min_replicas,
             "max_replicas": options.max_replicas,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -30,6 +31,13 @@ pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+# A replica's own port is open on all interfaces, and no setting changes that.
+LOOPBACK = """
+from grpc.aio._server import Server
+
+add = Server.add_insecure_port
+Server.add_insecure_port = lambda self, at: add(self, at.replace("[::]", "127.0.0.1"))
+"""
 PAIRS = [(a, b) for a in TEXTS for b in TEXTS]
 
 
@@ -42,16 +50,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, home = free_port(), tmp_path_factory.mktemp("serve")
-    args = {"model": str(folder), "cpus": 0.5, "batch_size": 8, "min_replicas": 2}
+    args = {"model": str(folder), "cpus": 0.5, "batch_size": 8}
     config = {
         "http_options": {"host": "127.0.0.1", "port": port},
-        "applications": [{"import_path": "ray_serve:app", "args": {**args, "max_replicas": 2}}],
+        "applications": [{"import_path": "ray_serve:app", "args": args}],
     }
     (home / "serve.yaml").write_text(json.dumps(config))  # YAML it is
+    (home / "sitecustomize.py").write_text(LOOPBACK)
     command = [sys.executable, "-m", "ray.serve.scripts", "run", str(home / "serve.yaml")]
-    env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    # Where there is no cluster, Ray then starts one that only this machine reaches.
-    env["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    path = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    env = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        # Where there is no cluster, Ray then starts one that only this machine reaches.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
     with (home / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=DEPLOY, env=env, stdout=log, stderr=log)
         try:
@@ -64,7 +80,7 @@ def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 
 def wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 150
     while time.monotonic() < deadline and process.poll() is None:
         try:
             if httpx.get(f"{url}/info").status_code == 200:
