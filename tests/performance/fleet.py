@@ -49,8 +49,6 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.errors import MissingDependencyError
-from resay.gateway import GatewayConfig
-from resay.policy.model import Limits
 from resay.reporting.journal import JournalConfig, open_journal
 
 if TYPE_CHECKING:
@@ -62,6 +60,8 @@ MEMBERS = 3
 """How many gateways there are."""
 CALLS = 12
 """How many calls for samples all of them together may have under way."""
+ALLOWED = CALLS + math.ceil(CALLS / MEMBERS)
+"""How many there may be where Redis goes or comes back: one share more."""
 SAMPLES = 3
 """How many samples a check compares."""
 
@@ -279,45 +279,30 @@ async def run(
         entries = await _journal(journal)
         samples = {int(n): count for n, count in _get(asked, "/samples").items()}
         problems = [*fleet.problems, *_logged(folder)]
-    allowed = _allowed()
     rows: list[Row] = []
     for found in phases:
-        row, wrong = judge(found, entries, samples, allowed)
+        row, wrong = judge(found, entries, samples, ALLOWED)
         rows.append(row)
         problems += [f"{found.phase.name}: {problem}" for problem in wrong]
     return _table(setting, rows, problems), problems
 
 
-def _shares() -> bool:
-    """Return whether gateways of this version can keep limits together."""
-    return "state" in GatewayConfig.model_fields and "shared" in Limits.model_fields
-
-
-def _allowed() -> int:
-    # Without a state that they share, each has all of it. With one, somebody who cannot reach it
-    # may have taken a share that another has not yet given back.
-    return CALLS + math.ceil(CALLS / MEMBERS) if _shares() else CALLS * MEMBERS
-
-
 def _write_files(folder: Path, asked: str, redis: str, journal: str) -> Path:
-    together: dict[str, Any] = {"process": {"concurrency": CALLS}}
-    if _shares():
-        together = {"shared": {"url": redis, "members": MEMBERS, "concurrency": CALLS}}
+    state = {"url": redis, "members": MEMBERS}
     policy = {
         "chain": [{"method": "ngram"}],
         "sampling": {"max": SAMPLES, "min": SAMPLES, "start": "together", "temperature": 1.0},
-        "limits": {"deadline_s": 60, "timeout_s": 30, **together},
+        "limits": {"deadline_s": 60, "timeout_s": 30, "shared": {**state, "concurrency": CALLS}},
         "cache": {"store": "redis", "url": redis},
     }
     (folder / "policy.yaml").write_text(json.dumps(policy))
-    config: dict[str, Any] = {
+    config = {
         "upstream": {"url": f"{asked}/v1"},
         "policies": {"default": "policy.yaml"},
         "journal": {"url": journal, "content": "none"},
         "limits": {"shutdown_delay_s": _DELAY_S, "drain_s": _DRAIN_S},
+        "state": state,
     }
-    if _shares():
-        config["state"] = {"url": redis, "members": MEMBERS}
     path = folder / "gateway.yaml"
     path.write_text(json.dumps(config))  # YAML it is
     return path
@@ -590,19 +575,14 @@ _COLUMNS = (
 
 
 def _table(setting: Setting, rows: Sequence[Row], problems: Sequence[str]) -> ResultTable:
-    limit = f"{CALLS} calls for samples at the same time"
-    shared = (
-        f"All gateways together may have {limit}; one share more is allowed here."
-        if _shares()
-        else f"Each gateway by itself may have {limit}: this version has no shared state."
-    )
     notes = (
         f"{MEMBERS} gateways behind nginx, {setting.concurrency} clients, 3 in 10 answers streamed,"
         f" {SAMPLES} samples and `ngram` for each; the journal in PostgreSQL, samples in Redis.",
         "asked again: requests whose first attempt failed; clients send them again as SDKs do,"
         " under the same request id.",
         "not in the journal: answered just before a gateway was killed, which had not written it.",
-        shared,
+        f"calls at once: all gateways share a limit of {CALLS} (`limits.shared`). Where Redis goes or"
+        " comes back they may exceed it by one gateway's share.",
         *(f"Problem: {problem}" for problem in problems[:_SHOWN]),
     )
     about = {
@@ -610,7 +590,6 @@ def _table(setting: Setting, rows: Sequence[Row], problems: Sequence[str]) -> Re
         "concurrency": setting.concurrency,
         "kills": setting.kills,
         "outage_s": setting.outage_s,
-        "shared": _shares(),
         "problems": list(problems),
     }
     return ResultTable("fleet", _COLUMNS, tuple(rows), notes, about)
