@@ -40,7 +40,8 @@ def queries() -> list[str]:
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in KEYS:
         monkeypatch.setenv(name, "k" * 16)
-    monkeypatch.setenv("RESAY_REDIS", "redis://127.0.0.1:6379/0")
+    for name in ("RESAY_REDIS", "RESAY_STATE"):
+        monkeypatch.setenv(name, "redis://127.0.0.1:6379/0")
     monkeypatch.setenv("RESAY_JOURNAL", "postgresql://resay:secret@127.0.0.1/resay")
 
 
@@ -64,6 +65,8 @@ def test_the_gateway_and_its_policy_can_be_used() -> None:
     config = GatewayConfig.load(DEPLOY / "gateway.yaml")
     assert config.keys
     assert config.operator_key
+    assert config.limits.shutdown_delay_s
+    assert config.state
     assert Policy.load(config.policies["default"]).cache.store == "redis"
 
 
@@ -73,6 +76,8 @@ def test_the_gateway_and_the_policies_of_the_chart_can_be_used(tmp_path: Path) -
         (tmp_path / name).write_text(text)
     (tmp_path / "gateway.yaml").write_text(yaml.safe_dump(values["gateway"]))
     config = GatewayConfig.load(tmp_path / "gateway.yaml")
+    assert config.limits.shutdown_delay_s
+    assert config.state
     for path in config.policies.values():
         assert Policy.load(path).chain
 

@@ -581,8 +581,8 @@ def _table(setting: Setting, rows: Sequence[Row], problems: Sequence[str]) -> Re
         "asked again: requests whose first attempt failed; clients send them again as SDKs do,"
         " under the same request id.",
         "not in the journal: answered just before a gateway was killed, which had not written it.",
-        f"calls at once: all gateways share a limit of {CALLS} (`limits.shared`). Where Redis goes or"
-        " comes back they may exceed it by one gateway's share.",
+        f"calls at once: all gateways share a limit of {CALLS} (`limits.shared`). Where Redis goes"
+        " or comes back they may exceed it by one gateway's share.",
         *(f"Problem: {problem}" for problem in problems[:_SHOWN]),
     )
     about = {
