@@ -11,11 +11,15 @@ HEAVY = (
     *("litellm", "openai", "anthropic", "langchain_core", "httpx", "opentelemetry"),
     *("torch", "transformers", "onnxruntime", "tokenizers", "huggingface_hub", "numpy"),
 )
-NEURAL = """
-from resay import Guard, Policy
-methods = "nli", "bertscore", "mqag", "similarity", "grounding"
-Policy.of({"chain": [{"method": m} for m in methods]})
-"""
+# One process; after each step it tells what is loaded.
+STEPS = (
+    "pass",
+    "import resay",
+    "resay.Guard(); resay.Verdict",
+    "methods = 'nli', 'bertscore', 'mqag', 'similarity', 'grounding'\n"
+    "resay.Policy.of({'chain': [{'method': m} for m in methods]})",
+    "resay.Guard({'chain': [{'method': 'nli'}], 'threshold': {'passage': 0.4}})",
+)
 
 
 def test_every_name_is_there() -> None:
@@ -30,25 +34,27 @@ def test_other_names_are_not() -> None:
         resay.Gaurd  # noqa: B018 - the access is the test
 
 
-def loaded_by(code: str) -> set[str]:
-    script = f"{code}\nimport sys\nprint(*sys.modules)"
+@pytest.fixture(scope="module")
+def loaded() -> list[set[str]]:
+    script = "import sys\n" + "\n".join(f"{step}\nprint(*sys.modules)" for step in STEPS)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    return set(done.stdout.split())
+    return [set(line.split()) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("code", ["import resay", "import resay; resay.Guard(); resay.Verdict"])
-def test_nothing_heavy_is_loaded(code: str) -> None:
-    assert not loaded_by(code) & set(HEAVY)
+def test_nothing_heavy_is_loaded(loaded: list[set[str]]) -> None:
+    *_, made, _, _ = loaded
+    assert "resay.guard" in made
+    assert not made & set(HEAVY)
 
 
-def test_a_policy_with_models_loads_none_of_what_they_run_on() -> None:
-    assert not loaded_by(NEURAL) & set(HEAVY)
-    guard = "Guard({'chain': [{'method': 'nli'}], 'threshold': {'passage': 0.4}})"
-    assert not loaded_by(f"{NEURAL}{guard}") & {"torch", "transformers", "onnxruntime"}
+def test_a_policy_with_models_loads_none_of_what_they_run_on(loaded: list[set[str]]) -> None:
+    *_, policy, guard = loaded
+    assert not policy & set(HEAVY)
+    assert not guard & {"torch", "transformers", "onnxruntime"}
 
 
-def test_importing_loads_almost_nothing() -> None:
-    ours = loaded_by("import resay") - loaded_by("pass")
+def test_importing_loads_almost_nothing(loaded: list[set[str]]) -> None:
+    ours = loaded[1] - loaded[0]
     assert not {name for name in ours if name.startswith(("pydantic", "yaml", "anyio", "rich"))}
