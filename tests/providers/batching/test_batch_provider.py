@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -534,42 +535,44 @@ def test_another_loop_waits_for_the_batch_of_the_one_before(tmp_path: Path, mode
     assert server.created() == 1
 
 
-@both
-def test_a_process_that_is_killed_pays_once(tmp_path: Path, model: str) -> None:
+def test_a_process_that_is_killed_pays_once(tmp_path: Path) -> None:
     program = """
-import asyncio, sys
-from pathlib import Path
-sys.path[:0] = sys.argv[4:]
+import asyncio, json, sys
+sys.path[:0] = sys.argv[3:]
 from resay import Query
 from resay.providers.batching import BatchCallsConfig, BatchProvider
 
 async def main() -> None:
     config = BatchCallsConfig(state=sys.argv[1], wait_s=60.0, poll_s=0.0, max_requests=2)
     provider = BatchProvider(config)
-    params = {"api_base": sys.argv[2], "api_key": "sk-another"}
-    asked = [Query.of(text, model=sys.argv[3], **params) for text in ("Kea", "Tui")]
+    asked = [
+        Query.of(text, model=model, api_base=base, api_key="sk-another")
+        for model, base in json.loads(sys.argv[2]).items()
+        for text in ("Kea", "Tui")
+    ]
     await asyncio.gather(*map(provider.complete, asked))
 
 asyncio.run(main())
 """
-    with BatchServer() as server:
-        server.hold = True
-        base = query(server, model, "Kea").params["api_base"]
-        state = config(tmp_path).state
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, state, base, model, *filter(None, sys.path)]
-        )
+    with ExitStack() as stack:
+        servers = {model: stack.enter_context(BatchServer()) for model in MODELS}
+        for server in servers.values():
+            server.hold = True
+        bases = {m: query(server, m, "Kea").params["api_base"] for m, server in servers.items()}
+        given = [config(tmp_path).state, json.dumps(bases), *filter(None, sys.path)]
+        process = subprocess.Popen([sys.executable, "-c", program, *given])
         try:
-            assert server.polled.wait(LONGEST_S)
+            assert all(server.polled.wait(LONGEST_S) for server in servers.values())
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
-        server.hold = False
-        # Only one of them at first: all of its batch is kept.
-        said = asyncio.run(answers(tmp_path, server, model, "Kea"))
-        said += asyncio.run(answers(tmp_path, server, model, "Tui", "Weka"))
-    assert said == ["About: Kea", "About: Tui", "About: Weka"]
-    assert [len(made.requests) for made in server.batches] == [2, 1]
+        for model, server in servers.items():
+            server.hold = False
+            # Only one of them at first: all of its batch is kept.
+            said = asyncio.run(answers(tmp_path, server, model, "Kea"))
+            said += asyncio.run(answers(tmp_path, server, model, "Tui", "Weka"))
+            assert said == ["About: Kea", "About: Tui", "About: Weka"]
+            assert [len(made.requests) for made in server.batches] == [2, 1]
 
 
 @both

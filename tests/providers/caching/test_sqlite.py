@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import sqlite3
@@ -279,25 +280,6 @@ def test_two_processes_may_share_it(path: Path) -> None:
     assert len(asyncio.run(SqliteStore(path).get_many(wanted))) == 150
 
 
-def test_a_process_ends_although_its_loop_does_not(path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from resay._internal.event_loops import run_sync\n"
-        "from resay.providers.caching.sqlite import SqliteStore\n"
-        "store = SqliteStore(sys.argv[1])\n"
-        "run_sync(store.set_many, {'a': b'1'})\n"
-        "print(run_sync(store.get_many, ['a']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, path],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "{'a': b'1'}\n", "")
-
-
 async def test_what_is_to_be_written_is_found_at_once(path: Path) -> None:
     store = SqliteStore(path, deferred=True)
     for i in range(200):
@@ -350,56 +332,67 @@ async def test_what_cannot_be_written_later_is_told_once_and_is_a_miss(
 
 
 _ENDING = """
-import asyncio, os, sys
+import asyncio, json, os, sys
 from resay._internal.event_loops import run_sync
 from resay.providers.caching.sqlite import SqliteStore
 
-store = SqliteStore(sys.argv[1], deferred=True)
 async def keep():
     for i in range(300):
         await store.set_many({str(i): b"1"})
+
+codes = []
+for path, ending in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child == 0:
+        store = SqliteStore(path, deferred=True)
+        exec(ending)
+        break
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+else:
+    print(codes)
 """
 
 
-@pytest.mark.parametrize(
-    "ending",
-    [
-        "run_sync(keep)",
-        "asyncio.run(keep())",
-        "run_sync(keep); asyncio.run(keep())",
-        "run_sync(keep); raise SystemExit(0)",
-    ],
-)
-def test_a_process_that_ends_loses_nothing(path: Path, ending: str) -> None:
-    assert ended(ending, path) == (0, "", "")
-    assert rows(path) == set(map(str, range(300)))
-    assert not path.with_name("answers.db-wal").exists()
-
-
-def test_a_process_that_is_killed_leaves_a_file_that_is_whole(path: Path) -> None:
-    assert ended("run_sync(keep); os._exit(3)", path) == (3, "", "")
-    left = asyncio.run(SqliteStore(path).get_many(list(map(str, range(300)))))
-    assert set(left.values()) <= {b"1"}
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_process_keeps_answers_of_its_own(path: Path) -> None:
-    ending = (
-        "asyncio.run(store.set_many({'parent': b'1'}))\n"
-        "child = os.fork()\n"
-        "asyncio.run(store.set_many({'child' if child == 0 else 'after': b'1'}))\n"
-        "if child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
-    )
-    assert ended(ending, path) == (0, "", "")
-    assert rows(path) == {"parent", "child", "after"}
-
-
-def ended(ending: str, path: Path) -> tuple[int, str, str]:
+def ended(*endings: str, folder: Path) -> list[tuple[int, Path]]:
+    """Run each in a process of its own, which must say nothing; return its code and its file."""
+    paths = [folder / str(i) / "answers.db" for i in range(len(endings))]
+    given = json.dumps([(str(path), ending) for path, ending in zip(paths, endings, strict=True)])
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _ENDING + ending, path],
+        [sys.executable, "-W", "error", "-c", _ENDING, given],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    return list(zip(json.loads(done.stdout), paths, strict=True))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_ends_loses_nothing(tmp_path: Path) -> None:
+    endings = (
+        "run_sync(keep)",
+        "asyncio.run(keep())",
+        "run_sync(keep); asyncio.run(keep())",
+        "run_sync(keep); raise SystemExit(0)",
+        "store = SqliteStore(path); run_sync(keep); assert run_sync(store.get_many, ['7'])",
+    )
+    for (code, path), ending in zip(ended(*endings, folder=tmp_path), endings, strict=True):
+        assert code == 0, ending
+        assert rows(path) == set(map(str, range(300))), ending
+        assert not path.with_name("answers.db-wal").exists(), ending
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_processes_that_are_killed_or_forked_leave_a_file_that_is_whole(tmp_path: Path) -> None:
+    forked = (
+        "asyncio.run(store.set_many({'parent': b'1'}))\n"
+        "child = os.fork()\n"
+        "asyncio.run(store.set_many({'child' if child == 0 else 'after': b'1'}))\n"
+        "if child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    killed, split = ended("run_sync(keep); os._exit(3)", forked, folder=tmp_path)
+    assert (killed[0], split[0]) == (3, 0)
+    left = asyncio.run(SqliteStore(killed[1]).get_many(list(map(str, range(300)))))
+    assert set(left.values()) <= {b"1"}
+    assert rows(split[1]) == {"parent", "child", "after"}
