@@ -95,6 +95,7 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
 _SERVES = """
 import sys
 import time
+sys.modules["litellm"] = None  # it takes seconds to import, and nobody is asked
 import resay.engine.decide
 from resay.gateway import Gateway, GatewayConfig, listener, serve
 from resay._internal.event_loops import stop_if_abandoned

@@ -31,6 +31,7 @@ from langchain_openai import ChatOpenAI
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.integration_tests import chat_models as suite
 from langchain_tests.unit_tests import ChatModelUnitTests
+from langchain_tests.unit_tests.chat_models import ChatModelTests
 
 from resay import Policy
 from resay._internal.event_loops import run_sync
@@ -294,5 +295,14 @@ class TestGuarded(GuardedAndServed, ChatModelIntegrationTests):
     pass
 
 
-class TestGuardedWithFunctions(GuardedAndServed, ChatModelIntegrationTests):
+class TestGuardedWithFunctions(GuardedAndServed, ChatModelTests):
+    """Objects by way of a tool; nothing else depends on how they are asked for."""
+
     structured_output_kwargs = {"method": "function_calling"}  # noqa: RUF012 - see above
+    locals().update(
+        {
+            name: case
+            for name, case in vars(ChatModelIntegrationTests).items()
+            if name.startswith("test_structured_output")
+        }
+    )
