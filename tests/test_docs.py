@@ -9,6 +9,7 @@ import logging
 import re
 import runpy
 import shlex
+import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,9 +55,26 @@ def own_log() -> Iterator[None]:
     log.handlers[:] = handlers
 
 
+@pytest.fixture(scope="module")
+def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    lay_out(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def inference() -> Iterator[SimulatedInference]:
+    with SimulatedInference() as inference:
+        yield inference
+
+
 @pytest.fixture
 def openai_at_home(
-    simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    simulated: SimulatedProvider,
+    inference: SimulatedInference,
+    laid_out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> Iterator[SimulatedProvider]:
     """Send what goes to OpenAI, to Anthropic, or to an inference server, to simulated ones.
 
@@ -64,11 +82,11 @@ def openai_at_home(
     """
     for name, value in answered_by(simulated).items():
         monkeypatch.setenv(name, value)
-    lay_out(tmp_path)
+    shutil.copytree(laid_out, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     forget_providers(monkeypatch)
-    with SimulatedInference() as inference, swept_loop(), own_log():
-        monkeypatch.setenv("INFERENCE_URL", inference.url)
+    monkeypatch.setenv("INFERENCE_URL", inference.url)
+    with swept_loop(), own_log():
         yield simulated
 
 
