@@ -108,7 +108,7 @@ def bomb(kind: str, size: int) -> bytes:
 def test_what_the_upstream_packed_is_not_unpacked_without_end(
     served: Served, upstream: Upstream, kind: str, stream: bool
 ) -> None:
-    packed = bomb(kind, 128 * MB)
+    packed = bomb(kind, 64 * MB)
     lines = [f"Content-Encoding: {kind}", "Content-Type: text/event-stream"][: 1 + stream]
     upstream.says(said(packed, *lines))
     with memory_at_most(32 * MB):
