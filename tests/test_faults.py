@@ -168,7 +168,7 @@ async def test_an_ignored_n_is_topped_up(simulated: SimulatedProvider) -> None:
 async def test_identical_samples_are_inconclusive(simulated: SimulatedProvider) -> None:
     answer = await ask(simulated, IdenticalSamples())
     assert answer.verdict.inconclusive
-    assert answer.verdict.reason.startswith("all 5 samples are the same text")
+    assert answer.verdict.reason.startswith("all 5 samples are identical")
 
 
 async def test_some_lost_samples_are_borne(simulated: SimulatedProvider) -> None:

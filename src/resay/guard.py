@@ -52,7 +52,7 @@ _DOES: Mapping[Lack, str] = {
     "query": "compares with the question",
     "references": "compares with references",
     "samples": "needs samples",
-    "logprobs": "looks at the probabilities of the response's tokens",
+    "logprobs": "needs the response's token probabilities",
     "model": "asks the model that wrote the response",
 }
 
@@ -91,14 +91,12 @@ class Demands:
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:
-            raise ConfigurationError(
-                "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
-            )
+            raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
         asking = self._chain.asking_response_model
         if asking:
             raise ConfigurationError(
-                f"method {asking!r} needs a judge; pass `model` to ask the model that wrote the"
-                " response, or name another in the policy with `judge:`"
+                f"method {asking!r} needs a judge; pass `model` to use the model that wrote the"
+                " response, or set `judge:` in the policy"
             )
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
@@ -132,8 +130,8 @@ class Demands:
         """Refuse to let somebody wait for a Batch API."""
         if self._batching is not None:
             raise ConfigurationError(
-                "the policy asks through Batch APIs (`calls.via` is 'batch'), which take up to a"
-                " day: check recorded answers with `check` or `acheck`, or leave `calls` out"
+                "the policy uses Batch APIs (`calls.via` is 'batch'), which take up to a day;"
+                " check recorded answers with `check` or `acheck`, or omit `calls`"
             )
 
     def check_question(self, query: Query | None) -> None:
@@ -144,17 +142,19 @@ class Demands:
     def check_references(self, references: Sequence[str]) -> None:
         """Refuse missing references, and such as nobody would look at."""
         if isinstance(references, str):
-            raise ConfigurationError("references must be a list of texts, not one text")
+            raise ConfigurationError("references must be a list of strings, not one string")
         other = next((r for r in references if not isinstance(cast("object", r), str)), None)
         if other is not None:
             kind = type(other).__name__
-            raise ConfigurationError(f"references must be a list of texts; one is of type {kind}")
+            raise ConfigurationError(
+                f"references must be a list of strings, but one is of type {kind}"
+            )
         if not references:
             self.refuse({"references": "; pass `references`"})
         elif not (self._chain.needing("references") or self._chain.grounds):
             raise ConfigurationError(
                 "no step of the chain compares with references; set `evidence: references` on one,"
-                " or leave out `evidence: samples`"
+                " or omit `evidence: samples`"
             )
 
     def can_draw(self, query: Query | None) -> bool:
@@ -166,7 +166,7 @@ class Demands:
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
         """Refuse missing samples that cannot be drawn."""
         if isinstance(samples, str):
-            raise ConfigurationError("samples must be a list of texts, not one text")
+            raise ConfigurationError("samples must be a list of strings, not one string")
         if samples is None and not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.refuse({"samples": rest})
@@ -174,11 +174,11 @@ class Demands:
     def tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
         """Return the tokens given; refuse missing ones, and such as nobody would look at."""
         if not logprobs:
-            rest = "; pass them as `logprobs`, or have the guard ask the model (`ask`), which"
+            rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
             self.refuse({"logprobs": f"{rest} returns them"})
         elif not self._chain.needing("logprobs"):
             raise ConfigurationError(
-                "no step of the chain looks at the probabilities of tokens; add `method: logprobs`"
+                "no step of the chain uses token probabilities; add `method: logprobs`"
             )
         return tokens_of(logprobs or ())
 
@@ -208,7 +208,7 @@ def _check_single(query: Query) -> None:
     """
     if query.params.get("stream") or query.params.get("n", 1) != 1:
         raise ConfigurationError(
-            "the guard gives one whole answer; leave out `stream` (there is `astream`) and `n`"
+            "the guard returns one complete answer; omit `n`, and use `astream` instead of `stream`"
         )
 
 
@@ -748,8 +748,8 @@ def _batching(policy: Policy, provider: Provider | None) -> BatchProvider | None
         return None
     if provider is not None:
         raise ConfigurationError(
-            f"the policy asks through Batch APIs (`calls.via` is 'batch'), and the provider is a"
-            f" {type(provider).__name__!r}; leave `provider` out, or `calls`"
+            "the policy uses Batch APIs (`calls.via` is 'batch'), but the provider is a"
+            f" {type(provider).__name__!r}; omit `provider` or `calls`"
         )
     return open_batches(policy.calls)
 
@@ -769,7 +769,6 @@ def _check_pickles(name: str, part: object) -> None:
     # Whatever the class of a user's provider raises.
     except Exception as error:
         raise ConfigurationError(
-            f"this guard cannot be pickled because its {name} cannot, of type"
-            f" {type(part).__qualname__!r} ({type(error).__name__}); make the guard anew in the"
-            " process that uses it"
+            f"cannot pickle this guard because of its {name}, of type {type(part).__qualname__!r}"
+            f" ({type(error).__name__}); create the guard in the process that uses it"
         ) from error

@@ -30,8 +30,8 @@ except Exception as error:
 {MAKES}
 """
 TOO_EARLY = (
-    "'app:wanted' cannot be imported: 'app' does not define 'wanted' before it makes the guard"
-    " that needs it; define it first, or in a module of its own"
+    "cannot import 'app:wanted': 'app' creates a guard that needs 'wanted' before defining it;"
+    " define it first, or in another module"
 )
 
 

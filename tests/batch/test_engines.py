@@ -50,7 +50,7 @@ def test_a_row_that_ends_its_process_costs_no_other(tmp_path: Path) -> None:
     found = lines_of(tmp_path / "out.jsonl")
     assert [row["response"] for row in found] == [row["response"] for row in rows]
     errors = {i: row["error"] for i, row in enumerate(found) if row["error"]}
-    assert errors == {70: "ScorerError: the process that checked it ended"}
+    assert errors == {70: "ScorerError: the worker process exited"}
 
 
 def test_what_asks_batch_apis_has_many_rows_wait_and_costs_half(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_rows_that_cannot_be_read_end_the_run(tmp_path: Path) -> None:
 
 def test_a_guard_that_exists_here_only_is_refused(tmp_path: Path) -> None:
     guard = Guard(NGRAM, on_verdict=lambda _: None)
-    with pytest.raises(ConfigurationError, match="cannot be pickled"):
+    with pytest.raises(ConfigurationError, match="cannot pickle this guard"):
         run_batch(guard, ROWS, tmp_path / "out.jsonl", engine=Local(2))
     assert run_batch(guard, ROWS, tmp_path / "one.jsonl", engine=Local(1)).tally.rows == 120
 

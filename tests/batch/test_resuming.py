@@ -157,7 +157,7 @@ def test_two_runs_do_not_write_one_file(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
 
     def second(_: object) -> None:
-        with pytest.raises(ConfigurationError, match="another run writes"):
+        with pytest.raises(ConfigurationError, match="another run is writing"):
             run_batch(Guard(NGRAM), source, out, resume=True)
 
     run_batch(Guard(NGRAM), source, out, limit=3, on_progress=second)

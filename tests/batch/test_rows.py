@@ -68,9 +68,9 @@ def test_rows_that_have_a_name_keep_it(tmp_path: Path) -> None:
         ("[1]", "ConfigurationError: the row must be an object, not list"),
         ('{"a": 1}', "ConfigurationError: column 'response' must hold a text, not NoneType"),
         ('{"response": "It has 9 lamps."}', "ConfigurationError: method 'ngram' needs samples"),
-        ('{"response": "x", "samples": [1]}', "column 'samples' must hold a list of texts"),
-        ('{"response": "x", "samples": "[1"}', "holds a list that is not valid JSON"),
-        ('{"response": "x", "score": 1}', "the input has a column 'score' already"),
+        ('{"response": "x", "samples": [1]}', "column 'samples' must contain a list of strings"),
+        ('{"response": "x", "samples": "[1"}', "contains a list that is not valid JSON"),
+        ('{"response": "x", "score": 1}', "the input already has a column 'score'"),
     ],
 )
 def test_a_row_that_fails_is_a_row_with_an_error(tmp_path: Path, line: str, said: str) -> None:

@@ -156,9 +156,12 @@ def test_tables_show_it(data):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--judge", "openai/gpt-4.1-mini"], "would be asked the same many times"),
-        (["--judge", "recorded:x"], "no recorded judge is called 'x'"),
-        (["--judge", "recorded:tiny", "--confidence", "0.5"], "0.5 is not over 0.5"),
+        (["--judge", "openai/gpt-4.1-mini"], "repeats its questions many times"),
+        (["--judge", "recorded:x"], "unknown recorded judge 'x'"),
+        (
+            ["--judge", "recorded:tiny", "--confidence", "0.5"],
+            "must be above 0.5 and at most 1, not 0.5",
+        ),
         (["--judge", "recorded:tiny", "--max", "1"], "--max"),
         ([], "Missing option '--judge'"),
     ],

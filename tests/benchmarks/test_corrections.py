@@ -136,7 +136,7 @@ def test_questions_that_were_not_recorded_need_a_model(data, simulated):
     asked = ("--data", data, "--methods", "fibe,direct_question")
     refused = invoke(*asked, "--judge", "recorded:tiny")
     assert refused.exit_code == 2
-    assert "asks what was not recorded" in " ".join(refused.stderr.replace("│", " ").split())
+    assert "has no recorded answers" in " ".join(refused.stderr.replace("│", " ").split())
     model = ("--judge", "openai/simulated", "--api-base", simulated.base_url)
     document = document_of(invoke(*asked, *model, OPENAI_API_KEY="simulated"))
     fibe, direct = document["rows"]

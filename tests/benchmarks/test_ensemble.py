@@ -210,8 +210,8 @@ def test_markdown(data):
     [
         (["--members", "snowballing"], "unknown method 'snowballing'; choose from ngram, prompt,"),
         (["--members", "prompt"], "'prompt:per_pair' needs a judge; pass --judge"),
-        (["--members", "fibe", "--judge", "recorded:tiny"], "asks what was not recorded"),
-        (["--judge", "recorded:x"], "no recorded judge is called 'x'"),
+        (["--members", "fibe", "--judge", "recorded:tiny"], "has no recorded answers"),
+        (["--judge", "recorded:x"], "unknown recorded judge 'x'"),
         (["--folds", "16", "--judge", "recorded:tiny"], "16 folds need as many passages"),
         (["--folds", "1", "--judge", "recorded:tiny"], "--folds"),
         (["--rows", ":3", "--judge", "recorded:tiny"], "3 passages, for 3 of the folds"),

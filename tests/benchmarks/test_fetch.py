@@ -610,11 +610,11 @@ def test_bad_input_is_told_apart(tmp_path):
     assert "unknown data set 'nonsense'; choose from wikibio, phd, shroom" in words(unknown.stderr)
     nowhere = invoke("fetch", "phd")
     assert nowhere.exit_code == 2
-    assert "pass the folder, or set RESAY_DATA" in words(nowhere.stderr)
+    assert "pass a folder, or set RESAY_DATA" in words(nowhere.stderr)
     (tmp_path / "file").write_text("")
     no_folder = invoke("fetch", "phd", "--data", tmp_path / "file")
     assert no_folder.exit_code == 2
-    assert "cannot make" in words(no_folder.stderr)
+    assert "cannot create" in words(no_folder.stderr)
 
 
 def test_the_help_says_what_is_not_fetched():

@@ -200,11 +200,14 @@ def test_markdown_and_table(data):
         (["--methods", "prompt:task"], "'prompt:task' needs a judge; pass --judge"),
         (
             ["--methods", "prompt:task", "--judge", "recorded:chatgpt"],
-            "no 'recorded:chatgpt': no answers are recorded for shroom; pass a model",
+            (
+                "no answers are recorded for shroom, so 'recorded:chatgpt' does not exist; pass a"
+                " model"
+            ),
         ),
         (["--embedder", "x"], "'similarity=x' is for none of the methods with a model"),
         (["--track", "all"], "'all' is not one of"),
-        (["--rows", "x"], "'x' is not of the form A:B"),
+        (["--rows", "x"], "'x' must have the form A:B"),
         (["--rows", "9:"], "no row is left of the 4"),
         (["--json", "--markdown"], "exclude each other"),
     ],

@@ -205,9 +205,9 @@ def test_sentences_that_are_not_in_the_passage_stand_in_for_it(data):
         (["--methods", "prompt"], "'prompt:per_pair' needs a judge; pass --judge"),
         (
             ["--methods", "prompt:per_sample", "--judge", "recorded:tiny"],
-            "asks what was not recorded",
+            "has no recorded answers",
         ),
-        (["--methods", "prompt", "--judge", "recorded:x"], "no recorded judge is called 'x'"),
+        (["--methods", "prompt", "--judge", "recorded:x"], "unknown recorded judge 'x'"),
         (
             ["--methods", "prompt", "--judge", "recorded:tiny", "--api-base", "http://x"],
             "a recorded judge has no address",
@@ -217,7 +217,7 @@ def test_sentences_that_are_not_in_the_passage_stand_in_for_it(data):
         (["--methods", "ngram", "--model", "x"], "which are: none; pass METHOD=MODEL"),
         (["--methods", "nli", "--model", "{name: x, size: 3}"], "size: Extra inputs are not"),
         (["--methods", "nli", "--model", "nli={name: ["], "is not a model's settings"),
-        (["--rows", "3"], "'3' is not of the form A:B"),
+        (["--rows", "3"], "'3' must have the form A:B"),
         (["--rows", "9:"], "no row is left of the 3"),
         (["--json", "--markdown"], "exclude each other"),
     ],

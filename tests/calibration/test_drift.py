@@ -221,8 +221,8 @@ def test_what_cannot_be_compared_is_refused(folder):
     for args, said in (
         (("missing.jsonl",), "cannot read 'missing.jsonl'"),
         (("log.jsonl",), "log.jsonl:1: "),
-        (("log.jsonl", "--write"), "--check changes nothing and takes no labels"),
-        (("log.jsonl", "--labels", "log.jsonl"), "--check changes nothing and takes no labels"),
+        (("log.jsonl", "--write"), "--check takes no labels and writes nothing"),
+        (("log.jsonl", "--labels", "log.jsonl"), "--check takes no labels and writes nothing"),
     ):
         done = check(folder, *args)
         assert done.returncode == 2
@@ -232,4 +232,4 @@ def test_what_cannot_be_compared_is_refused(folder):
     assert done.returncode == 2
     done = resay_here("calibrate", "--policy", "policy.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "pass the labelled responses with --labels, or --check LOG" in done.stderr
+    assert "pass labelled responses with --labels, or pass --check LOG" in done.stderr

@@ -91,7 +91,7 @@ def test_everything_a_check_needs_is_read(tmp_path):
         ({"response": TEXT, "hallucinated": "no"}, "hallucinated: input should be a valid bool"),
         ({"response": TEXT, "label": "correct", "hallucinated": False}, "not both"),
         ({"response": TEXT, "lable": "correct"}, "did you mean 'label'"),
-        ({"response": TEXT, "label": "correct", "zzz": 1}, "put notes of your own under 'meta'"),
+        ({"response": TEXT, "label": "correct", "zzz": 1}, "put your own notes under 'meta'"),
         ({"response": TEXT, "sentences": [True, False, True]}, r"sentences\[0\]: must be"),
         ({"response": TEXT, "sentences": ["correct", {"text": "x"}]}, "mixes labels with"),
         (
@@ -111,7 +111,7 @@ def test_an_id_stands_for_one_response(tmp_path):
 
 
 def test_a_file_must_hold_something(tmp_path):
-    with pytest.raises(ConfigurationError, match="holds no labelled response"):
+    with pytest.raises(ConfigurationError, match="contains no labelled response"):
         read(tmp_path, "")
     with pytest.raises(ConfigurationError, match="cannot read"):
         read_labels(tmp_path / "none.jsonl")

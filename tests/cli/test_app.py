@@ -118,7 +118,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
             ["check", "-r", "response.txt", "-p", "p.yaml", "--method", "ngram"],
             "exclude each other",
         ),
-        (["policy", "check", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
+        (["policy", "check", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["ask"], "Missing argument"),
         (["bench", "wikibio", "--data", "nowhere"], "nowhere"),
     ],

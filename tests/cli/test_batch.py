@@ -60,7 +60,9 @@ def test_rows_that_fail_are_told(folder: Path) -> None:
 
 def test_a_dry_run_writes_nothing(folder: Path) -> None:
     done = resay_here("batch", "in.jsonl", "--method", "ngram", "--dry-run", cwd=folder)
-    assert done.stdout == "rows: 9\ncalls: 0.0 a row, 0 in all\nfrom 9 rows; nobody was asked\n"
+    assert (
+        done.stdout == "rows: 9\ncalls: 0.0 per row, 0 in total\nfrom 9 rows; no model was called\n"
+    )
     assert {path.name for path in folder.iterdir()} == {"in.jsonl", "policy.yaml"}
     policy = "chain: [{method: prompt, judge: any}]\nprices: {any: {input: 1, output: 2}}\n"
     (folder / "policy.yaml").write_text(policy)
@@ -96,7 +98,7 @@ def test_a_page_of_the_results(folder: Path) -> None:
     assert "&lt;b&gt;" in text
     for words, said in (
         (["--group", "none"], "no column 'none'"),
-        (["--prefix", "x_", "--group", "lang"], "is not what `resay batch` wrote"),
+        (["--prefix", "x_", "--group", "lang"], "is not an output of `resay batch`"),
     ):
         failed = resay_here("report", "out.jsonl", "--html", "page.html", *words, cwd=folder)
         assert failed.returncode == 2

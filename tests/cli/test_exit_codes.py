@@ -62,7 +62,7 @@ def test_output_that_cannot_be_written_is_no_verdict(
         with FULL.open("w") as full:
             assert code_with(full, *words) == 5
         told = capsys.readouterr().err
-        assert told == "the output cannot be written: No space left on device\n"
+        assert told == "cannot write the output: No space left on device\n"
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only some systems have it")
@@ -71,7 +71,7 @@ def test_python_itself_adds_nothing(files: Path) -> None:
     with FULL.open("w") as full:
         done = resay_cli(*CHECK, "--json", cwd=files, stdout=full)
     assert done.returncode == 5
-    assert done.stderr == "the output cannot be written: No space left on device\n"
+    assert done.stderr == "cannot write the output: No space left on device\n"
 
 
 class _Interrupting(MetaPathFinder):

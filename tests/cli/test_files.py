@@ -37,8 +37,8 @@ def test_many_texts_in_one_file(tmp_path: Path) -> None:
     ("name", "data", "message"),
     [
         ("a.txt", b"\xff\xfe", "not UTF-8"),
-        ("a.json", b"[1]", "strings only"),
-        ("a.json", b'{"a": "b"}', "strings only"),
+        ("a.json", b"[1]", "only strings"),
+        ("a.json", b'{"a": "b"}', "only strings"),
         ("a.json", b"[", "not valid JSON"),
         ("a.jsonl", b'"a"\nb', "not valid JSON"),
     ],
@@ -69,5 +69,5 @@ def test_tokens_are_a_list_or_what_holds_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("document", ["[1]", '{"tokens": []}', "7", "[null]"])
 def test_what_holds_no_tokens_is_refused_by_name(tmp_path: Path, document: str) -> None:
     (tmp_path / "a.json").write_text(document)
-    with pytest.raises(ConfigurationError, match=r"a\.json' must hold a list of tokens"):
+    with pytest.raises(ConfigurationError, match=r"a\.json' must contain a list of tokens"):
         read_logprobs(tmp_path / "a.json")

@@ -73,12 +73,12 @@ def test_show(file: Path) -> None:
         assert SENTENCE in shown
         assert "ann (code): the verdict is wrong: =cmd()" in shown
     assert json.loads(said("show", "e-1", "-j", file, "--json"))["feedback"][0]["rater"] == "ann"
-    assert "no entry and no request 'e-9'" in said("show", "e-9", "-j", file, code=2)
+    assert "no entry or request 'e-9'" in said("show", "e-9", "-j", file, code=2)
 
 
 def test_show_without_words(tmp_path: Path) -> None:
     run_sync(fill, tmp_path / "journal.db")
-    assert "no words are kept" in said("show", "e-1", "-j", tmp_path / "journal.db")
+    assert "its text was not stored" in said("show", "e-1", "-j", tmp_path / "journal.db")
 
 
 def test_export_as_json_lines(file: Path, tmp_path: Path) -> None:
@@ -183,10 +183,10 @@ def test_forget(file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["list", "-j", "nowhere.db"], "there is no journal 'nowhere.db'"),
+        (["list", "-j", "nowhere.db"], "no journal at 'nowhere.db'"),
         (["list", "-j", "mysql://secret@here/db"], "must be sqlite:///FILE"),
-        (["list", "-j", ".", "--since", "soon"], "--since takes a date"),
-        (["export", "out.txt", "-j", "."], "export writes .jsonl, .csv or .parquet"),
+        (["list", "-j", ".", "--since", "soon"], "--since must be a date"),
+        (["export", "out.txt", "-j", "."], "the file must end in .jsonl, .csv or .parquet"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -81,7 +81,7 @@ def test_one_after_the_other(tmp_path: Path) -> None:
     said, articles = written(tmp_path / "v.json", "\n".join([*documents, "", listed]))
     assert said.endswith("3 verdicts, 2 flagged")
     assert len(articles) == 3
-    with pytest.raises(ConfigurationError, match=r"v\.json:\d+: it is not valid JSON"):
+    with pytest.raises(ConfigurationError, match=r"v\.json:\d+: not valid JSON"):
         written(tmp_path / "v.json", f"{documents[0]}\n{documents[1][:-2]}")
 
 
@@ -94,16 +94,16 @@ def test_stdin(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "holds no verdict; pass what `resay check --json` wrote"),
-        ("[]", "holds no verdict"),
-        ("{", "it is not valid JSON"),
-        ('{\n"decision": nonsense\n}', "it is not valid JSON"),
-        ("[1]", r"v\.json\[0\]: a verdict is an object, not int"),
-        ('"words"', "a verdict is an object, not str"),
-        ('{"decision": "secret"}', "this is no verdict; look at decision, score, reason"),
-        ('[{"verdict": {"score": "secret"}}]', r"v\.json\[0\]: this is no verdict"),
-        ('{"decision": "flagged", "score": 1, "reason": "a"}\n{"a', r"v\.json:2: it is not valid"),
-        ('{"a": 1}\n\n{"b": 2}', r"v\.json:1: this is no verdict"),
+        ("", "contains no verdict; pass an output of `resay check --json`"),
+        ("[]", "contains no verdict"),
+        ("{", "not valid JSON"),
+        ('{\n"decision": nonsense\n}', "not valid JSON"),
+        ("[1]", r"v\.json\[0\]: a verdict must be an object, not int"),
+        ('"words"', "a verdict must be an object, not str"),
+        ('{"decision": "secret"}', "not a verdict; check decision, score, reason"),
+        ('[{"verdict": {"score": "secret"}}]', r"v\.json\[0\]: not a verdict"),
+        ('{"decision": "flagged", "score": 1, "reason": "a"}\n{"a', r"v\.json:2: not valid"),
+        ('{"a": 1}\n\n{"b": 2}', r"v\.json:1: not a verdict"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -121,7 +121,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         resay(tmp_path / "nowhere.json", "--html", tmp_path / "out.html")
     with pytest.raises(ConfigurationError, match="cannot write"):
         resay(file, "--html", tmp_path / "nowhere" / "out.html")
-    with pytest.raises(ConfigurationError, match="is the file to read"):
+    with pytest.raises(ConfigurationError, match="is also the input file"):
         resay(file, "--html", tmp_path / "." / "v.json")
     assert json.loads(file.read_text()) == FINE.to_dict()
 

@@ -124,7 +124,7 @@ def test_it_serves_until_what_was_begun_is_ended(
         assert process.action() == "annotate"
         policy.write_text("chain:\n  - method: nothing\n")
         process.running.send_signal(signal.SIGHUP)
-        assert "policy.yaml:2: chain[0].method" in process.wait_for("stay as they were")
+        assert "policy.yaml:2: chain[0].method" in process.wait_for("were not reloaded")
         assert process.action() == "annotate"
         policy.write_text(BLOCK)
         process.running.send_signal(signal.SIGHUP)

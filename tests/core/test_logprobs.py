@@ -96,8 +96,8 @@ def test_users_give_tokens_or_mappings() -> None:
     [
         ("text", "must be a list of tokens, not 'str'"),
         ({"content": [ENTRY]}, "must be a list of tokens, not 'dict'"),
-        ([ENTRY, {"text": "secret words"}], "entry 1 of logprobs is no token"),
-        ([3], "entry 0 of logprobs is no token"),
+        ([ENTRY, {"text": "secret words"}], "entry 1 of logprobs is not a token"),
+        ([3], "entry 0 of logprobs is not a token"),
     ],
 )
 def test_what_a_user_gives_in_place_of_tokens_is_refused(given: Any, message: str) -> None:

@@ -239,7 +239,7 @@ def test_a_verdict_is_kept_as_a_line(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"decision": 3}'])
 def test_other_lines_are_no_verdict(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="this is no verdict"):
+    with pytest.raises(ConfigurationError, match="not a verdict"):
         Verdict.from_json(text)
 
 

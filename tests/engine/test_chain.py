@@ -151,7 +151,7 @@ async def test_references_take_the_place_of_samples() -> None:
     [
         ([], "only 0 usable samples; `sampling.min` is 3"),
         (SAMPLES[:2], "only 2 usable samples; `sampling.min` is 3"),
-        ([f"{SAMPLES[0]} {SAMPLES[0]}"] * 3, "all 3 samples are the same text"),
+        ([f"{SAMPLES[0]} {SAMPLES[0]}"] * 3, "all 3 samples are identical"),
     ],
 )
 async def test_too_little_to_go_by_is_inconclusive(samples: list[str], reason: str) -> None:
@@ -321,7 +321,7 @@ async def test_a_function_of_the_policy_may_know_more_that_claims_nothing() -> N
     verdict = await run({"method": "ngram"}, passage=Passage.of(text), non_claims=own)
     assert [c.kind for c in verdict.claims] == ["filler", "fact", "fact"]
     assert [s.score is None for s in verdict.sentences] == [True, False, False]
-    with pytest.raises(ConfigurationError, match="cannot be imported"):
+    with pytest.raises(ConfigurationError, match="cannot import"):
         await run({"method": "ngram"}, passage=Passage.of(text), non_claims="nowhere:greets")
     with pytest.raises(PolicyError, match="non_claims"):
         Policy.of({"chain": [{"method": "ngram"}], "non_claims": "perhaps"})
@@ -412,7 +412,7 @@ def odd(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("broken", "odd: it failed (ZeroDivisionError)"),
         ("short", "odd: it returned the wrong number of scores"),
-        ("silent", "no method of the chain had anything to say"),
+        ("silent", "no method of the chain returned a score"),
     ],
 )
 async def test_a_scorer_that_breaks_costs_no_answer(mood: str, reason: str) -> None:

@@ -170,10 +170,14 @@ async def test_an_ensemble_gets_them_as_well() -> None:
 @pytest.mark.parametrize(
     ("policy", "logprobs", "message"),
     [
-        ("logprobs", None, "method 'logprobs' looks at the probabilities.*pass them as `logprobs`"),
-        ("logprobs", [], "method 'logprobs' looks at the probabilities"),
-        ("logprobs", [{"text": "x"}], "entry 0 of logprobs is no token"),
-        ("ngram", TOKENS, "no step of the chain looks at the probabilities"),
+        (
+            "logprobs",
+            None,
+            "method 'logprobs' needs the response's token probabilities.*pass them as `logprobs`",
+        ),
+        ("logprobs", [], "method 'logprobs' needs the response's token probabilities"),
+        ("logprobs", [{"text": "x"}], "entry 0 of logprobs is not a token"),
+        ("ngram", TOKENS, "no step of the chain uses token probabilities"),
     ],
 )
 async def test_what_cannot_work_is_said(policy: str, logprobs: Any, message: str) -> None:

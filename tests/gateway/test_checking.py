@@ -210,7 +210,7 @@ def test_observers_are_told_of_what_was_refused(gateways: Gateways) -> None:
 BAD: Sequence[tuple[dict[str, Any], list[str]]] = [
     ({}, ["response: required, but missing"]),
     ({"response": 7, "samples": ["a", 8]}, ["response: ", "samples.1: "]),
-    ({"response": "a", "sample": []}, ["sample: there is no such field"]),
+    ({"response": "a", "sample": []}, ["sample: unknown field"]),
     (
         {"response": "a", "question": "q", "messages": [{"role": "user"}]},
         ["`question` or `messages`"],
@@ -228,7 +228,7 @@ BAD: Sequence[tuple[dict[str, Any], list[str]]] = [
     ({"response": "s" * 200_001}, ["response: ", "200000"]),
     ({"response": "a", "params": {"api_base": "http://evil"}}, ["params: ", "temperature"]),
     ({"response": "a", "params": {"tools": []}}, ["params: "]),
-    ({"response": "a", "policy": "strict"}, ["policy: there is no such field"]),
+    ({"response": "a", "policy": "strict"}, ["policy: unknown field"]),
 ]
 
 

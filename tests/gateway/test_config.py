@@ -26,7 +26,7 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
         ("version: 1\n", "/gateway.yaml: upstream: required, but missing; pass --upstream URL"),
         ("upstream:\n  url: 7\n", "/gateway.yaml:2: upstream.url: must be text, not 7"),
         ("upstream:\n  url: ftp://x\n", "/gateway.yaml:2: upstream.url: must begin with http:"),
-        ("upstream:\n  url: http://a:b@x/\n", "upstream.url: must have no credentials"),
+        ("upstream:\n  url: http://a:b@x/\n", "upstream.url: must not contain credentials"),
         ("upstream: {url: http://x}\nlimit: {}\n", ":2: limit: unknown key 'limit'; did you mean"),
         (
             "upstream: {url: http://x}\nlimits:\n  queue: -1\n",
@@ -34,11 +34,11 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
         ),
         (
             "upstream: {url: http://x}\nkeys:\n  - {name: a}\n",
-            "/gateway.yaml:3: keys[0]: give `sha256` or `env`, and not both",
+            "/gateway.yaml:3: keys[0]: set either `sha256` or `env`",
         ),
         (
             "upstream: {url: http://x}\nkeys: [{name: a, env: A}, {name: a, env: B}]",
-            "two of the `keys` have the same name",
+            "two `keys` have the same name",
         ),
         ("upstream: {url: http://x}\noverload: off\n", ":2: overload: must be 'refuse' or"),
         ("upstream: {url: http://x}\npolicies: {a b: x}\n", "/gateway.yaml:2: policies"),
@@ -50,7 +50,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"none\.yaml: there is no such file"):
+    with pytest.raises(PolicyError, match=r"none\.yaml: no such file"):
         GatewayConfig.load(tmp_path / "none.yaml")
     (tmp_path / "odd.yaml").write_bytes(b"\xff")
     with pytest.raises(PolicyError, match="not UTF-8"):

@@ -409,7 +409,7 @@ def test_an_upstream_that_breaks_off_is_an_error_of_the_api(
     assert broken.status_code == 502
     assert broken.json()["error"]["message"].startswith("the upstream cannot be reached, or broke")
     streamed = served.post(path, json={**ASKED[path], "stream": True})
-    assert "the upstream cannot be reached, or broke off" in streamed.text
+    assert "the upstream is unreachable or closed the connection" in streamed.text
     assert [seen.verdict for seen in served.seen(2)] == [None, None]
 
 

@@ -40,7 +40,7 @@ def test_a_bad_file_keeps_all_the_old_ones_and_is_said_once(gateways: Gateways) 
 
 def test_a_file_that_goes_away_and_comes_back_is_taken_as_it_comes(gateways: Gateways) -> None:
     served = gateways.start(reload_s=0.05)
-    with logged("there is no such file"):
+    with logged("no such file"):
         (gateways.folder / "policy.yaml").unlink()
     assert action(served) == "annotate"
     with logged("read again"):

@@ -188,6 +188,6 @@ def test_only_torch_writes_text() -> None:
         ModelConfig(name="writer", precision="int8"),
         ModelConfig(name="writer", backend="tei", url="http://127.0.0.1:9"),
     ):
-        with pytest.raises(ConfigurationError, match="'writer' is to write text"):
+        with pytest.raises(ConfigurationError, match="'writer' must generate text"):
             text_generator(config)
     assert text_generator("writer") is text_generator("writer")

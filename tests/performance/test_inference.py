@@ -292,7 +292,7 @@ def test_a_system_without_proc_is_skipped(tmp_path, monkeypatch):
         (["--parts", "nli,speed"], "unknown name 'speed'; choose from nli, premise, bertscore,"),
         (["--parts", ","], "nothing is named in ','"),
         (["--shapes", "giant"], "unknown name 'giant'; choose from tiny, xsmall, base, large"),
-        (["--rows", "x"], "'x' is not of the form A:B"),
+        (["--rows", "x"], "'x' must have the form A:B"),
         (["--json", "--markdown"], "exclude each other"),
     ],
 )

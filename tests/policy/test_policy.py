@@ -181,7 +181,10 @@ def test_a_blocked_answer_has_a_polite_message():
         ),
         (
             with_chain("threshold:\n  passage: null\n  sentence: null"),
-            "3: threshold: passage and sentence must not both be null; nothing could be flagged",
+            (
+                "3: threshold: passage and sentence must not both be null, or nothing is ever"
+                " flagged; set one"
+            ),
         ),
         (
             with_chain("threshold: {sentence: 0.3, doubtful: 0.3}"),
@@ -317,10 +320,10 @@ def test_problems_name_the_file_as_given(tmp_path, monkeypatch):
         "./latin.yaml": "./latin.yaml: not UTF-8 (byte 5); save the file as UTF-8",
         "empty.yaml": "empty.yaml:1: the policy is empty; "
         "the shortest is: chain: [{method: prompt}]",
-        "none.yaml": "none.yaml: there is no such file",
-        ".": ".: is a directory; name the file in it",
+        "none.yaml": "none.yaml: no such file",
+        ".": ".: is a directory; pass a file",
         "none\0.yaml": "<policy>: 'none\\x00.yaml' is not a path",
-        "chain: []\n": "<policy>: a path was expected, not text; use Policy.parse for text",
+        "chain: []\n": "<policy>: expected a path, not text; use Policy.parse for text",
         "x" * 5000: f"{'x' * 5000}: cannot be read: {os.strerror(errno.ENAMETOOLONG)}",
     }.items():
         with pytest.raises(PolicyError) as caught:

@@ -58,7 +58,7 @@ async def test_a_model_may_be_given_by_its_settings(model: str, tmp_path: Path) 
     assert len(await retriever.retrieve(TEXTS[0], k=2)) == 2
     await retriever.aclose()
     for wrong in ({"nmae": model}, {"name": model, "api_key": 7}, {}, 7):
-        with pytest.raises(ConfigurationError, match=r"`model[^`]*` cannot work") as refused:
+        with pytest.raises(ConfigurationError, match=r"invalid `model[^`]*`") as refused:
             QdrantRetriever("guides", model=wrong, path=path)
         assert model not in str(refused.value)
 
@@ -260,8 +260,8 @@ async def test_a_policy_opens_one(place: dict[str, Any], model: str, store: Stor
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ({}, "give either `path`"),
-        ({"path": "a", "url": "http://b"}, "give either `path`"),
+        ({}, "set either `path`"),
+        ({"path": "a", "url": "http://b"}, "set either `path`"),
         ({"path": "a", "api_key": SECRET}, "`api_key` is for a server"),
     ],
 )
@@ -274,8 +274,8 @@ async def test_a_policy_must_say_where(place: dict[str, str], why: str, model: s
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ({}, "give either `path`"),
-        ({"path": "a", "url": "http://b"}, "give either `path`"),
+        ({}, "set either `path`"),
+        ({"path": "a", "url": "http://b"}, "set either `path`"),
         ({"url": f"ftp://me:{SECRET}@b"}, "`url` is not the address of a server"),
         ({"url": f"http://b:{SECRET}"}, "`url` is not the address of a server"),
         ({"url": "http://b", "api_key": f"{SECRET}\n"}, "`api_key` has characters"),

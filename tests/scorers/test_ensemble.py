@@ -146,7 +146,7 @@ REFUSED: list[tuple[list[Any], str]] = [
     ([{"scorer": {"method": "ngram"}, "weight": 0}], "must add up to more than 0"),
     ([{"scorer": {"method": "snowballing"}}], "unknown method 'snowballing'"),
     ([{"scorer": {"method": "ensemble", "parts": []}}], "unknown method 'ensemble'"),
-    ([{"scorer": {"method": "ngram", "settle": {"below": 0.1}}}], "a part settles nothing"),
+    ([{"scorer": {"method": "ngram", "settle": {"below": 0.1}}}], "a part cannot have `settle`"),
     ([{"scorer": {"method": "ngram", "m": 2}}], r"parts\[0\].scorer.m: unknown key 'm'"),
     ([{"scorer": {"method": "ngram"}, "wieght": 2}], "did you mean 'weight'"),
 ]

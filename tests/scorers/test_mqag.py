@@ -290,7 +290,7 @@ async def test_a_model_that_is_made_for_something_else_is_refused(
     tiny: Tiny, models: Models
 ) -> None:
     classifier = str(tiny(make_roberta, head=True))
-    with pytest.raises(ConfigurationError, match="`answerability` gives 3 values"):
+    with pytest.raises(ConfigurationError, match="`answerability` returns 3 values"):
         await Mqag(models.config(answerability=classifier)).prepare()
     with pytest.raises(ConfigurationError, match="cannot be loaded"):
         await Mqag(models.config(answering=str(models.question))).prepare()

@@ -484,9 +484,9 @@ async def test_a_timeout_is_one_lost_call() -> None:
 
 
 def test_it_asks_about_pairs_and_draws_all_samples() -> None:
-    with pytest.raises(ConfigurationError, match="order: nearest asks about pairs"):
+    with pytest.raises(ConfigurationError, match="`order: nearest` works on pairs"):
         Policy.of({"chain": [{"method": "prompt", "order": "nearest", "mode": "per_sample"}]})
-    with pytest.raises(ConfigurationError, match="form: published asks about pairs"):
+    with pytest.raises(ConfigurationError, match="`form: published` works on pairs"):
         Policy.of({"chain": [{"method": "prompt", "form": "published", "mode": "per_sample"}]})
     nearest = Prompt(Prompt.Config(order="nearest"))
     assert nearest.stops

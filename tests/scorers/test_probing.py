@@ -325,9 +325,9 @@ async def test_without_content_nothing_of_it_is_told() -> None:
 
 def test_settings_that_say_nothing_of_silence_are_refused() -> None:
     for setting in ("form: published", "order: nearest", "evidence: references"):
-        with pytest.raises(PolicyError, match=f"leave out `{setting}`, or `probe`"):
+        with pytest.raises(PolicyError, match=f"`probe` and `{setting}` exclude each other"):
             Policy.parse(f"chain: [{{method: prompt, probe: 2, {setting}}}]")
-    with pytest.raises(PolicyError, match="leave out `task`, or `probe`"):
+    with pytest.raises(PolicyError, match="`probe` and `task` exclude each other"):
         Policy.parse("chain: [{method: prompt, probe: 2, task: paraphrase}]")
     with pytest.raises(PolicyError, match="must be at most 20"):
         Policy.parse("chain: [{method: prompt, probe: 21}]")

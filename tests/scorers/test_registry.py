@@ -191,23 +191,23 @@ def test_a_part_may_be_ones_own_scorer(own: str) -> None:
     verdict = Guard(policy_of("ensemble", parts=parts)).check("It has 6 lanes.")
     assert verdict.sentences[0].why == "my-coin 0.90"
     for name in ("Composite", "Corrects"):
-        with pytest.raises(PolicyError, match="cannot be a part of one"):
+        with pytest.raises(PolicyError, match="it cannot be a part"):
             policy_of("ensemble", parts=[{"scorer": {"method": f"{own}:{name}"}}])
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("{own}:Coins", "cannot be imported: there is no 'Coins' in '{own}'"),
+        ("{own}:Coins", "cannot import '{own}:Coins': '{own}' has no 'Coins'"),
         (
             "no_such_place:Coin",
             "ModuleNotFoundError in 'no_such_place'; check that it is installed",
         ),
-        ("{own}:coin", "is not a class; name the scorer's class"),
+        ("{own}:coin", "is not a class; use the scorer's class"),
         ("{own}:Nested", "is not a scorer: it has no 'score'"),
         ("{own}:NoConfig", "is not a scorer: it has no 'Config'"),
         ("{own}:OtherConfig", "must be a subclass of ScorerConfig"),
-        ("{own}:Taken", "has the name of another method, 'ngram'; rename it"),
+        ("{own}:Taken", "has the same name as another method, 'ngram'; rename it"),
         ("{own}:Nameless", "needs a `name` for verdicts"),
         ("{own}:NoNeeds", "must have a frozenset as `needs`"),
         ("{own}:", "must be package.module:Class"),

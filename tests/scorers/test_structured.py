@@ -188,7 +188,7 @@ async def test_an_answer_without_the_object_is_inconclusive() -> None:
         "Who?", response_format={"type": "json_object"}
     )
     assert answer.verdict.decision == "inconclusive"
-    assert answer.verdict.reason == "the answer holds no object, as was asked for"
+    assert answer.verdict.reason == "the answer does not contain the requested object"
 
 
 async def test_objects_may_be_left_unchecked(simulated: SimulatedProvider) -> None:
@@ -256,7 +256,7 @@ async def test_a_sample_that_calls_a_tool_says_nothing() -> None:
 
 async def test_an_empty_answer_is_skipped() -> None:
     verdict = (await Guard(POLICY, provider=Recorded(Completion(" "))).aask("Who?")).verdict
-    assert (verdict.decision, verdict.reason) == ("skipped", "the answer has no words")
+    assert (verdict.decision, verdict.reason) == ("skipped", "the answer contains no words")
 
 
 async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> None:

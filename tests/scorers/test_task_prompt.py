@@ -79,7 +79,7 @@ async def test_the_term_is_found_in_the_source(source: str) -> None:
 
 
 async def test_a_term_that_cannot_be_found_must_be_named() -> None:
-    with pytest.raises(ScorerError, match="name it with `term`"):
+    with pytest.raises(ScorerError, match="set `term`"):
         await score("definition", "Yes", source="Tell me about overreacting.")
     scores = await score(
         "definition", "Yes", votes=1, source="Tell me about overreacting.", term="overreact"

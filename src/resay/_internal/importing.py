@@ -73,7 +73,7 @@ def import_named(path: str) -> Any:
         found = _imported(module)
     except Exception as error:
         raise ConfigurationError(
-            f"{path!r} cannot be imported: {type(error).__name__} in {module!r}; check that it is"
+            f"cannot import {path!r}: {type(error).__name__} in {module!r}; check that it is"
             " installed or on PYTHONPATH"
         ) from error
     try:
@@ -82,12 +82,10 @@ def import_named(path: str) -> Any:
         spec = getattr(found, "__spec__", None)
         if found is _program() or getattr(spec, "_initializing", False):
             raise ConfigurationError(
-                f"{path!r} cannot be imported: {module!r} does not define {name!r} before it makes"
-                " the guard that needs it; define it first, or in a module of its own"
+                f"cannot import {path!r}: {module!r} creates a guard that needs {name!r} before"
+                " defining it; define it first, or in another module"
             ) from error
-        raise ConfigurationError(
-            f"{path!r} cannot be imported: there is no {name!r} in {module!r}"
-        ) from error
+        raise ConfigurationError(f"cannot import {path!r}: {module!r} has no {name!r}") from error
 
 
 def _imported(module: str) -> Any:

@@ -16,7 +16,7 @@ from resay.policy import Policy, Regenerate
 from resay.providers.batching import BatchCallsConfig
 from resay.retrieval import Retriever, as_retriever
 
-NO_ANSWER = "no answer can be read in what the provider sent"
+NO_ANSWER = "the provider's response contains no readable answer"
 """Why the check of what is no answer is inconclusive."""
 VERDICT_KEY = "hallucination"
 """Where the verdict appears in what a framework says of an answer beside its words."""
@@ -113,8 +113,8 @@ def guard_of(
     if isinstance(policy, Guard):
         if retriever is not None:
             raise ConfigurationError(
-                f"retriever is a {type(retriever).__name__!r}, but a Guard has its own; give it to"
-                " the Guard, with `as_retriever` around it, or pass the policy in place of the"
+                f"`retriever` is a {type(retriever).__name__!r}, but a Guard has its own; wrap it"
+                " with `as_retriever` and pass it to the Guard, or pass the policy instead of the"
                 " Guard"
             )
         _refuse_batches(policy)
@@ -127,8 +127,8 @@ def guard_of(
 def _refuse_batches(guard: Guard) -> None:
     if isinstance(guard.policy.calls, BatchCallsConfig):
         raise ConfigurationError(
-            "the policy asks through Batch APIs (`calls.via` is 'batch'), which take up to a day:"
-            " they are for recorded answers, checked with `Guard.check`; leave `calls` out here"
+            "the policy uses Batch APIs (`calls.via` is 'batch'), which take up to a day; use them"
+            " for recorded answers with `Guard.check`, and omit `calls` here"
         )
 
 
@@ -177,13 +177,13 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
         guard.refuse({"references": f"{rest} `Guard.check` with `references`"})
     if sampling.via == "litellm" and sampling.model is None:
         raise ConfigurationError(
-            f"`sampling.via` is 'litellm', but samples are asked for by {client} itself; leave it"
-            " out, or name a `sampling.model`"
+            f"`sampling.via` is 'litellm', but {client} draws its samples itself; omit it, or set"
+            " `sampling.model`"
         )
     if sampling.via == "native" and sampling.model is not None:
         raise ConfigurationError(
-            f"`sampling.model` is {sampling.model!r}, which is asked through litellm; leave"
-            " `via: native` out"
+            f"`sampling.model` is {sampling.model!r}, which is called through litellm; omit `via:"
+            " native`"
         )
     for setting, model in guard.policy.named_models:
         require_optional(

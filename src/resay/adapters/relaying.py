@@ -249,12 +249,12 @@ def _given_references(own: object) -> tuple[str, ...]:
     known = tuple(text for text in texts if isinstance(text, str) and text.strip())
     if len(known) < len(texts):
         raise ConfigurationError(
-            f"each of `{OWN_FIELD}.references` must be a text, or an object with a `text`"
+            f"each of `{OWN_FIELD}.references` must be a string, or an object with a `text`"
         )
     if len(known) > _MOST_REFERENCES or any(len(text) > _MOST_CHARS for text in known):
         raise ConfigurationError(
-            f"`{OWN_FIELD}.references` may hold {_MOST_REFERENCES} texts of {_MOST_CHARS:,}"
-            " characters each"
+            f"`{OWN_FIELD}.references` may contain at most {_MOST_REFERENCES} texts of"
+            f" {_MOST_CHARS:,} characters each"
         )
     return known
 

@@ -73,7 +73,7 @@ def engine_of(
         return Ray(workers, concurrency)
     if is_import_path(name):
         return cast("Engine", import_named(name))
-    raise ConfigurationError(f"engine {name!r} is none; name local, ray or package.module:function")
+    raise ConfigurationError(f"unknown engine {name!r}; use local, ray or package.module:function")
 
 
 # Rows that wait for a provider's batch are kept in memory, with their samples.
@@ -311,8 +311,8 @@ def _unpickled(scorer: bytes) -> RowScorer | ConfigurationError:
     # Whatever the modules raise that it names.
     except Exception as error:
         return ConfigurationError(
-            f"the guard cannot be made in another process ({type(error).__name__}); define its"
-            " parts in a module rather than in the program itself, or use one worker"
+            f"cannot create the guard in another process ({type(error).__name__}); define its"
+            " parts in a module instead of the main program, or use one worker"
         )
 
 
@@ -419,7 +419,7 @@ class _InProcesses:
                 break
             found = self._alone(worker, row)
             if found is None:
-                found = [self._scorer.lost(row, "the process that checked it ended")]
+                found = [self._scorer.lost(row, "the worker process exited")]
                 worker = self._begin()
             self._tell(found)
         return worker

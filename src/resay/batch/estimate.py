@@ -71,7 +71,7 @@ def estimate(
     chosen = [mapping_of(row.raw) or {} for row in islice(taken, sample)]
     taken.close()
     if not chosen:
-        raise ConfigurationError("there are no such rows")
+        raise ConfigurationError("no matching rows")
     count = rows.count() if wanted is None else None
     if limit is not None:
         count = limit if count is None else min(limit, count)

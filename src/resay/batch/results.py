@@ -61,7 +61,7 @@ def _installed(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise ConfigurationError(f"a frame needs {package!r}; install it") from error
+        raise ConfigurationError(f"a data frame needs {package!r}; install it") from error
 
 
 @dataclass(slots=True)
@@ -143,8 +143,8 @@ def results_page(
     for number, row in enumerate(Results(path)):
         if not is_batch(row, prefix):
             raise ConfigurationError(
-                f"{os.fspath(path)!r}, row {number + 1}: it has not the columns that `resay batch`"
-                " writes; pass --prefix where they were written with one"
+                f"{os.fspath(path)!r}, row {number + 1}: the columns of `resay batch` are missing;"
+                " pass --prefix if they were written with one"
             )
         verdict = {name: row[prefix + name] for name in VERDICT_COLUMNS}
         whole.add(verdict)
@@ -160,7 +160,7 @@ def results_page(
             kept = (score, -number, {**verdict, "id": row.get("id"), "text": row.get(response)})
             (heapq.heappush if len(shown) < worst else heapq.heappushpop)(shown, kept)
     if not whole.rows:
-        raise ConfigurationError(f"{os.fspath(path)!r} holds no rows")
+        raise ConfigurationError(f"{os.fspath(path)!r} has no rows")
     ranked = [(1 - at, row) for _, at, row in sorted(shown, reverse=True)]
     name = Path(path).name
     return _page(name, whole, group, groups, ranked), whole.rows, whole.flagged
@@ -216,7 +216,7 @@ def _outcome(whole: _Group) -> Html:
     failed = [definition(f"failed: {kind}", f"{n:,}") for kind, n in whole.failed.most_common()]
     mean = "none" if whole.mean is None else f"{whole.mean:.3f}"
     facts = [*decisions, *failed, definition("mean score", mean), definition("cost", whole.cost)]
-    return tag("section", tag("h2", "What came of it"), tag("dl", *facts, class_="facts"))
+    return tag("section", tag("h2", "Decisions"), tag("dl", *facts, class_="facts"))
 
 
 def _distribution(whole: _Group) -> Html:
@@ -292,7 +292,7 @@ def check_output(out: Path) -> None:
     elif out.suffix not in (".jsonl", ".ndjson"):
         raise ConfigurationError(f"{str(out)!r} must end in .jsonl or .parquet")
     if out.parent and not out.parent.is_dir():
-        raise ConfigurationError(f"{str(out.parent)!r} is no folder; make it first")
+        raise ConfigurationError(f"the folder {str(out.parent)!r} does not exist; create it first")
 
 
 def write_output(out: Path, lines: Iterator[bytes], prefix: str) -> None:
@@ -409,7 +409,7 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
         MissingDependencyError: It is Parquet, and pyarrow is not installed.
     """
     if not path.is_file():
-        raise ConfigurationError(f"cannot read {str(path)!r}: there is no such file")
+        raise ConfigurationError(f"cannot read {str(path)!r}: no such file")
     if path.suffix == ".parquet":
         with path.open("rb") as file:
             for batch in pyarrow("pyarrow.parquet").ParquetFile(file).iter_batches(_BATCH):
@@ -420,11 +420,9 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 row: Any = json.loads(line)
             except ValueError as error:
-                raise ConfigurationError(
-                    f"{path}:{number}: it is not valid JSON: {error}"
-                ) from None
+                raise ConfigurationError(f"{path}:{number}: not valid JSON: {error}") from None
             if not isinstance(row, dict):
-                raise ConfigurationError(f"{path}:{number}: a row is an object")
+                raise ConfigurationError(f"{path}:{number}: a row must be an object")
             yield cast("dict[str, Any]", row)
 
 

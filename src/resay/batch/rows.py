@@ -71,8 +71,8 @@ class Columns:
         response = self._value("response", values)
         if not isinstance(response, str):
             raise ConfigurationError(
-                f"column {self.response or 'response'!r} must hold a text, not"
-                f" {type(response).__name__}; name the column with the responses"
+                f"column {self.response or 'response'!r} must contain text, not"
+                f" {type(response).__name__}; pass the name of the column with the responses"
             )
         question: Any = self._value("messages", values) or self._value("question", values)
         if isinstance(question, str) and question.lstrip().startswith("[{"):
@@ -108,7 +108,7 @@ def _texts(role: str, value: Any) -> list[str]:
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
-        raise ConfigurationError(f"column {role!r} must hold a list of texts")
+        raise ConfigurationError(f"column {role!r} must contain a list of strings")
     return texts
 
 
@@ -116,7 +116,9 @@ def _json_of(role: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise ConfigurationError(f"column {role!r} holds a list that is not valid JSON") from None
+        raise ConfigurationError(
+            f"column {role!r} contains a list that is not valid JSON"
+        ) from None
 
 
 class Rows(Protocol):
@@ -166,7 +168,7 @@ def open_rows(source: object) -> Rows:
 
 def _open_file(path: str) -> Rows:
     if "://" not in path and not Path(path).is_file():
-        raise ConfigurationError(f"cannot read {path!r}: there is no such file")
+        raise ConfigurationError(f"cannot read {path!r}: no such file")
     ending = path.rpartition(".")[2].lower()
     if ending in ("jsonl", "ndjson"):
         return _JsonLines(Path(path))
@@ -425,12 +427,12 @@ class Where:
         try:
             self._tree = ast.parse(text.strip(), mode="eval")
         except (SyntaxError, ValueError) as error:
-            raise ConfigurationError(f"--where {text!r} cannot be read: {error}") from None
+            raise ConfigurationError(f"cannot parse --where {text!r}: {error}") from None
         for node in ast.walk(self._tree):
             if not isinstance(node, _READ) and not _is_len(node):
                 raise ConfigurationError(
-                    f"--where {text!r} has something else than comparisons of columns"
-                    f" ({type(node).__name__}); write `lang == 'de' and len(response) > 200`"
+                    f"--where {text!r} may only compare columns, without {type(node).__name__};"
+                    " write for example `lang == 'de' and len(response) > 200`"
                 )
 
     def wants(self, row: Mapping[str, Any] | None) -> bool:

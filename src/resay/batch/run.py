@@ -402,7 +402,7 @@ class _Folder:
             try:
                 lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError:
-                raise ConfigurationError(f"another run writes {str(out)!r} now") from None
+                raise ConfigurationError(f"another run is writing {str(out)!r}") from None
             folder._open(out, manifest, resume=resume)
             yield folder
         finally:
@@ -421,7 +421,7 @@ class _Folder:
         if known is None:
             if out.exists():
                 raise ConfigurationError(
-                    f"there is nothing to resume {str(out)!r} from; name another, or remove it"
+                    f"nothing to resume for {str(out)!r}; pass another file, or remove this one"
                 )
             _write_whole(self._manifest, [json.dumps(manifest, indent=1).encode()])
         else:
@@ -445,7 +445,9 @@ class _Folder:
         except FileNotFoundError:
             return None
         except ValueError:
-            raise ConfigurationError(f"{str(self._manifest)!r} is not what a run wrote") from None
+            raise ConfigurationError(
+                f"{str(self._manifest)!r} was not written by a batch run"
+            ) from None
 
     def _compare(self, known: dict[str, Any], manifest: dict[str, Any]) -> None:
         for key, value in manifest.items():

@@ -79,8 +79,8 @@ class RowScorer:
         shown = {self.columns.id or "id": name, **values}
         if problem is None and (known := self._added & values.keys()):
             problem = (
-                f"the input has a column {min(known)!r} already; give the verdict's columns other"
-                " names with a prefix"
+                f"the input already has a column {min(known)!r}; set a prefix for the verdict's"
+                " columns"
             )
         if problem is not None:
             own = {name: value for name, value in shown.items() if name not in self._added}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from resay.benchmarks.measuring import BenchJudge, LiveJudge, RecordedJudge
     from resay.benchmarks.wikibio import Corpus
 
-app = typer.Typer(help="Published benchmarks.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Run published benchmarks.", no_args_is_help=True, add_completion=False)
 
 DataOption = Annotated[
     Path | None,
@@ -38,7 +38,7 @@ DataOption = Annotated[
 ]
 RowsOption = Annotated[
     str | None,
-    typer.Option("--rows", metavar="A:B", help="Only rows A to B-1; either may be left out."),
+    typer.Option("--rows", metavar="A:B", help="Only rows A to B-1; either may be omitted."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
@@ -46,23 +46,25 @@ Form = Literal["table", "json", "markdown"]
 
 _JudgeOption = Annotated[
     str | None,
-    typer.Option(help="Who is asked: a model in litellm's notation, or recorded:NAME."),
+    typer.Option(help="The judge: a model as litellm names it, or recorded:NAME."),
 ]
 _ApiBaseOption = Annotated[
-    str | None, typer.Option("--api-base", help="The judge's address, if not its usual one.")
+    str | None, typer.Option("--api-base", help="The judge's base URL, if not the default.")
 ]
 _ConcurrencyOption = Annotated[
-    int, typer.Option(min=1, help="How many requests a live judge gets at once.")
+    int, typer.Option(min=1, help="The number of concurrent requests to a live judge.")
 ]
 _RecordedOption = Annotated[
     str,
-    typer.Option(help="Whose answers: recorded:NAME. The same questions are asked many times."),
+    typer.Option(
+        help="The recorded judge: recorded:NAME. The bench repeats the same questions many times."
+    ),
 ]
 _MaxOption = Annotated[
-    int, typer.Option("--max", min=2, max=100, help="How many samples there are at most.")
+    int, typer.Option("--max", min=2, max=100, help="The maximum number of samples.")
 ]
 _ConfidenceOption = Annotated[
-    float, typer.Option(help="With which probability a decision must be known, over 0.5.")
+    float, typer.Option(help="Stop sampling when a decision is this certain; above 0.5.")
 ]
 
 _ROWS = re.compile(r"(-?\d+)?:(-?\d+)?")
@@ -133,15 +135,15 @@ def fetch(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="What to fetch: wikibio, phd, shroom, ragtruth; all of them if none is named."
-            " aggrefact only by its name: its home asks for HF_TOKEN.",
+            help="The data sets to fetch: wikibio, phd, shroom, ragtruth; by default all of them."
+            " aggrefact must be named, because it needs HF_TOKEN.",
             show_default=False,
         ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", envvar="RESAY_DATA", help="The folder the files go to; made if need be."
+            "--data", envvar="RESAY_DATA", help="The folder for the files; created if missing."
         ),
     ] = None,
     home: Annotated[
@@ -149,21 +151,20 @@ def fetch(
         typer.Option(
             "--home",
             metavar="NAME=URL",
-            help="A mirror to use for huggingface, github or google-drive; repeatable.",
+            help="A mirror for huggingface, github or google-drive. Repeatable.",
             show_default=False,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Fetch the published data sets from their homes.
+    """Download the published data sets.
 
-    They are written as the other bench commands read them. Existing files are kept, and a
-    file is replaced only by one that has arrived whole and is as published.
+    The other bench commands read the files as written. Existing files are kept; a file is
+    replaced only by a complete download that matches the published one.
 
-    What models answered (the files named recorded) is not fetched: such recordings are made
-    locally and have no home.
+    Recorded model answers (the files named recorded) are made locally and cannot be fetched.
 
-    HF_ENDPOINT names another Hugging Face; HF_TOKEN is sent to it and to nobody else.
+    HF_ENDPOINT sets another Hugging Face address; HF_TOKEN is sent only there.
     """
     from resay.benchmarks import fetching
 
@@ -171,12 +172,12 @@ def fetch(
         chosen = fetching.choose(names or ())
         homes = fetching.Homes.of(home or (), os.environ)
     if data is None:
-        raise typer.BadParameter("pass the folder, or set RESAY_DATA", param_hint="--data")
+        raise typer.BadParameter("pass a folder, or set RESAY_DATA", param_hint="--data")
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise typer.BadParameter(
-            f"cannot make {str(data)!r}: {error.strerror}", param_hint="--data"
+            f"cannot create {str(data)!r}: {error.strerror}", param_hint="--data"
         ) from error
     if not fetching.run(chosen, data, homes, force=force):
         raise typer.Exit(1)
@@ -188,19 +189,17 @@ def ensemble(
     rows: slice,
     members: Annotated[
         str,
-        typer.Option(help="What is put together, separated by commas, as `wikibio` names it."),
+        typer.Option(help="The methods to combine, separated by commas, named as for `wikibio`."),
     ] = "prompt,ngram:maximum-1",
     judge: _JudgeOption = None,
     api_base: _ApiBaseOption = None,
     concurrency: _ConcurrencyOption = 16,
-    folds: Annotated[
-        int, typer.Option(min=2, help="In how many folds the passages are divided.")
-    ] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="The number of folds of the passages.")] = 5,
     assignments: Annotated[
-        int, typer.Option(min=0, help="How many random ways of dividing them are tried.")
+        int, typer.Option(min=0, help="The number of random splits into folds.")
     ] = 20,
 ) -> _Job:
-    """Put methods together, learn how on WikiBio, and measure it on passages left out."""
+    """Combine methods, fit the weights on WikiBio, and measure on held-out passages."""
     from resay.benchmarks import ensemble as bench
     from resay.benchmarks.wikibio import METHODS
 
@@ -215,7 +214,7 @@ def ensemble(
 
 @bench_command
 def defaults(folder: Path, rows: slice) -> _Job:
-    """Measure the default policy: which sentences are flagged, right and wrong (WikiBio, SAC3)."""
+    """Measure how well the default policy flags sentences (WikiBio, SAC3)."""
     from resay.benchmarks import defaults as bench
 
     with as_bad("--data"):
@@ -231,13 +230,13 @@ def adaptive(
     most: _MaxOption = 20,
     confidence: _ConfidenceOption = 0.99,
     orders: Annotated[
-        int, typer.Option(min=0, help="In how many random orders samples come, too.")
+        int, typer.Option(min=0, help="The number of additional random orders of the samples.")
     ] = 5,
     halves: Annotated[
-        bool, typer.Option("--halves", help="Passages with even and with odd row numbers, too.")
+        bool, typer.Option("--halves", help="Also measure even and odd rows separately.")
     ] = False,
 ) -> _Job:
-    """Stop when the decision is settled: samples taken, and decisions that differ (WikiBio)."""
+    """Measure early stopping: samples drawn, and decisions that change (WikiBio)."""
     from resay.benchmarks import adaptive as bench
 
     corpus, recorded = _recorded_wikibio(folder, rows, judge, confidence)
@@ -259,12 +258,12 @@ def cascade(
             "--threshold",
             min=0,
             max=1,
-            help="Of sentences; may be repeated. By default 0.5 and the one that tells the labelled"
-            " sentences best apart.",
+            help="A sentence threshold. Repeatable. Default: 0.5, and the one that best separates"
+            " the labelled sentences.",
         ),
     ] = None,
 ) -> _Job:
-    """Save calls of a judge: what n-grams, stopping early and nearest samples save (WikiBio)."""
+    """Measure judge calls saved by n-grams, early stopping and nearest samples (WikiBio)."""
     from resay.benchmarks import cascade as bench
 
     corpus, recorded = _recorded_wikibio(folder, rows, judge, confidence)
@@ -281,20 +280,20 @@ def retrieval(
     rows: slice,
     methods: Annotated[
         str,
-        typer.Option(help="Who flags, separated by commas, as `wikibio` names it."),
+        typer.Option(help="The methods that flag, separated by commas, named as for `wikibio`."),
     ] = "ngram:maximum-1",
     judge: _JudgeOption = None,
     api_base: _ApiBaseOption = None,
     threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="Over which score a sentence is flagged.")
+        float, typer.Option(min=0, max=1, help="Flag sentences with a score above this.")
     ] = 0.5,
-    k: Annotated[int, typer.Option("--k", min=1, help="How many documents a search gives.")] = 3,
+    k: Annotated[int, typer.Option("--k", min=1, help="The number of documents per search.")] = 3,
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Put instructions around each question.")
     ] = False,
     concurrency: _ConcurrencyOption = 16,
 ) -> _Job:
-    """Find the reference of each flagged passage by what is in doubt (WikiBio)."""
+    """Retrieve the reference of each flagged passage by its doubtful claims (WikiBio)."""
     from resay.benchmarks import retrieval as bench
     from resay.benchmarks.wikibio import METHODS
 
@@ -324,15 +323,15 @@ def wikibio(
         typer.Option(
             "--model",
             metavar="[METHOD=]MODEL",
-            help="The neural model of a method in place of the published one: a folder, a model on"
-            " the hub, or settings such as '{name: FOLDER, backend: onnx}'. May be repeated.",
+            help="Replace the published neural model of a method with a folder, a model on the hub,"
+            " or settings such as '{name: FOLDER, backend: onnx}'. Repeatable.",
         ),
     ] = None,
     judge: _JudgeOption = None,
     api_base: _ApiBaseOption = None,
     concurrency: _ConcurrencyOption = 16,
 ) -> _Job:
-    """Detect what GPT-3 made up about people (SelfCheckGPT, Tables 2 and 7)."""
+    """Detect hallucinations in GPT-3's biographies (SelfCheckGPT, Tables 2 and 7)."""
     from resay.benchmarks import wikibio as bench
     from resay.benchmarks.entries import with_models
 
@@ -365,7 +364,7 @@ def phd(
         str,
         typer.Option(
             help="Separated by commas: reverse_validation:matching, cross_examination, zero_shot,"
-            " fibe, ngram, …; all = those of the paper."
+            " fibe, ngram, …; all = the paper's methods."
         ),
     ] = "reverse_validation",
     match: Annotated[
@@ -375,17 +374,17 @@ def phd(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Who is asked: a model in litellm's notation, or recorded:chatgpt, which is the"
-            " default where it knows the answers."
+            help="The judge: a model as litellm names it, or recorded:chatgpt, the default where"
+            " answers were recorded."
         ),
     ] = None,
     api_base: _ApiBaseOption = None,
     concurrency: _ConcurrencyOption = 16,
     ids: Annotated[
-        _Ids | None, typer.Option(help="Of --rows, only those with an even or an odd number.")
+        _Ids | None, typer.Option(help="Only the even or the odd rows of --rows.")
     ] = None,
 ) -> _Job:
-    """Detect passages with something made up in them (Reverse Validation, Tables 3 and 5)."""
+    """Detect passages with a hallucination (Reverse Validation, Tables 3 and 5)."""
     from resay.benchmarks import phd as bench
     from resay.benchmarks.entries import Baseline
 
@@ -403,9 +402,7 @@ def phd(
         live = None
         if judge is not None and asking:
             if _is_recorded(judge) and judge != bench.JUDGE:
-                raise ConfigurationError(
-                    f"no recorded judge is called {judge!r}; there is {bench.JUDGE!r}"
-                )
+                raise ConfigurationError(f"unknown recorded judge {judge!r}; use {bench.JUDGE!r}")
             live = _live_judge(judge, api_base)
         from_file = with_scores or (asking and live is None)
         recordings = bench.Recordings.read(folder, corpus.items) if from_file else None
@@ -430,33 +427,30 @@ def shroom(
         str,
         typer.Option(
             help="Separated by commas: prompt:task, prompt:references, ngram:references,"
-            " similarity:references; ngram:source and similarity:source hold paraphrases against"
-            " their source."
+            " similarity:references; ngram:source and similarity:source compare paraphrases"
+            " with their source."
         ),
     ] = "ngram:references",
     embedder: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="The model of similarity in place of the published one: a folder, or a model on"
-            " the hub.",
+            help="Replace the published model of similarity with a folder or a model on the hub.",
         ),
     ] = None,
-    track: Annotated[_Track, typer.Option(help="Which of the validation sets.")] = _Track.both,
-    judge: Annotated[
-        str | None, typer.Option(help="Who is asked: a model in litellm's notation.")
-    ] = None,
+    track: Annotated[_Track, typer.Option(help="The validation set.")] = _Track.both,
+    judge: Annotated[str | None, typer.Option(help="The judge, as litellm names it.")] = None,
     api_base: _ApiBaseOption = None,
     concurrency: _ConcurrencyOption = 16,
 ) -> _Job:
-    """Detect definitions, paraphrases and translations that say too much (NU-RU, Table 2)."""
+    """Detect overgenerated definitions, paraphrases and translations (NU-RU, Table 2)."""
     from resay.benchmarks import shroom as bench
     from resay.benchmarks.entries import with_models
 
     with as_bad("--judge"):
         if judge is not None and _is_recorded(judge):
             raise ConfigurationError(
-                f"there is no {judge!r}: no answers are recorded for shroom; pass a model"
+                f"no answers are recorded for shroom, so {judge!r} does not exist; pass a model"
             )
     entries = _entries("--methods", bench.ENTRIES, methods, judge)
     with as_bad("--embedder"):
@@ -474,8 +468,8 @@ _ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="[METHOD=]MODEL",
-        help="The neural model of a method in place of its own: a folder, a model on the hub, or"
-        " settings such as '{name: FOLDER, backend: onnx}'. May be repeated.",
+        help="Replace the neural model of a method with a folder, a model on the hub, or settings"
+        " such as '{name: FOLDER, backend: onnx}'. Repeatable.",
     ),
 ]
 
@@ -492,7 +486,7 @@ def ragtruth(
     ] = "grounding",
     model: _ModelOption = None,
 ) -> _Job:
-    """Detect what answers add to their documents (RAGTruth; LettuceDetect, section 4)."""
+    """Detect statements that the documents do not support (RAGTruth; LettuceDetect, section 4)."""
     from resay.benchmarks import grounded as bench
 
     entries = _grounded_entries(bench.RAGTRUTH_ENTRIES, methods, model)
@@ -543,7 +537,7 @@ def as_bad(option: str | None = None) -> Generator[None, None, None]:
 
 def _folder_of(data: Path | None) -> Path:
     if data is None:
-        raise typer.BadParameter("pass the folder, or set RESAY_DATA", param_hint="--data")
+        raise typer.BadParameter("pass a folder, or set RESAY_DATA", param_hint="--data")
     if not data.is_dir():
         raise typer.BadParameter(f"{str(data)!r} is not a folder", param_hint="--data")
     return data
@@ -555,7 +549,7 @@ def slice_of(rows: str | None) -> slice:
         return slice(None)
     found = _ROWS.fullmatch(rows.strip())
     if found is None:
-        raise typer.BadParameter(f"{rows!r} is not of the form A:B", param_hint="--rows")
+        raise typer.BadParameter(f"{rows!r} must have the form A:B", param_hint="--rows")
     start, end = (int(bound) if bound else None for bound in found.groups())
     return slice(start, end)
 
@@ -578,7 +572,7 @@ def _check_judge(entries: Sequence[Entry], judge: str | None) -> None:
             raise ConfigurationError(f"{entry.name!r} needs a judge; pass --judge")
         if entry.live_only and judge is not None and _is_recorded(judge):
             raise ConfigurationError(
-                f"{entry.name!r} asks what was not recorded; pass a model as --judge"
+                f"{entry.name!r} has no recorded answers; pass a model as --judge"
             )
 
 
@@ -634,12 +628,13 @@ def _recorded_wikibio(
 
     if not 0.5 < confidence <= 1:
         raise typer.BadParameter(
-            f"{confidence!r} is not over 0.5 and at most 1", param_hint="--confidence"
+            f"must be above 0.5 and at most 1, not {confidence!r}", param_hint="--confidence"
         )
     with as_bad("--judge"):
         if not _is_recorded(judge):
             raise ConfigurationError(
-                f"{judge!r} would be asked the same many times; pass a recording, recorded:NAME"
+                "this bench repeats its questions many times; pass a recording (recorded:NAME),"
+                f" not {judge!r}"
             )
     corpus = _wikibio(folder, rows)
     with as_bad("--judge"):
@@ -649,7 +644,7 @@ def _recorded_wikibio(
 def form_of(as_json: bool, as_markdown: bool) -> Form:
     """Return how the table is to be printed."""
     if as_json and as_markdown:
-        raise typer.BadParameter("--json and --markdown exclude each other; pass one of them")
+        raise typer.BadParameter("--json and --markdown exclude each other; pass only one")
     return "json" if as_json else "markdown" if as_markdown else "table"
 
 

@@ -204,11 +204,11 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
     """
     found = [_row(where, data, responses) for where, data in read_objects(Path(path))]
     if not found:
-        raise ConfigurationError(f"{str(path)!r} holds no labelled response")
+        raise ConfigurationError(f"{str(path)!r} contains no labelled response")
     by_id: dict[str, str] = {}
     for row in found:
         if row.id is not None and by_id.setdefault(row.id, row.where) != row.where:
-            raise ConfigurationError(f"{row.where}: id {row.id!r} is that of {by_id[row.id]} too")
+            raise ConfigurationError(f"{row.where}: id {row.id!r} is also used at {by_id[row.id]}")
     return found
 
 
@@ -258,7 +258,7 @@ def _problem(loc: Sequence[int | str], kind: str, message: str) -> str:
         )
     if kind == "extra_forbidden":
         near = get_close_matches(str(key), _Row.model_fields, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "put notes of your own under 'meta'"
+        hint = f"did you mean {near[0]!r}?" if near else "put your own notes under 'meta'"
         return f"unknown key {key!r}; {hint}"
     return f"{key}: {message[0].lower()}{message[1:]}"
 
@@ -272,7 +272,7 @@ def _sentence(where: str, i: int, given: _SentenceRow | str | None) -> LabelledS
 
 def _one_label(where: str, label: str | None, hallucinated: bool | None) -> bool | None:
     if label is not None and hallucinated is not None:
-        raise ConfigurationError(f"{where}: give `label` or `hallucinated`, not both")
+        raise ConfigurationError(f"{where}: set `label` or `hallucinated`, not both")
     return hallucinated if label is None else label == "hallucinated"
 
 

@@ -27,37 +27,40 @@ from resay.errors import ConfigurationError, DeadlineExceededError, ProviderErro
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "calibrate": (
         "resay.cli.calibrate:app",
-        "Set a policy's thresholds and weights by labelled responses, with a guarantee.",
+        "Fit a policy's thresholds and weights to labelled responses, with a guarantee.",
     ),
     "index": (
         "resay.cli.index:app",
-        "Index a folder of text, Markdown and PDF files, so that it can be searched for evidence.",
+        "Index a folder of text, Markdown and PDF files to search for evidence.",
     ),
     "serve": (
         "resay.cli.serve:app",
-        "Guard what any client asks of an upstream: OpenAI's and Anthropic's APIs, behind one URL.",
+        "Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an upstream.",
     ),
     "report": (
         "resay.cli.report:app",
-        "Make a page of verdicts that opens in any browser, without a network.",
+        "Write verdicts to an HTML page that works offline.",
     ),
     "journal": (
         "resay.cli.journal:app",
-        "What was found: list it, search it, export it, delete it.",
+        "List, search, export or delete recorded verdicts.",
     ),
-    "ask": ("resay.cli.ask:ask_app", "Ask a model, check its answer, and act as the policy says."),
+    "ask": (
+        "resay.cli.ask:ask_app",
+        "Ask a model, check the answer, and apply the policy's action.",
+    ),
     "check": ("resay.cli.ask:check_app", "Check an existing response."),
     "batch": (
         "resay.cli.batch:app",
-        "Check every answer of a file, and write each row with its verdict.",
+        "Check every response in a file, and write each row with its verdict.",
     ),
     "demo": (
         "resay.cli.demo:app",
-        "Catch a hallucinated sentence, with a simulated provider on this machine.",
+        "Catch a hallucination from a simulated model, without a network or a key.",
     ),
-    "policy": ("resay.cli.ask:policy_app", "Policy files."),
-    "bench": ("resay.benchmarks.commands:app", "Published benchmarks."),
-    "models": ("resay.cli.models:app", "Neural models: export and check them."),
+    "policy": ("resay.cli.ask:policy_app", "Check policy files, or print their JSON Schema."),
+    "bench": ("resay.benchmarks.commands:app", "Run published benchmarks."),
+    "models": ("resay.cli.models:app", "Export and check neural models."),
 }
 """For each command where its code is, and the first line of its help."""
 
@@ -65,7 +68,7 @@ FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
 NOBODY_READS = 141  # as of a process that SIGPIPE ends
 
 ApiBaseOption = Annotated[
-    str | None, typer.Option("--api-base", help="The provider's address, if not its usual one.")
+    str | None, typer.Option("--api-base", help="The provider's base URL, if not the default.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
@@ -136,7 +139,8 @@ def _show_version(value: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     del version
@@ -260,7 +264,7 @@ def _cannot_write(error: Exception) -> TypeGuard[OSError]:
 def _unwritten(error: OSError) -> int:
     """Say that the output cannot be written, and return the exit code."""
     _discard()
-    _complain(f"the output cannot be written: {error.strerror}")
+    _complain(f"cannot write the output: {error.strerror}")
     return FAILED
 
 

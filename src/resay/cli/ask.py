@@ -24,7 +24,11 @@ from resay.reporting.render import print_answer, print_part, print_verdict
 
 ask_app = typer.Typer(add_completion=False)
 check_app = typer.Typer(add_completion=False)
-policy_app = typer.Typer(help="Policy files.", no_args_is_help=True, add_completion=False)
+policy_app = typer.Typer(
+    help="Check policy files, or print their JSON Schema.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 _OPTIONS = {
     "question": "--question",
@@ -43,13 +47,17 @@ PolicyOption = Annotated[
 ]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--method", help="A chain of this method instead of a policy file; repeatable."),
+    typer.Option(
+        "--method", help="Use a chain of this method instead of a policy file. Repeatable."
+    ),
 ]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", "-m", help="In litellm's notation: openai/gpt-4.1-mini.")
+    str | None,
+    typer.Option("--model", "-m", help="The model, as litellm names it: openai/gpt-4.1-mini."),
 ]
 EntityOption = Annotated[
-    str | None, typer.Option("--entity", help="What the response is about, for reverse_validation.")
+    str | None,
+    typer.Option("--entity", help="The subject of the response, for reverse_validation."),
 ]
 
 
@@ -61,7 +69,7 @@ class _Mode(str, Enum):
 
 @ask_app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help="What to ask the model.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     model: ModelOption = None,
     entity: EntityOption = None,
     policy: PolicyOption = None,
@@ -70,14 +78,14 @@ def ask(
     stream: Annotated[
         _Mode | None,
         typer.Option(
-            help="Print the answer while it is written: hold each sentence until its score is in,"
-            " or check it all after, or buffer it.",
+            help="Stream the answer: hold each sentence until it is scored, check after printing,"
+            " or buffer the whole answer.",
             show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask a model, check its answer, and act as the policy says."""
+    """Ask a model, check the answer, and apply the policy's action."""
     guard = Guard(policy_of(policy, method))
     with _named_as_options():
         if stream is not None and not as_json:
@@ -118,22 +126,28 @@ class SeveralValues(TyperCommand):
 @check_app.command(cls=SeveralValues)
 def check(
     response: Annotated[
-        str, typer.Option("--response", "-r", help="A file with the response; - reads stdin.")
+        str, typer.Option("--response", "-r", help="A file with the response, or - for stdin.")
     ],
     question: Annotated[
         str | None, typer.Option(help="The question that the response answers.")
     ] = None,
     samples: Annotated[
         list[Path] | None,
-        typer.Option("--samples", help="Files with other responses; .json and .jsonl hold many."),
+        typer.Option(
+            "--samples", help="Files with other responses. A .json or .jsonl file may hold many."
+        ),
     ] = None,
     references: Annotated[
         list[Path] | None,
-        typer.Option("--references", help="Files with trusted texts, or patterns: 'docs/*.md'."),
+        typer.Option(
+            "--references", help="Files with trusted texts, or patterns such as 'docs/*.md'."
+        ),
     ] = None,
     logprobs: Annotated[
         Path | None,
-        typer.Option(help="A JSON file with the response's tokens: OpenAI's logprobs.content."),
+        typer.Option(
+            help="A JSON file with the response's tokens, as in OpenAI's logprobs.content."
+        ),
     ] = None,
     model: ModelOption = None,
     entity: EntityOption = None,
@@ -176,7 +190,7 @@ def show_schema() -> None:
 def check_policy(
     file: Annotated[Path, typer.Argument(help="The policy file.")],
 ) -> None:
-    """Say whether a policy file is valid, and where it is not."""
+    """Check a policy file, and print the place of any mistake."""
     loaded = Policy.load(file)
     steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
@@ -208,7 +222,7 @@ def policy_of(path: Path | None, methods: list[str] | None) -> Policy:
         ConfigurationError: They exclude each other, or it is not valid.
     """
     if path and methods:
-        raise ConfigurationError("--policy and --method exclude each other; pass one of them")
+        raise ConfigurationError("--policy and --method exclude each other; pass only one")
     if path:
         return Policy.load(path)
     steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
@@ -253,7 +267,9 @@ def read_texts(path: Path) -> list[str]:
     items = cast("list[object]", data) if isinstance(data, list) else [None]
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
-        raise ConfigurationError(f"{str(path)!r} must hold strings only, as a list or one per line")
+        raise ConfigurationError(
+            f"{str(path)!r} must contain only strings, as a list or one per line"
+        )
     return texts
 
 
@@ -276,6 +292,6 @@ def read_logprobs(path: Path) -> list[dict[str, Any]]:
     tokens = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
     if len(tokens) < len(items):
         raise ConfigurationError(
-            f"{str(path)!r} must hold a list of tokens, as OpenAI's `logprobs.content` is one"
+            f"{str(path)!r} must contain a list of tokens, as in OpenAI's `logprobs.content`"
         )
     return tokens

@@ -25,47 +25,51 @@ _INTERRUPTED = 130
 @app.command()
 def batch(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON Lines, CSV or Parquet.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The responses to check: JSON Lines, CSV or Parquet.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The .jsonl or .parquet file to write.", show_default=False)
+        Path | None, typer.Option(help="The output file, .jsonl or .parquet.", show_default=False)
     ] = None,
     policy: PolicyOption = None,
     method: MethodOption = None,
     model: ModelOption = None,
     api_base: ApiBaseOption = None,
     engine: Annotated[
-        str, typer.Option(help="local, ray, or package.module:function of yours.")
+        str, typer.Option(help="local, ray, or your own package.module:function.")
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes or actors.", show_default="one a core")
+        int | None,
+        typer.Option(min=1, help="The number of processes or actors.", show_default="one per core"),
     ] = None,
     concurrency: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Rows at the same time where checks wait for calls or a model.",
+            help="Rows checked at once when checks wait for calls or a model.",
             show_default="16, or 64 for neural methods",
         ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was stopped.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run.")] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Check so many rows only.", show_default="all")
+        int | None, typer.Option(min=1, help="Check at most this many rows.", show_default="all")
     ] = None,
     where: Annotated[
         str | None,
-        typer.Option(help="Check these rows only: \"lang == 'de' and len(response) > 200\"."),
+        typer.Option(help="Check only matching rows: \"lang == 'de' and len(response) > 200\"."),
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop before more requests than these are sent.")
+        int | None, typer.Option(min=1, help="Stop before sending more requests than this.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before more dollars than these are spent.")
+        float | None, typer.Option(min=0, help="Stop before spending more dollars than this.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would cost, and call nobody.")
+        bool, typer.Option("--dry-run", help="Estimate the cost without calling a model.")
     ] = False,
     response: Annotated[
         str | None, typer.Option(help="The column with the responses.", show_default="response")
@@ -75,23 +79,23 @@ def batch(
     ] = None,
     messages: Annotated[
         str | None,
-        typer.Option(help="The column with conversations.", show_default="messages"),
+        typer.Option(help="The column with the conversations.", show_default="messages"),
     ] = None,
     samples: Annotated[
-        str | None, typer.Option(help="The column with samples.", show_default="samples")
+        str | None, typer.Option(help="The column with the samples.", show_default="samples")
     ] = None,
     references: Annotated[
         str | None,
-        typer.Option(help="The column with trusted texts.", show_default="references"),
+        typer.Option(help="The column with the trusted texts.", show_default="references"),
     ] = None,
     id_: Annotated[
         str | None,
-        typer.Option("--id", help="The column with names.", show_default="id, or a hash"),
+        typer.Option("--id", help="The column with the row ids.", show_default="id, or a hash"),
     ] = None,
-    prefix: Annotated[str, typer.Option(help="What the names of the new columns begin with.")] = "",
+    prefix: Annotated[str, typer.Option(help="A prefix for the names of the new columns.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Check every answer of a file, and write each row with its verdict."""
+    """Check every response in a file, and write each row with its verdict."""
     connection = {} if api_base is None else {"api_base": api_base}
     guard = Guard(policy_of(policy, method), model=model)
     columns = Columns(response, question, messages, samples, references, id_)
@@ -101,7 +105,7 @@ def batch(
         )
         return
     if out is None:
-        raise ConfigurationError("name the file to write with --out, or pass --dry-run")
+        raise ConfigurationError("pass the output file with --out, or pass --dry-run")
     with _shown() as on_progress:
         summary = run_batch(
             guard,
@@ -189,8 +193,8 @@ def _told(summary: Summary) -> str:
     found = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
     if summary.stopped is None:
         return f"{summary.out}: {found}"
-    why = "interrupted" if summary.stopped == "interrupted" else "stopped by its budget"
-    return f"{why} after {found}; --resume goes on"
+    why = "interrupted" if summary.stopped == "interrupted" else "stopped by the budget"
+    return f"{why} after {found}; continue with --resume"
 
 
 def _exit_code(summary: Summary) -> int:
@@ -218,16 +222,16 @@ def _print_estimate(found: Estimate, *, as_json: bool) -> None:
         cost = found.cost_usd
         told = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
         typer.echo(f"dollars: {told}")
-    typer.echo(f"from {found.sampled} rows; nobody was asked")
+    typer.echo(f"from {found.sampled} rows; no model was called")
     if failed:
-        typer.echo(f"{failed} of these could not be checked: {error}")
+        typer.echo(f"{failed} of these rows failed: {error}")
 
 
 def _range(pair: tuple[float, float], rows: int | None, each: str, whole: str) -> str:
     def told(low: str, high: str) -> str:
         return low if low == high else f"{low} to {high}"
 
-    said = f"{told(*(each.format(value) for value in pair))} a row"
+    said = f"{told(*(each.format(value) for value in pair))} per row"
     if rows is None:
         return said
-    return f"{said}, {told(*(whole.format(value * rows) for value in pair))} in all"
+    return f"{said}, {told(*(whole.format(value * rows) for value in pair))} in total"

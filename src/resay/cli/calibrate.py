@@ -45,12 +45,14 @@ def calibrate(
     labels: Annotated[
         Path | None,
         typer.Option(
-            help="Labelled responses as JSON Lines; see docs/calibration.md.", show_default=False
+            help="Labelled responses in JSON Lines; see docs/calibration.md.", show_default=False
         ),
     ] = None,
     from_log: Annotated[
         Path | None,
-        typer.Option(help="Logged verdicts to use instead of checking.", show_default=False),
+        typer.Option(
+            help="Use these logged verdicts instead of checking the responses.", show_default=False
+        ),
     ] = None,
     passage_fpr: Annotated[
         float | None,
@@ -74,73 +76,84 @@ def calibrate(
     sentence_recall: Annotated[
         float | None,
         typer.Option(
-            help="Flag at least this share of its hallucinated sentences, on average.",
+            help="Flag at least this share of a response's hallucinated sentences, on average.",
             show_default=False,
         ),
     ] = None,
     guarantee: Annotated[
         _Kind,
-        typer.Option(help="Whether the target holds probably, about so often, or on average."),
+        typer.Option(
+            help="The kind of guarantee: with high probability, by the Jeffreys interval, or on"
+            " average."
+        ),
     ] = _Kind.probable,
     confidence: Annotated[
-        float, typer.Option(help="The probability, for a probable or a jeffreys guarantee.")
+        float, typer.Option(help="The confidence of a probable or jeffreys guarantee.")
     ] = 0.9,
     no_weights: Annotated[
-        bool, typer.Option("--no-weights", help="Leave the weights of composites as they are.")
+        bool, typer.Option("--no-weights", help="Keep the weights of composites.")
     ] = False,
     settle_error: Annotated[
         float | None,
         typer.Option(
-            help="Fit the bands of settle: this share of settled sentences may be decided"
-            " otherwise than by the last step.",
+            help="Fit the `settle` bands: at most this share of settled sentences may get another"
+            " decision than from the last step.",
             show_default=False,
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="Who wrote the responses, if their rows do not say."),
+        typer.Option(
+            "--model",
+            "-m",
+            help="The model that wrote the responses, for rows that do not name one.",
+        ),
     ] = None,
     api_base: ApiBaseOption = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Responses checked at once.")] = 4,
-    seed: Annotated[int, typer.Option(help="The seed by which responses are divided.")] = 0,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="The number of responses checked at once.")
+    ] = 4,
+    seed: Annotated[int, typer.Option(help="The random seed for splitting the responses.")] = 0,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Bootstrap draws for the intervals.")
+        int, typer.Option(min=0, help="The number of bootstrap draws for the intervals.")
     ] = 1000,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw a reliability plot: FILE.svg or FILE.html.", show_default=False),
+        typer.Option(help="Write a reliability plot to FILE.svg or FILE.html.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Write the changed policy to this file.", show_default=False),
     ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Change the policy file itself.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Change the policy file in place.")
+    ] = False,
     check: Annotated[
         Path | None,
         typer.Option(
-            help="In place of calibrating, say whether the scores of these verdicts, JSON Lines or"
-            " a journal's SQLite file, still look like those of the calibration: exit code 0 if"
-            " so, 1 if not, 3 if there are too few.",
+            help="Instead of calibrating, test whether the scores of these verdicts (JSON Lines or"
+            " a journal's SQLite file) have drifted from the calibration. Exit code: 0 no"
+            " drift, 1 drift, 3 too few verdicts.",
             show_default=False,
         ),
     ] = None,
     last: Annotated[
-        int, typer.Option(min=1, help="With --check: how many verdicts at most, the newest.")
+        int, typer.Option(min=1, help="With --check: use at most this many of the newest verdicts.")
     ] = 1000,
     as_json: JsonOption = False,
 ) -> None:
-    """Set a policy's thresholds and weights by labelled responses, with a guarantee."""
+    """Fit a policy's thresholds and weights to labelled responses, with a guarantee."""
     if check is not None:
         if labels or from_log or out or write or plot:
             raise ConfigurationError(
-                "--check changes nothing and takes no labels; drop --labels, --from-log, --plot,"
+                "--check takes no labels and writes nothing; omit --labels, --from-log, --plot,"
                 " --out and --write, or --check"
             )
         raise typer.Exit(_check(policy, check, last, as_json=as_json))
     if labels is None:
-        raise ConfigurationError("pass the labelled responses with --labels, or --check LOG")
+        raise ConfigurationError("pass labelled responses with --labels, or pass --check LOG")
     if out and write:
-        raise ConfigurationError("--out and --write exclude each other; pass one of them")
+        raise ConfigurationError("--out and --write exclude each other; pass only one")
     _check_plot(plot)
     before = Policy.load(policy)
     text = policy.read_bytes().decode()
@@ -188,15 +201,14 @@ def _targets(**rates: float | None) -> list[Target]:
     for unit in ("passage", "sentence"):
         if sum(target.unit == unit for target in targets) > 1:
             raise ConfigurationError(
-                f"--{unit}-fpr and --{unit}-recall exclude each other: there is one threshold;"
-                " pass one of them"
+                f"--{unit}-fpr and --{unit}-recall exclude each other; pass only one"
             )
     return targets
 
 
 def _check_plot(plot: Path | None) -> None:
     if plot is not None and plot.suffix not in (".svg", ".html"):
-        raise ConfigurationError(f"--plot writes FILE.svg or FILE.html, not {plot.name!r}")
+        raise ConfigurationError(f"--plot must be FILE.svg or FILE.html, not {plot.name!r}")
 
 
 def _check(policy: Path, log: Path, last: int, *, as_json: bool) -> int:
@@ -218,4 +230,4 @@ def _print(found: Calibration, changed: str, target: Path | None, *, as_json: bo
     if target is not None:
         typer.echo(f"\nwritten to {target}")
     else:
-        typer.echo(f"\nThe policy, which --write would put in place:\n\n{changed}")
+        typer.echo(f"\nThe new policy (pass --write to save it):\n\n{changed}")

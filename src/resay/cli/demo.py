@@ -57,13 +57,13 @@ action:
 @app.command()
 def demo(
     question: Annotated[
-        str | None, typer.Argument(help="The question for the simulated model.")
+        str | None, typer.Argument(help="The question to ask the simulated model.")
     ] = None,
     regenerate: Annotated[
-        bool, typer.Option("--regenerate", help="Also repair the answer from documents.")
+        bool, typer.Option("--regenerate", help="Also repair the answer with retrieved documents.")
     ] = False,
 ) -> None:
-    """Catch a hallucinated sentence, with a simulated provider on this machine."""
+    """Catch a hallucination from a simulated model, without a network or a key."""
     run_demo(question, Console(), regenerate=regenerate)
 
 
@@ -87,22 +87,22 @@ def run_demo(question: str | None, console: Console, *, regenerate: bool = False
 
 def _show_catching(question: str, console: Console) -> None:
     with SimulatedProvider(seed=7) as provider:
-        console.rule("Without a guard: the OpenAI SDK, asked twice")
+        console.rule("Without a guard: two calls with the OpenAI SDK")
         console.print(Text(f"> {question}", "bold"))
         for _ in range(2):
             console.print()
             console.print(Text(_ask_openai(provider.base_url, question)))
         console.print()
-        console.rule("With Resay: asked once, resampled, judged")
+        console.rule("With Resay: one call, resampled and judged")
         guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
         print_answer(guard.ask(question, **provider.params), console)
         console.print()
-        console.rule("The policy that did it")
+        console.rule("The policy")
         console.print(Text(_POLICY))
         console.print(
             Text(
-                f"The model is a simulation on {provider.base_url}; it was asked"
-                f" {provider.calls} times. Try your own: resay ask '…' --model openai/gpt-4.1-mini",
+                f"The model was simulated on {provider.base_url} and answered {provider.calls}"
+                " calls. Try a real one: resay ask '…' --model openai/gpt-4.1-mini",
                 "dim",
             )
         )
@@ -128,13 +128,12 @@ def _show_repairing(question: str, console: Console) -> None:
             question, **provider.params
         )
         _show(question, answer, console)
-        console.rule("The policy that did it")
+        console.rule("The policy")
         console.print(Text(policy))
         console.print(
             Text(
-                f"The model is a simulation on {provider.base_url}; it was asked"
-                f" {provider.calls} times. It writes what the documents say and nothing else, which"
-                " real models do not always.",
+                f"The model was simulated on {provider.base_url} and answered {provider.calls}"
+                " calls. It always follows the documents; real models sometimes do not.",
                 "dim",
             )
         )
@@ -148,11 +147,11 @@ def _policy(folder: Path, index: Path) -> str:
 def _show(question: str, answer: Answer, console: Console) -> None:
     regeneration = answer.verdict.regeneration
     if regeneration is not None:
-        console.rule("The model's first answer: asked once, resampled, judged")
+        console.rule("The first answer: one call, resampled and judged")
         console.print(Text(f"> {question}\n", "bold"))
         console.print(_draft(regeneration))
         console.print(Text.assemble("\n", ("FLAGGED", "bold red"), f"  {regeneration.reason}\n"))
-    console.rule("The answer, repaired by documents")
+    console.rule("The answer, repaired with documents")
     print_answer(answer, console)
     console.print()
 

@@ -22,21 +22,21 @@ _MOST_CHARS = 100
 
 @app.command()
 def index(
-    folder: Annotated[Path, typer.Argument(help="The folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The folder to index.", show_default=False)],
     index: Annotated[
         Path | None,
-        typer.Option(help="The file of the index.", show_default=".resay-index.sqlite in there"),
+        typer.Option(help="The index file.", show_default=".resay-index.sqlite in the folder"),
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="Also search for these words.", show_default=False)
+        str | None, typer.Option(help="Also search for this text.", show_default=False)
     ] = None,
     language: Annotated[
         str,
-        typer.Option(help="What language the files are in (en, de, ...), auto or none."),
+        typer.Option(help="The language of the files: en, de, ..., auto or none."),
     ] = "auto",
-    k: Annotated[int, typer.Option("-k", min=1, help="How many documents to find.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="The number of documents to find.")] = 5,
 ) -> None:
-    """Index a folder of text, Markdown and PDF files, so that it can be searched for evidence."""
+    """Index a folder of text, Markdown and PDF files to search for evidence."""
     # What it says of damaged files is said once, and better, by the report.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     if not is_language(language):

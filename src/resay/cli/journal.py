@@ -201,8 +201,8 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
         raise ConfigurationError(
-            "pyarrow writes Parquet, and it is not installed: `pip install pyarrow`, or export to"
-            " .jsonl or .csv"
+            "Parquet needs pyarrow, which is not installed; run `pip install pyarrow`, or export"
+            " to .jsonl or .csv"
         ) from error
     types = {str: arrow.string(), int: arrow.int64(), float: arrow.float64()}
     schema = arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
@@ -210,7 +210,7 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 app = typer.Typer(
-    help="What was found: list it, search it, export it, delete it.",
+    help="List, search, export or delete recorded verdicts.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -230,19 +230,23 @@ JournalOption = Annotated[
 ]
 PolicyFileOption = Annotated[
     Path | None,
-    typer.Option("--policy-file", "-p", help="A policy that names it.", show_default=False),
+    typer.Option(
+        "--policy-file", "-p", help="A policy file that names the journal.", show_default=False
+    ),
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option(help="From when on: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."),
+    typer.Option(help="Only entries since then: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."),
 ]
-UntilOption = Annotated[str | None, typer.Option(help="Before when, as --since.")]
+UntilOption = Annotated[
+    str | None, typer.Option(help="Only entries before then, written as for --since.")
+]
 PolicyOption = Annotated[str | None, typer.Option(help="Only entries of this policy.")]
-ModelOption = Annotated[str | None, typer.Option(help="Only entries about this model.")]
+ModelOption = Annotated[str | None, typer.Option(help="Only entries of this model.")]
 TenantOption = Annotated[str | None, typer.Option(help="Only entries of this tenant.")]
 WordsOption = Annotated[
     str | None,
-    typer.Option(help="Only entries in whose kept words each of these words occurs."),
+    typer.Option(help="Only entries whose stored text contains each of these words."),
 ]
 RequestOption = Annotated[
     str | None, typer.Option("--request", help="Only entries of the request with this id.")
@@ -331,8 +335,8 @@ def moment_of(option: str, text: str | None, now: float) -> float | None:
             moment = moment.replace(tzinfo=timezone.utc)
         return max(0.0, moment.timestamp())
     raise ConfigurationError(
-        f"{option} takes a date as 2026-01-31, a time as 2026-01-31T12:00, or a span as 24h or 7d,"
-        f" not {text!r}"
+        f"{option} must be a date (2026-01-31), a time (2026-01-31T12:00) or a span (24h, 7d), not"
+        f" {text!r}"
     )
 
 
@@ -349,13 +353,13 @@ def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
         named = Policy.of(policy).journal
         if policy is not None and named is None:
             raise ConfigurationError(
-                f"the policy {str(policy)!r} has no `journal:`; name the journal with --journal"
+                f"the policy {str(policy)!r} has no `journal:`; pass the journal with --journal"
             )
         config = named or JournalConfig()
     if config.file is not None and not Path(config.file).expanduser().exists():
         raise ConfigurationError(
-            f"there is no journal {config.file!r}; name one with --journal, or the policy that has"
-            " one"
+            f"no journal at {config.file!r}; pass one with --journal, or a policy that has one"
+            " with --policy"
         )
     return config
 
@@ -397,7 +401,9 @@ def list_entries(
     tenant: TenantOption = None,
     request: RequestOption = None,
     words: WordsOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="The maximum number of entries.")
+    ] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List entries, newest first."""
@@ -419,7 +425,7 @@ def list_entries(
     if as_json:
         return print_json({"entries": [entry_dict(entry) for entry in entries]})
     if not entries:
-        return typer.echo("no entry is like that")
+        return typer.echo("no matching entries")
     table = Table(box=None, pad_edge=False)
     for name in ("time", "decision", "score", "action", "model", "policy", "tenant", "request"):
         table.add_column(name, overflow="fold")
@@ -434,12 +440,12 @@ def list_entries(
 
 @app.command()
 def show(
-    entry: Annotated[str, typer.Argument(help="The id of an entry, or of a request.")],
+    entry: Annotated[str, typer.Argument(help="The id of an entry or a request.")],
     journal: JournalOption = None,
     policy_file: PolicyFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one entry with all that is kept of it."""
+    """Show everything recorded for one entry."""
 
     async def work(opened: Journal) -> tuple[Entry | None, list[Feedback]]:
         found = await opened.find(entry)
@@ -447,7 +453,7 @@ def show(
 
     found, said = with_journal(journal_config(journal, policy_file), work)
     if found is None:
-        raise ConfigurationError(f"the journal has no entry and no request {entry!r}")
+        raise ConfigurationError(f"the journal has no entry or request {entry!r}")
     if as_json:
         return print_json(entry_dict(found, said))
     console = Console()
@@ -469,7 +475,7 @@ def show(
         answer = answer_of(found)
         score = "" if found.score is None else f", score {found.score:.2f}"
         console.print(Text(f"{found.decision}{score}: {clean(found.reason)}"))
-        console.print(Text(clean(answer) if answer else "no words are kept of it"))
+        console.print(Text(clean(answer) if answer else "its text was not stored"))
     else:
         print_verdict(verdict, response, console)
     for one in said:
@@ -499,7 +505,7 @@ def _said(one: Feedback) -> str:
 def export(
     out: Annotated[
         Path,
-        typer.Argument(help="FILE.jsonl, FILE.csv or FILE.parquet; - for JSON Lines on stdout."),
+        typer.Argument(help="FILE.jsonl, FILE.csv or FILE.parquet, or - for JSON Lines on stdout."),
     ],
     journal: JournalOption = None,
     policy_file: PolicyFileOption = None,
@@ -512,7 +518,7 @@ def export(
     request: RequestOption = None,
     words: WordsOption = None,
 ) -> None:
-    """Write entries to a file: JSON Lines with all of them, or a table as CSV or Parquet."""
+    """Export entries to JSON Lines (complete), or to a CSV or Parquet table."""
     wanted = chosen(
         since,
         until,
@@ -526,7 +532,7 @@ def export(
     kinds: dict[str, Format] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
     kind = "jsonl" if str(out) == "-" else kinds.get(out.suffix)
     if kind is None:
-        raise ConfigurationError(f"export writes .jsonl, .csv or .parquet, not {out.name!r}")
+        raise ConfigurationError(f"the file must end in .jsonl, .csv or .parquet, not {out.name!r}")
 
     async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
         said: dict[str, list[Feedback]] = {}
@@ -548,10 +554,10 @@ def stats(
     policy_file: PolicyFileOption = None,
     since: SinceOption = "7d",
     until: UntilOption = None,
-    by: Annotated[_By, typer.Option(help="For each what.")] = _By.model,
+    by: Annotated[_By, typer.Option(help="The field to group by.")] = _By.model,
     as_json: JsonOption = False,
 ) -> None:
-    """Sum up a span: decisions, latency, cost and feedback."""
+    """Summarize decisions, latency, cost and feedback over a span."""
     now = time.time()
     start = moment_of("--since", since, now) or 0.0
     end = moment_of("--until", until, now) or now + 1
@@ -581,7 +587,7 @@ def stats(
         ]
         return print_json({"by": part, "parts": parts, "feedback": ratings})
     if not slices:
-        return typer.echo("there are no entries in this span")
+        return typer.echo("no entries in this span")
     table = Table(box=None, pad_edge=False)
     table.add_column(part)
     heads = ("entries", "flagged", "inconclusive", "blocked", "p50 s", "p95 s", "cost $")
@@ -594,7 +600,7 @@ def stats(
         table.add_row(Text(clean(one.name or "none")), *map(str, counts), *times, cost)
     Console().print(table)
     told = ", ".join(f"{count} {name}" for name, count in ratings.items())
-    return typer.echo(f"feedback, of all time: {told}")
+    return typer.echo(f"feedback (all time): {told}")
 
 
 _RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "unsure")
@@ -605,21 +611,23 @@ def prune(
     journal: JournalOption = None,
     policy_file: PolicyFileOption = None,
     retention_days: Annotated[
-        float | None, typer.Option(help="Days an entry is kept, in place of the policy's.")
+        float | None,
+        typer.Option(help="Delete entries older than this many days. Overrides the policy."),
     ] = None,
     max_entries: Annotated[
-        int | None, typer.Option(help="How many entries are kept, in place of the policy's.")
+        int | None,
+        typer.Option(help="Keep only this many of the newest entries. Overrides the policy."),
     ] = None,
 ) -> None:
-    """Delete what is older, or more, than is to be kept; feedback on it goes too."""
+    """Delete entries beyond the retention limits, with their feedback."""
     config = journal_config(journal, policy_file)
     given = {"retention_days": retention_days, "max_entries": max_entries}
     update = {name: value for name, value in given.items() if value is not None}
     config = _config(**{**config.model_dump(), **update})
     if config.retention_days is None and config.max_entries is None:
         raise ConfigurationError(
-            "nothing says how much is kept; pass --retention-days or --max-entries, or a policy"
-            " whose `journal:` says so"
+            "no retention is set; pass --retention-days or --max-entries, or a policy whose"
+            " `journal:` sets one"
         )
 
     async def work(opened: Journal) -> int:
@@ -632,12 +640,12 @@ def prune(
 def forget(
     journal: JournalOption = None,
     policy_file: PolicyFileOption = None,
-    tenant: Annotated[str | None, typer.Option(help="Delete all of this tenant.")] = None,
-    request: Annotated[str | None, typer.Option(help="Delete all of this request.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Delete all entries of this tenant.")] = None,
+    request: Annotated[str | None, typer.Option(help="Delete all entries of this request.")] = None,
 ) -> None:
-    """Delete what is kept of a tenant or of a request, with the feedback on it."""
+    """Delete all entries of a tenant or a request, with their feedback."""
     if (tenant is None) == (request is None):
-        raise ConfigurationError("say whose entries to delete: pass --tenant or --request")
+        raise ConfigurationError("pass --tenant or --request to choose the entries to delete")
 
     async def work(opened: Journal) -> int:
         return await opened.forget(tenant=tenant, request_id=request)

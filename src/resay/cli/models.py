@@ -18,7 +18,7 @@ from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
 
 app = typer.Typer(
-    help="Neural models: export and check them.",
+    help="Export and check neural models.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -55,11 +55,13 @@ ModelArgument = Annotated[
 ]
 KindOption = Annotated[
     _Kind | None,
-    typer.Option(help="The kind of output it needs.", show_default="what it was made for"),
+    typer.Option(help="The model's kind of output.", show_default="the kind it was trained for"),
 ]
 LayerOption = Annotated[
     int | None,
-    typer.Option(min=1, help="For embeddings: the layer they come from.", show_default="the last"),
+    typer.Option(
+        min=1, help="For embeddings: the layer to take them from.", show_default="the last"
+    ),
 ]
 RevisionOption = Annotated[
     str | None, typer.Option(help="A branch, tag or commit on the hub.", show_default=False)
@@ -69,18 +71,21 @@ RevisionOption = Annotated[
 @app.command("export")
 def export_model(
     model: ModelArgument,
-    folder: Annotated[Path, typer.Argument(help="Where to.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The folder to write.", show_default=False)],
     kind: KindOption = None,
     layer: LayerOption = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Also with 8-bit weights: smaller and faster on a CPU.")
+        bool,
+        typer.Option(
+            "--int8", help="Also export 8-bit weights, which are smaller and faster on a CPU."
+        ),
     ] = False,
     revision: RevisionOption = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier export.")
     ] = False,
 ) -> None:
-    """Export a model to ONNX, so that it runs without torch; compare the two."""
+    """Export a model to ONNX, to run it without torch, and compare the outputs."""
     for package in ("numpy", "onnx", "onnxruntime", "torch", "transformers"):
         require_optional(package, package=package, extra="export", purpose="exporting a model")
     from resay.models.export import export
@@ -103,14 +108,20 @@ def export_model(
 @app.command("check")
 def check_model(
     model: ModelArgument,
-    backend: Annotated[_Backend, typer.Option(help="What runs it.")] = _Backend.auto,
-    precision: Annotated[_Precision, typer.Option(help="Its numbers.")] = _Precision.auto,
-    device: Annotated[str, typer.Option(help="auto, cpu, mps, cuda, cuda:1, ...")] = "auto",
+    backend: Annotated[
+        _Backend, typer.Option(help="The library that runs the model.")
+    ] = _Backend.auto,
+    precision: Annotated[
+        _Precision, typer.Option(help="The precision of the weights.")
+    ] = _Precision.auto,
+    device: Annotated[
+        str, typer.Option(help="The device: auto, cpu, mps, cuda, cuda:1, ...")
+    ] = "auto",
     kind: KindOption = None,
     layer: LayerOption = None,
     revision: RevisionOption = None,
 ) -> None:
-    """Load a model, run it, and say how fast it is."""
+    """Load a model, run it, and print its speed."""
     require_optional("numpy", package="numpy", extra="nli", purpose="running a model")
     config = _config(model, backend, precision, device, revision)
     loaded = _load(config, _kind(kind) or kind_of(config), layer)
@@ -138,7 +149,7 @@ def _config(
         return ModelConfig.model_validate({**given, **chosen})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ConfigurationError(f"{first['input']!r} cannot work: {first['msg']}") from error
+        raise ConfigurationError(f"invalid value {first['input']!r}: {first['msg']}") from error
 
 
 def _load(config: ModelConfig, kind: Kind, layer: int | None) -> Loaded:

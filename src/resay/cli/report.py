@@ -28,28 +28,30 @@ def report(
     file: Annotated[
         str,
         typer.Argument(
-            help="What `ask --json`, `check --json` or Verdict.to_dict wrote: one or several, one"
-            " after the other, or a list; - reads stdin. Or what `batch` wrote.",
+            help="The output of `ask --json`, `check --json` or Verdict.to_dict: one or more JSON"
+            " documents, or a list; - reads stdin. Or the output of `batch`.",
             show_default=False,
         ),
     ],
-    html: Annotated[Path, typer.Option("--html", help="The page to write.", show_default=False)],
+    html: Annotated[
+        Path, typer.Option("--html", help="The HTML file to write.", show_default=False)
+    ],
     group: Annotated[
-        str | None, typer.Option(help="Of a batch: count by this column of its input.")
+        str | None, typer.Option(help="For a batch: count by this column of its input.")
     ] = None,
     response: Annotated[
-        str, typer.Option(help="Of a batch: the column with the responses.")
+        str, typer.Option(help="For a batch: the column with the responses.")
     ] = "response",
     worst: Annotated[
-        int, typer.Option(min=0, help="Of a batch: how many of the highest scores to show.")
+        int, typer.Option(min=0, help="For a batch: the number of highest scores to show.")
     ] = 50,
     prefix: Annotated[
-        str, typer.Option(help="Of a batch: what the verdict's columns begin with.")
+        str, typer.Option(help="For a batch: the prefix of the verdict's columns.")
     ] = "",
 ) -> None:
-    """Make a page of verdicts that opens in any browser, without a network."""
+    """Write verdicts to an HTML page that works offline."""
     if file != "-" and html.resolve() == Path(file).resolve():
-        raise ConfigurationError(f"--html {str(html)!r} is the file to read; name another")
+        raise ConfigurationError(f"--html {str(html)!r} is also the input file; pass another file")
     if _is_of_batch(file, prefix):
         text, rows, flagged = results_page(
             file, group=group, prefix=prefix, response=response, worst=worst
@@ -58,10 +60,12 @@ def report(
         typer.echo(f"{html}: {rows:,} row{'s' * (rows > 1)}, {flagged:,} flagged")
         return
     if group is not None:
-        raise ConfigurationError(f"{file!r} is not what `resay batch` wrote; leave out --group")
+        raise ConfigurationError(f"{file!r} is not an output of `resay batch`; omit --group")
     verdicts = [_reported(where, data) for where, data in _documents(file)]
     if not verdicts:
-        raise ConfigurationError(f"{file!r} holds no verdict; pass what `resay check --json` wrote")
+        raise ConfigurationError(
+            f"{file!r} contains no verdict; pass an output of `resay check --json`"
+        )
     write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
     flagged = sum(one.verdict.flagged for one in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")
@@ -79,7 +83,7 @@ def _is_of_batch(file: str, prefix: str) -> bool:
 
 def _reported(where: str, data: object) -> Reported:
     if not isinstance(data, dict):
-        raise ConfigurationError(f"{where}: a verdict is an object, not {type(data).__name__}")
+        raise ConfigurationError(f"{where}: a verdict must be an object, not {type(data).__name__}")
     try:
         return Reported.from_dict(cast("dict[str, Any]", data))
     except ConfigurationError as error:
@@ -116,6 +120,6 @@ def _parsed(where: str, text: str, at: int) -> tuple[object, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except ValueError as error:
-        raise ConfigurationError(f"{where}: it is not valid JSON: {error}") from None
+        raise ConfigurationError(f"{where}: not valid JSON: {error}") from None
     except RecursionError:
-        raise ConfigurationError(f"{where}: it is nested too deeply to be a verdict") from None
+        raise ConfigurationError(f"{where}: nested too deeply for a verdict") from None

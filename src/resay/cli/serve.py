@@ -40,43 +40,41 @@ class _Level(Enum):
 def serve(
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", "-p", help="The default policy's file.", show_default=False),
+        typer.Option("--policy", "-p", help="The default policy file.", show_default=False),
     ] = None,
     upstream: Annotated[
         str | None,
-        typer.Option(help="Who answers: a base URL as OpenAI's clients take one."),
+        typer.Option(help="The upstream's base URL, as for OpenAI's clients."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="A gateway file: keys, limits, more policies.")
+        Path | None, typer.Option(help="A gateway file with keys, limits and more policies.")
     ] = None,
     journal: Annotated[
         str | None,
         typer.Option(
-            help="Where verdicts are recorded, without content: sqlite:///FILE,"
-            f" postgresql://…, or none. By default the gateway file's, or {JOURNAL}.",
+            help="The journal for verdicts, without content: sqlite:///FILE, postgresql://…, or"
+            f" none. Default: the gateway file's, or {JOURNAL}.",
             show_default=False,
         ),
     ] = None,
     state: Annotated[
         str | None,
         typer.Option(
-            help="The Redis in which several gateways share quotas: redis://HOST:6379/0.",
+            help="The Redis through which gateways share quotas: redis://HOST:6379/0.",
             show_default=False,
         ),
     ] = None,
     log_format: Annotated[
         _Format, typer.Option(help="The format of log lines: text, or one JSON object each.")
     ] = _Format.TEXT,
-    log_level: Annotated[
-        _Level, typer.Option(help="The lowest level that is logged.")
-    ] = _Level.INFO,
+    log_level: Annotated[_Level, typer.Option(help="The lowest level to log.")] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8100,
+    port: Annotated[int, typer.Option(help="The port, or 0 for a free one.")] = 8100,
     workers: Annotated[
-        int, typer.Option(min=1, help="How many processes serve, about one for each core (Linux).")
+        int, typer.Option(min=1, help="The number of processes, about one per core (Linux).")
     ] = 1,
 ) -> None:
-    """Guard what any client asks of an upstream: OpenAI's and Anthropic's APIs, behind one URL."""
+    """Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an upstream."""
     from resay.gateway import (
         Gateway,
         GatewayConfig,
@@ -92,8 +90,8 @@ def serve(
         config, upstream=upstream, policy=policy, journal=_url(journal), state=state
     )
     if workers > 1 and told.quotas and told.state is None:
-        problem = "quotas of several workers must be counted together"
-        raise ConfigurationError(f"{problem}; give a `state`, or serve with one worker")
+        problem = "several workers must share their quotas"
+        raise ConfigurationError(f"{problem}; set `state`, or serve with one worker")
     told = _with_journal(told, journal)
     check_exposure(told, host)
     log = log_format.value, log_level.value
@@ -105,7 +103,7 @@ def serve(
         def say() -> None:
             typer.echo(f"serving on {url}/v1")
             if told.journal is not None:
-                typer.echo(f"what is found is shown on {url}/ui")
+                typer.echo(f"dashboard on {url}/ui")
 
         if gateway is not None:
             serve_gateway(gateway, told.limits, listening, say)

@@ -81,8 +81,8 @@ def tokens_of(given: Iterable[object]) -> tuple[TokenLogprob, ...]:
     tokens = [entry if isinstance(entry, TokenLogprob) else _token(entry) for entry in given]
     if None in tokens:
         raise ConfigurationError(
-            f"entry {tokens.index(None)} of logprobs is no token; it needs 'token', a text, and"
-            " 'logprob', a number"
+            f"entry {tokens.index(None)} of logprobs is not a token; it needs 'token' (a string)"
+            " and 'logprob' (a number)"
         )
     return tuple(token for token in tokens if token is not None)
 

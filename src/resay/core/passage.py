@@ -144,7 +144,7 @@ class Passage:
         stripped = [sentence.strip() for sentence in sentences]
         if "" in stripped:
             raise ConfigurationError(
-                f"sentence {stripped.index('')} of {len(stripped)} is blank; leave it out"
+                f"sentence {stripped.index('')} of {len(stripped)} is blank; omit it"
             )
         spans = _joined(stripped) if text is None else _aligned(stripped, text)
         text = " ".join(stripped) if text is None else text

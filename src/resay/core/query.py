@@ -151,7 +151,7 @@ class Query:
             )
         if isinstance(question, str):
             if not question.strip():
-                raise ConfigurationError(f"the question is empty: {question!r}; pass some text")
+                raise ConfigurationError(f"the question is empty: {question!r}; pass a text")
             return cls(({"role": "user", "content": question},), model, params, entity, tenant)
         messages = tuple(question)
         if not messages:

@@ -608,7 +608,7 @@ class Verdict:
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):
-            raise ConfigurationError("this is no verdict; it must be a JSON object")
+            raise ConfigurationError("not a verdict: must be a JSON object")
         return cls.from_dict(cast("dict[str, Any]", data))
 
     def _repr_html_(self) -> str:
@@ -640,7 +640,7 @@ class Verdict:
         except ValidationError as error:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
         # Outside of the handler, whose exception holds the words of the response.
-        raise ConfigurationError(f"this is no verdict; look at {', '.join(places)}")
+        raise ConfigurationError(f"not a verdict; check {', '.join(places)}")
 
 
 class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy asks for, no error

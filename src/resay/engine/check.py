@@ -240,7 +240,9 @@ class Check:
         """Return what functions of the application's own find; one that fails is noted."""
         found: list[Reference] = []
         for function in () if self.skip_early() else self._chain.reference_functions:
-            reason = f"it took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
+            reason = (
+                f"the check took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
+            )
             try:
                 with anyio.CancelScope(deadline=self.deadline):
                     found += await function.find(query)
@@ -338,7 +340,7 @@ class Check:
         if completion.calls:
             return await self._run_calls(completion)
         if not completion.text.strip():
-            return Verdict("skipped", None, "the answer has no words")
+            return Verdict("skipped", None, "the answer contains no words")
         early = self.skip_early()
         if early:
             return Verdict("skipped", None, early)
@@ -384,7 +386,7 @@ class Check:
             return await self._run_calls(completion)
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
-            return Verdict("inconclusive", None, "the answer holds no object, as was asked for")
+            return Verdict("inconclusive", None, "the answer does not contain the requested object")
         self.allow(len(passage.sentences))
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
 
@@ -411,7 +413,7 @@ class Check:
 
     def _unsplit(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
-        reason = f"there was no time to read the answer within {limit}"
+        reason = f"no time left to parse the answer within {limit}"
         everything = Unscored(text, 0, len(text), "prose")
         return Verdict("inconclusive", None, reason, unscored=(everything,))
 

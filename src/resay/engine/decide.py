@@ -310,7 +310,7 @@ class Deciding:
         if not board.entries and board.names_score is None:
             return f"there is no {self._unit} to score in the response"
         if self._refers and not len(evidence.references):
-            return "no references were found to compare with"
+            return "no references found to compare with"
         # What references decided needs no samples.
         left = [i for i, e in enumerate(board.entries) if i not in board.kept and not e.is_grounded]
         problem = self._samples_problem(evidence) if self._compares and left else None
@@ -330,8 +330,8 @@ class Deciding:
         # Small objects repeat, prose does not.
         if samples.copies and not self._structured:
             return (
-                f"all {len(samples)} samples are the same text, as from a cache, a seed or a"
-                " temperature of 0; their agreement means nothing"
+                f"all {len(samples)} samples are identical, so their agreement proves nothing;"
+                " check for a cache, a fixed seed or a temperature of 0"
             )
         return None
 
@@ -493,7 +493,7 @@ class Deciding:
         if undecided:
             return "inconclusive", self._why_undecided(board.decisive, evidence) or gap
         if board.score is None and board.names_score is None:
-            return "inconclusive", "no method of the chain had anything to say"
+            return "inconclusive", "no method of the chain returned a score"
         doubtful = bands["doubtful"]
         doubt = f"; {doubtful} of {count} {self._unit}s doubtful" if doubtful else ""
         decision, reason = self._consistent(board, score, basis)

@@ -330,8 +330,8 @@ def _regenerator(
         retriever = open_retriever(action.retriever)
     if retriever is None:
         raise ConfigurationError(
-            "the policy regenerates, but there is no retriever; name one with `action.retriever`,"
-            " or pass `retriever`"
+            "the policy regenerates, but there is no retriever; set `action.retriever`, or pass"
+            " `retriever`"
         )
     # Takes long to import, and few policies regenerate.
     from resay.engine.regeneration.rechecking import Rechecking

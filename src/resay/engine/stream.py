@@ -504,13 +504,13 @@ class AnswerStream:
             raise self._error
         if self._answer is None:
             raise StreamUnfinishedError(
-                "the answer is not complete and not checked; read the stream to its end first"
+                "the answer is not yet complete and checked; read the stream to its end first"
             )
         return self._answer
 
     async def __aenter__(self) -> AnswerStream:
         if self._tasks is not None:
-            raise ConfigurationError("a stream can be entered once; ask again for another")
+            raise ConfigurationError("a stream can be entered only once; start another one")
         # As large as the answer: a slow reader holds up neither the model nor the check.
         send, self._parts = anyio.create_memory_object_stream[Part](math.inf)
         self._tasks = anyio.create_task_group()

@@ -69,7 +69,7 @@ class HostRules:
         hosts = [value for name, value in call.headers if name == b"host"]
         host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
         if (self._needs_no_key or self._hosts) and not self._goes_by(without_port(host)):
-            message = f"the gateway does not go by the host {host[:_SHOWN]!r}; add it to `hosts`"
+            message = f"the gateway does not accept the host {host[:_SHOWN]!r}; add it to `hosts`"
             raise RefusedError(403, "unknown_host", f"{message} in the gateway file")
         if self._needs_no_key:
             self._check_origin(call, host)
@@ -86,7 +86,7 @@ class HostRules:
         refused = sorted(origins - own - self._origins)
         if refused:
             shown = refused[0][:_SHOWN]
-            message = f"pages of {shown!r} may not use the gateway; add that to `origins`"
+            message = f"pages of {shown!r} may not use the gateway; add the origin to `origins`"
             raise RefusedError(403, "unknown_origin", f"{message} in the gateway file")
         if not origins and (call.header(b"sec-fetch-site") or "").lower() in _OTHER_SITES:
             message = "pages of other sites may not use the gateway"
@@ -128,7 +128,7 @@ class OverloadedError(RefusedError):
         super().__init__(
             429,
             "overloaded",
-            "too much is asked of the gateway at the same time; try again",
+            "the gateway is overloaded; try again later",
             headers={"retry-after": str(retry_after_s)},
         )
 

@@ -79,7 +79,7 @@ class Call:
     def _once(self, name: bytes) -> str | None:
         # A proxy may have added its own to what the client said.
         if sum(key == name for key, _ in self.headers) > 1:
-            message = f"the header {name.decode()} is there more than once"
+            message = f"the header {name.decode()} occurs more than once"
             raise RefusedError(400, "repeated_header", message)
         return self.header(name)
 
@@ -294,7 +294,7 @@ class Incoming:
         return RefusedError(413, "request_too_large", message, headers=_CLOSE)
 
     def _late(self) -> RefusedError:
-        message = f"the request's body did not come in within {self._timeout_s:g} s"
+        message = f"the request's body did not arrive within {self._timeout_s:g} s"
         return RefusedError(408, "request_timeout", message, headers=_CLOSE)
 
 

@@ -183,7 +183,7 @@ def _problems(error: ValidationError) -> Iterator[str]:
         if details["type"] == "missing":
             message = "required, but missing"
         if details["type"] == "extra_forbidden":
-            message = "there is no such field"
+            message = "unknown field"
         yield f"{place}: {message}" if place else message
 
 
@@ -249,9 +249,9 @@ class CheckReference(Strict):
 
     text: _Words = Field(description="The text.")
     source: str | None = Field(
-        default=None, max_length=2_000, description="What it is known by: a URL, a file."
+        default=None, max_length=2_000, description="Its source, such as a URL or a file."
     )
-    title: str | None = Field(default=None, max_length=500, description="What it is called.")
+    title: str | None = Field(default=None, max_length=500, description="Its title.")
 
 
 def _as_document(value: object) -> object:
@@ -272,42 +272,42 @@ class CheckRequest(Strict):
         default=None,
         min_length=1,
         max_length=1_000,
-        description="The conversation that it answers, in the shape of OpenAI's chat completions;"
-        " in place of `question`.",
+        description="The conversation that it answers, in the format of OpenAI's chat"
+        " completions; instead of `question`.",
     )
     samples: list[_Text] | None = Field(
         default=None,
         max_length=100,
-        description="Other answers to the same question. null = they are drawn from `model`.",
+        description="Other answers to the same question; null = draw them from `model`.",
     )
     references: list[_Document] | None = Field(
         default=None,
         max_length=200,
-        description="Trusted texts, or objects that hold one, for policies that compare with"
-        " references. They are joined to one text.",
+        description="Trusted texts, or objects that contain one, for policies that compare with"
+        " references. They are joined into one text.",
     )
     logprobs: list[dict[str, Any]] | None = Field(
         default=None,
         max_length=100_000,
-        description="The answer's tokens with their probabilities, as OpenAI's"
-        " `logprobs.content` lists them, for policies that look at them.",
+        description="The answer's tokens with their probabilities, as in OpenAI's"
+        " `logprobs.content`, for policies that use them.",
     )
     model: str | None = Field(
         default=None,
         min_length=1,
         max_length=256,
-        description="The model that wrote the answer; it is asked at the gateway's upstream for"
-        " samples, and to judge where the policy names no judge.",
+        description="The model that wrote the answer. The gateway calls it for samples, and as"
+        " the judge if the policy names none.",
     )
     entity: str | None = Field(
         default=None,
         min_length=1,
         max_length=500,
-        description="What the answer is mainly about, for methods that ask back for it.",
+        description="The main subject of the answer, for methods that need it.",
     )
     params: dict[str, Any] = Field(
         default_factory=dict[str, Any],
-        description="How `model` is asked for samples: parameters of chat completions such as"
+        description="Parameters of chat completions for drawing samples from `model`, such as"
         " `temperature`.",
     )
 
@@ -323,13 +323,13 @@ class CheckRequest(Strict):
     @classmethod
     def _must_be_harmless(cls, params: dict[str, Any]) -> dict[str, Any]:
         if params.keys() - _PARAMS:
-            raise ValueError(f"only these can be given: {', '.join(sorted(_PARAMS))}")
+            raise ValueError(f"allowed are only: {', '.join(sorted(_PARAMS))}")
         return params
 
     @model_validator(mode="after")
     def _must_have_one_question(self) -> CheckRequest:
         if self.question is not None and self.messages is not None:
-            raise ValueError("give `question` or `messages`, not both")
+            raise ValueError("pass `question` or `messages`, not both")
         return self
 
     @property
@@ -344,14 +344,14 @@ class CheckResponse(BaseModel):
     """What was found."""
 
     object: Literal["hallucination.check"] = "hallucination.check"
-    id: str = Field(description="What the request is called.")
-    text: str = Field(description="What to show in place of the answer, as the policy says.")
+    id: str = Field(description="The id of the request.")
+    text: str = Field(description="The text to show after applying the policy's action.")
     action: Literal["allow", "annotate", "block", "regenerate"] = Field(
-        description="What was done."
+        description="The action that was taken."
     )
     hallucination: dict[str, Any] = Field(
-        description="The verdict with the action, as beside guarded answers; without the words of"
-        " an answer that is withheld."
+        description="The verdict and the action, as for guarded answers; without the text of a"
+        " withheld answer."
     )
 
 
@@ -434,7 +434,7 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
             f" or {another}"
         )
     if problem is None and asked.logprobs and not guard.needing("logprobs"):
-        problem = f"no step of the policy looks at `logprobs`; add `method: logprobs`, or {another}"
+        problem = f"no step of the policy uses `logprobs`; add `method: logprobs`, or {another}"
     if problem is not None:
         raise RefusedError(400, "invalid_request", problem)
 

@@ -28,14 +28,15 @@ _NOT_PARAMS: Mapping[str, str] = {
     "timeout": "write it as `timeout_s`, beside `params`",
     **dict.fromkeys(
         ("input", "instructions", "messages", "prompt", "stream", "stream_options", "system"),
-        "it is a client's to say",
+        "clients set it in their requests",
     ),
     **dict.fromkeys(
         ("context_window_fallback_dict", "fallbacks", "model_list"),
-        "samples are to come from the same model",
+        "samples must come from the same model",
     ),
     **dict.fromkeys(
-        ("cache", "caching", "max_retries", "num_retries"), "nothing is kept or asked again here"
+        ("cache", "caching", "max_retries", "num_retries"),
+        "the gateway does its own caching and retries",
     ),
 }
 
@@ -46,7 +47,7 @@ def _parsed(url: str, example: str) -> httpx.URL:
     except httpx.InvalidURL:
         raise ValueError(f"is not a URL; write one such as {example}") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ValueError("must begin with http:// or https:// and name a host")
+        raise ValueError("must begin with http:// or https://, followed by a host")
     return parsed
 
 
@@ -55,27 +56,28 @@ class ModelConfig(Strict):
 
     model: str = Field(
         min_length=1,
-        description="What litellm calls it, such as anthropic/claude-sonnet-5 or ollama/llama3.2.",
+        description="The model as litellm names it, such as anthropic/claude-sonnet-5 or"
+        " ollama/llama3.2.",
     )
     api_key: SecretStr | None = Field(
         default=None,
         min_length=1,
-        description="Its provider's key; null = what litellm finds in the environment.",
+        description="The provider's key; null = the one litellm finds in the environment.",
     )
     api_base: str | None = Field(
-        default=None, description="Where it is; null = where litellm says that it is."
+        default=None, description="The provider's base URL; null = litellm's default."
     )
     params: Mapping[str, Any] = Field(
         default_factory=dict[str, Any],
         repr=False,
-        description="What else litellm takes, such as aws_region_name. What says how to answer,"
-        " such as temperature, is for requests that say nothing of it.",
+        description="Additional litellm parameters, such as aws_region_name. Generation"
+        " parameters, such as temperature, apply to requests that do not set them.",
     )
     timeout_s: float | None = Field(
         default=None,
         gt=0,
         le=86_400,
-        description="How long it may be silent before it is given up; null = as the upstream.",
+        description="Seconds without data before a call fails; null = the upstream's value.",
     )
 
     @field_validator("api_base")
@@ -84,7 +86,9 @@ class ModelConfig(Strict):
         if url is not None:
             parsed = _parsed(url, "http://127.0.0.1:11434")
             if parsed.userinfo or parsed.fragment:
-                raise ValueError("must have no credentials or fragment; write a key as api_key")
+                raise ValueError(
+                    "must not contain credentials or a fragment; set the key as api_key"
+                )
         return url
 
     # Of `params` alone nothing would be told, as they may hold keys.
@@ -92,7 +96,7 @@ class ModelConfig(Strict):
     def _must_have_params_of_litellm(self) -> ModelConfig:
         for name, why in _NOT_PARAMS.items():
             if name in self.params:
-                raise ValueError(f"{name!r} is none of the `params`: {why}")
+                raise ValueError(f"{name!r} is not allowed in `params`: {why}")
         return self
 
 
@@ -129,13 +133,13 @@ class UpstreamConfig(Strict):
     """Who answers."""
 
     url: str = Field(
-        description="Its base URL, as OpenAI's clients take one; without a path, /v1 is meant."
+        description="The base URL, as for OpenAI's clients; /v1 is added if it has no path."
     )
     api_key: SecretStr | None = Field(
-        default=None, min_length=1, description="The key to send; null = the client's own."
+        default=None, min_length=1, description="The key to send; null = the client's key."
     )
     timeout_s: _Seconds = Field(
-        default=600.0, description="How long it may be silent before it is given up."
+        default=600.0, description="Seconds without data before a call fails."
     )
 
     @field_validator("url")
@@ -143,7 +147,9 @@ class UpstreamConfig(Strict):
     def _must_be_a_base_url(cls, url: str) -> str:
         parsed = _parsed(url, "https://api.openai.com/v1")
         if parsed.userinfo or parsed.query or parsed.fragment:
-            raise ValueError("must have no credentials, query or fragment; write a key as api_key")
+            raise ValueError(
+                "must not contain credentials, a query or a fragment; set the key as api_key"
+            )
         return (
             str(parsed).rstrip("/") if parsed.path.strip("/") else str(parsed).rstrip("/") + "/v1"
         )
@@ -152,18 +158,20 @@ class UpstreamConfig(Strict):
 class ClientKey(Strict):
     """A key that clients may come with."""
 
-    name: _Name = Field(description="Whose it is; observers see it.")
+    name: _Name = Field(description="The key's owner, shown to observers.")
     sha256: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
-        description="The SHA-256 of the key, in lower-case hexadecimal digits.",
+        description="The SHA-256 of the key, in lower-case hexadecimal.",
     )
-    env: str | None = Field(default=None, description="The environment variable that holds it.")
+    env: str | None = Field(
+        default=None, description="The environment variable that contains the key."
+    )
 
     @model_validator(mode="after")
     def _must_have_one_source(self) -> ClientKey:
         if (self.sha256 is None) == (self.env is None):
-            raise ValueError("give `sha256` or `env`, and not both")
+            raise ValueError("set either `sha256` or `env`")
         return self
 
 
@@ -171,45 +179,43 @@ class GatewayLimits(Strict):
     """What clients may take."""
 
     header_bytes: int = Field(
-        default=32_768, ge=1024, le=1_048_576, description="All of a request's headers."
+        default=32_768, ge=1024, le=1_048_576, description="Bytes of a request's headers."
     )
-    header_s: _Seconds = Field(
-        default=20.0, description="How long the headers of a request may take to come in."
-    )
+    header_s: _Seconds = Field(default=20.0, description="Seconds to receive a request's headers.")
     body_bytes: int = Field(
-        default=33_554_432, ge=1024, description="The body of a request that is guarded."
+        default=33_554_432, ge=1024, description="Bytes of the body of a guarded request."
     )
     upload_bytes: int = Field(
-        default=1_073_741_824, ge=1024, description="The body of a request that is passed on."
+        default=1_073_741_824,
+        ge=1024,
+        description="Bytes of the body of a request that is only passed on.",
     )
     body_s: _Seconds = Field(
         default=60.0,
-        description="How long a guarded request's body may take to come in, and how long there"
-        " may be nothing new of one that is passed on.",
+        description="Seconds to receive the body of a guarded request, or without data from one"
+        " that is only passed on.",
     )
     answer_bytes: int = Field(
-        default=67_108_864, ge=1024, description="What the upstream may answer to one request."
+        default=67_108_864, ge=1024, description="Bytes of one answer of the upstream."
     )
     write_s: _Seconds = Field(
-        default=60.0, description="How long a client may take no more of its answer."
+        default=60.0, description="Seconds that a client may pause reading its answer."
     )
-    concurrency: int = Field(
-        default=256, ge=1, description="How many requests are guarded at the same time."
+    concurrency: int = Field(default=256, ge=1, description="Concurrent guarded requests.")
+    queue: int = Field(
+        default=256, ge=0, description="The most requests that wait for a free place."
     )
-    queue: int = Field(default=256, ge=0, description="How many wait for that at most.")
-    queue_s: _Seconds = Field(default=10.0, description="How long one waits at most.")
-    connections: int = Field(
-        default=4096, ge=1, description="How many connections clients may have open at all."
-    )
+    queue_s: _Seconds = Field(default=10.0, description="The most seconds that a request waits.")
+    connections: int = Field(default=4096, ge=1, description="The most open client connections.")
     shutdown_delay_s: float = Field(
         default=0.0,
         ge=0,
         le=86_400,
-        description="How long requests are still taken once it was told to stop, while /readyz says"
-        " 503 so that a load balancer sends no more.",
+        description="Seconds to go on accepting requests at shutdown, while /readyz returns 503 so"
+        " that a load balancer sends no more.",
     )
     drain_s: _Seconds = Field(
-        default=30.0, description="How long answers may go on once no requests are taken."
+        default=30.0, description="Seconds to finish running answers after that."
     )
 
 
@@ -217,21 +223,24 @@ class Quota(Strict):
     """What one key or one tenant may use."""
 
     concurrency: int | None = Field(
-        default=None, ge=1, description="Requests at the same time; null = no limit."
+        default=None, ge=1, description="Concurrent requests; null = no limit."
     )
     requests_per_minute: int | None = Field(
-        default=None, ge=1, le=100_000, description="Requests within any minute; null = no limit."
+        default=None,
+        ge=1,
+        le=100_000,
+        description="Requests per minute (sliding); null = no limit.",
     )
     calls_per_day: int | None = Field(
         default=None,
         ge=1,
-        description="Calls of models on one day (UTC), those of checks included; null = no limit.",
+        description="Model calls per day (UTC), including those of checks; null = no limit.",
     )
     tokens_per_day: int | None = Field(
-        default=None, ge=1, description="Tokens of these calls; null = no limit."
+        default=None, ge=1, description="Tokens of those calls; null = no limit."
     )
     cost_usd_per_day: float | None = Field(
-        default=None, gt=0, description="Dollars of these calls; null = no limit."
+        default=None, gt=0, description="Dollars for those calls; null = no limit."
     )
 
     @property
@@ -246,78 +255,78 @@ class GatewayConfig(Strict):
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
     upstream: UpstreamConfig | None = Field(
-        default=None, description="Who answers; null = nobody but the `models`."
+        default=None, description="The provider behind the gateway; null = only the `models`."
     )
     models: Mapping[ModelName, ModelConfig] = Field(
         default_factory=dict[str, ModelConfig],
-        description="Models that are asked through litellm, by the names that clients give them.",
+        description="Models called through litellm, by the names that clients use.",
     )
     policies: Mapping[_Name, str] = Field(
         default_factory=dict[str, str],
-        description="Policy files by name. Without one named `default`, that is the policy that"
-        " RESAY_POLICY names, or Resay's own.",
+        description="Policy files by name. If none is named `default`, the default is the policy"
+        " file in RESAY_POLICY, or Resay's built-in policy.",
     )
     keys: tuple[ClientKey, ...] = Field(
         default=(),
         strict=False,
-        description="The keys that clients may come with; empty = clients come with the"
-        " provider's, which is passed on.",
+        description="The client keys to accept; empty = clients send the provider's key, which is"
+        " passed on.",
     )
     hosts: tuple[_Host, ...] = Field(
         default=(),
         strict=False,
-        description="The names that clients reach the gateway by, without a port, beside localhost"
-        " and addresses. Others are refused; empty where clients have `keys` = all names.",
+        description="The host names to accept, without a port, in addition to localhost and IP"
+        " addresses. Empty = accept all names if clients have `keys`, else no others.",
     )
     origins: tuple[_Origin, ...] = Field(
         default=(),
         strict=False,
-        description="Whose pages may use the gateway from a browser, such as"
-        " http://localhost:3000, beside its own; where clients have `keys`, all may.",
+        description="The browser origins to accept, such as http://localhost:3000, in addition to"
+        " the gateway's own. If clients have `keys`, all origins are accepted.",
     )
     operator_key: SecretStr | None = Field(
         default=None,
         min_length=16,
-        description="The key to see /ui and /metrics with; null = they are shown on this machine"
-        " only, and not at all where clients have `keys`.",
+        description="The key for /ui and /metrics; null = show them only on this machine, and not"
+        " at all if clients have `keys`.",
     )
     journal: JournalConfig | None = Field(
-        default=None, description="Where verdicts are written down; null = nowhere."
+        default=None, description="The journal that records verdicts; null = none."
     )
-    limits: GatewayLimits = Field(default=GatewayLimits(), description="What clients may take.")
+    limits: GatewayLimits = Field(default=GatewayLimits(), description="Limits on clients.")
     quotas: Mapping[_Subject, Quota] = Field(
         default_factory=dict[str, Quota],
-        description="What each client key (by its name) and each tenant may use. `default` is for"
-        " each key without a quota of its own or, where clients need no keys, for each tenant.",
+        description="Quotas by the name of a client key or a tenant. `default` applies to each"
+        " key without its own quota or, if clients need no keys, to each tenant.",
     )
     state: SharedStateConfig | None = Field(
         default=None,
-        description="Where several gateways share quotas and what they remember; needs"
-        " resay[redis]. null = each process has its own.",
+        description="Where several gateways share their quotas and state; needs resay[redis]."
+        " null = each process has its own.",
     )
     overload: Literal["refuse", "unguarded"] = Field(
         default="refuse",
-        description="What happens when too much is asked: status 429, or an answer that nobody"
-        " checked and that says so.",
+        description="What to do under overload: answer with status 429, or pass on the answer"
+        " unchecked and marked as such.",
     )
     reload_s: _Seconds = Field(
-        default=2.0, description="How often the policy files are looked at for changes."
+        default=2.0, description="Seconds between checks of the policy files for changes."
     )
     heartbeat_s: _Seconds = Field(
-        default=15.0, description="After how long a silent stream gets a comment."
+        default=15.0, description="Seconds of silence before a stream gets a comment."
     )
 
     @model_validator(mode="after")
     def _must_tell_keys_apart(self) -> GatewayConfig:
         names = [key.name for key in self.keys]
         if len(set(names)) < len(names):
-            raise ValueError("two of the `keys` have the same name; give each one of its own")
+            raise ValueError("two `keys` have the same name; give each a different one")
         return self
 
     @model_validator(mode="after")
     def _must_have_somebody_answer(self) -> GatewayConfig:
         if self.upstream is None and not self.models:
-            raise ValueError("no model can answer; give an `upstream`, or `models`")
+            raise ValueError("no upstream; set `upstream` or `models`")
         return self
 
     @classmethod

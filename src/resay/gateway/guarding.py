@@ -162,7 +162,7 @@ def read_body(call: Call, data: bytes) -> Body:
     """
     encoding = (call.header(b"content-encoding") or "").strip().lower()
     if encoding not in _ENCODED:
-        message = "a compressed request cannot be guarded; send it as it is"
+        message = "cannot guard a compressed request; send it uncompressed"
         raise RefusedError(415, "unsupported_encoding", message)
     try:
         value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)

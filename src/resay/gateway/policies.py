@@ -72,7 +72,7 @@ class Policies:
         guard = self._guards.get(wanted)
         if guard is None:
             names = ", ".join(repr(known) for known in sorted(self._guards))
-            message = f"there is no policy {wanted[:_SHOWN]!r} (x-resay-policy); known: {names}"
+            message = f"unknown policy {wanted[:_SHOWN]!r} (x-resay-policy); known: {names}"
             raise RefusedError(400, "unknown_policy", message)
         return wanted, guard
 
@@ -107,13 +107,13 @@ class Policies:
             try:
                 await self._replace()
             except ResayError as error:
-                logger.error("the policies stay as they were: %s", error)
+                logger.error("the policies were not reloaded: %s", error)
                 return False
             # A scorer of somebody else's may fail in any way.
             except Exception as error:
-                logger.error("the policies stay as they were: %s", type(error).__name__)
+                logger.error("the policies were not reloaded: %s", type(error).__name__)
                 return False
-        logger.info("the policies were read again")
+        logger.info("the policies were reloaded")
         return True
 
     async def follow(self, every_s: float) -> None:

@@ -171,7 +171,7 @@ class Routing:
                 return await self._way(asked).open(call, call.api.path, asked)
             body = once(content)
         if self._upstream is None:
-            message = "there is no upstream behind the gateway that could answer this"
+            message = "the gateway has no upstream for this request"
             raise RefusedError(404, "not_found", message)
         return await self._upstream.forward(call, body)
 

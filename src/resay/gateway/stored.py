@@ -326,6 +326,6 @@ def _refusal() -> RefusedError:
     return RefusedError(
         403,
         "answer_not_released",
-        "this stored answer was withheld, or this gateway process does not know what was found of"
-        " it (it forgets at a restart); ask again",
+        "this stored answer was withheld, or this gateway process has no verdict for it (verdicts"
+        " are lost at a restart); send the request again",
     )

@@ -169,7 +169,7 @@ class ClosedError(RefusedError):
     def __init__(self, error: Exception) -> None:
         late = isinstance(error, asyncio.TimeoutError)
         status, code = (504, "upstream_timeout") if late else (502, "upstream_unreachable")
-        what = "did not answer in time" if late else "cannot be reached, or broke off"
+        what = "did not answer in time" if late else "is unreachable or closed the connection"
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
 
 
@@ -199,7 +199,9 @@ class UpstreamResponse(Asked):
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             if isinstance(error.__cause__, ContentEncodingError):
                 raise RefusedError(
-                    502, "answer_unreadable", "the upstream's answer is not compressed as it says"
+                    502,
+                    "answer_unreadable",
+                    "the upstream's answer does not match its content-encoding",
                 ) from None
             raise ClosedError(error) from None
         finally:
@@ -272,7 +274,7 @@ class UpstreamClient:
         if response.status_code // 100 == _ELSEWHERE:
             response.close()
             # A client would follow it past the guard.
-            message = f"the upstream leads elsewhere (status {response.status_code}); name that"
+            message = f"the upstream redirects (status {response.status_code}); set the target"
             raise RefusedError(502, "upstream_redirects", f"{message} as the upstream's url")
         return response
 
@@ -340,7 +342,7 @@ class UpstreamClient:
             raise ClosedError(error) from None
         if not _LOWEST <= response.status <= _HIGHEST:
             response.close()
-            message = f"the upstream answered with status {response.status}, which means nothing"
+            message = f"the upstream answered with an invalid status, {response.status}"
             raise RefusedError(502, "answer_unreadable", message)
         return UpstreamResponse(response, self._limit)
 

@@ -23,28 +23,28 @@ class ModelConfig(BaseModel):
     name: str | None = Field(
         default=None,
         min_length=1,
-        description="A folder, or a model on the Hugging Face hub; for vllm and rerank its name"
-        " there.",
+        description="A folder, or a model on the Hugging Face hub; for vllm and rerank, the"
+        " server's name for the model.",
     )
     backend: Backend = Field(
         default="auto",
         description="torch (transformers), onnx (onnxruntime), tei (a text-embeddings-inference"
-        " server), vllm (its server) or rerank (a reranker behind Cohere's or Jina's API); auto ="
-        " onnx for a folder with an exported model in it or where torch is not installed, else"
-        " torch; tei where `url` is given.",
+        " server), vllm (its server) or rerank (a reranker with Cohere's or Jina's API); auto ="
+        " tei if `url` is set, onnx for a folder with an exported model or if torch is not"
+        " installed, else torch.",
     )
     revision: str | None = Field(
         default=None, description="A branch, tag or commit of a model on the hub."
     )
     file: str | None = Field(
         default=None,
-        description="For onnx, which file of the model; null = the int8 one if there is one, on a"
-        " CPU, else model.onnx.",
+        description="For onnx, the model file; null = on a CPU the int8 file if there is one, else"
+        " model.onnx.",
     )
     device: str = Field(
         default="auto",
         pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
-        description="auto = a GPU where there is one.",
+        description="auto = a GPU if there is one.",
     )
     precision: Literal["auto", "fp32", "fp16", "bf16", "int8"] = Field(
         default="auto",
@@ -53,70 +53,67 @@ class ModelConfig(BaseModel):
     max_tokens: int | None = Field(
         default=None,
         ge=16,
-        description="How many tokens the model reads at once; null = as many as it was made for.",
+        description="The most tokens per input; null = the model's own maximum.",
     )
     batch_tokens: int | None = Field(
         default=None,
         ge=16,
-        description="Tokens, padding included, that are computed together: the memory a batch"
-        " takes grows with it. null = 2048 on a CPU, 32768 on a GPU.",
+        description="Tokens per batch, including padding; memory use grows with it. null = 2048"
+        " on a CPU, 32768 on a GPU.",
     )
     alone: bool | None = Field(
         default=None,
-        description="Whether each text is computed by itself; null = where the others in its batch"
-        " would change its result: in int8, where they decide how it is rounded. false is faster"
-        " for short texts.",
+        description="Run each text alone; null = only in int8, where rounding depends on the"
+        " other texts in the batch. false is faster for short texts.",
     )
     queue_tokens: int = Field(
         default=1_000_000,
         ge=16,
-        description="Tokens that may wait to be computed; more must wait before they may wait.",
+        description="The most tokens in the queue; callers with more wait for a place in it.",
     )
     window_ms: float = Field(
         default=2.0,
         ge=0,
         le=1000,
-        description="How long work waits for other work to be computed with it.",
+        description="How long to wait for more texts to fill a batch.",
     )
     cache_mb: float = Field(
-        default=64.0, ge=0, description="Results that are kept in memory for the next to ask."
+        default=64.0, ge=0, description="The number of results to cache in memory."
     )
-    url: str | None = Field(default=None, description="For a server, its address.")
-    api_key: str | None = Field(
-        default=None, repr=False, description="For a server, the key it asks for."
-    )
+    url: str | None = Field(default=None, description="The server's URL.")
+    api_key: str | None = Field(default=None, repr=False, description="The server's key.")
     labels: tuple[str, ...] | None = Field(
         default=None,
-        description="The labels' names in the order of the model's outputs, where the model does"
-        " not say; vllm never does.",
+        description="The label names in the order of the model's outputs, if the model does not"
+        " provide them; vllm never does.",
     )
     separator: str = Field(
         default="</s></s>",
-        description="For vllm, which takes one text only: what is between two texts.",
+        description="For vllm, which takes only one text: the separator between two texts.",
     )
     timeout_s: float = Field(
-        default=30.0, gt=0, description="For a server, seconds one request may take."
+        default=30.0, gt=0, description="For a server, seconds for one request."
     )
     concurrency: int = Field(
-        default=8, ge=1, le=1000, description="For a server, requests at the same time."
+        default=8, ge=1, le=1000, description="For a server, concurrent requests."
     )
 
     @model_validator(mode="after")
     def _must_fit(self) -> ModelConfig:
         if self.backend in _REMOTE and not self.url:
-            raise ValueError(f"backend {self.backend!r} needs `url`, the address of its server")
+            raise ValueError(f"backend {self.backend!r} needs `url`, the address of the server")
         if self.url and self.backend not in {*_REMOTE, "auto"}:
             raise ValueError(
-                f"`url` is for tei, vllm and rerank; backend {self.backend!r} runs here"
+                f"`url` is for tei, vllm and rerank, not for backend {self.backend!r}; omit it"
             )
         if not self.url and not self.name:
             raise ValueError("`name` is missing; give a folder or a model on the hub, or a `url`")
         if self.backend == "vllm" and not self.name:
-            raise ValueError("backend 'vllm' needs `name`, the name its server gives the model")
+            raise ValueError("backend 'vllm' needs `name`, the server's name for the model")
         if self.backend == "torch" and self.precision == "int8":
             raise ValueError(
-                "int8 needs an exported model; make one with `resay models export --int8` and use"
-                " backend 'onnx'"
+                "int8 needs an exported model; run `resay models export --int8` and use backend"
+                " 'onnx'"
             )
         return self
 
@@ -151,4 +148,4 @@ def config_of(model: str | Mapping[str, Any] | ModelConfig) -> ModelConfig:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, ("model", *first["loc"])))
-        raise ConfigurationError(f"`{where}` cannot work: {first['msg']}") from None
+        raise ConfigurationError(f"invalid `{where}`: {first['msg']}") from None

@@ -112,8 +112,8 @@ def text_generator(model: str | ModelConfig) -> TextGenerator:
     config = config_of(model)
     if config.remote or config.backend == "onnx" or config.precision == "int8":
         raise ConfigurationError(
-            f"{config.called!r} is to write text, which only torch does here; give it neither"
-            " `url` nor another `backend`, and no int8"
+            f"{config.called!r} must generate text, which needs backend 'torch'; omit `url`, other"
+            " backends and int8"
         )
     torch = config.model_copy(update={"backend": "torch"})
     return cast("TextGenerator", _shared("seq2seq", torch))

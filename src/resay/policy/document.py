@@ -153,7 +153,7 @@ def check_bounds(depth: int, values: int, line: int | None, path: Path = ()) -> 
         raise UnreadableError(f"nested more than {MAX_DEPTH} levels deep", line, path[:4])
     if values > MAX_VALUES:
         raise UnreadableError(
-            f"more than {MAX_VALUES} values once aliases (*name) are expanded; a policy needs few",
+            f"more than {MAX_VALUES} values after expanding aliases (*name); remove some",
             line,
             path[:4],
         )
@@ -211,7 +211,7 @@ class _Copy:
         if isinstance(value, str):
             whole = without_surrogates(value)
             if whole is None:
-                self.document.lose(path, "holds half of a surrogate pair")
+                self.document.lose(path, "contains an unpaired surrogate")
             return whole
         if value is None or isinstance(value, (bool, int, float)):
             return finite(value, path, self.document)

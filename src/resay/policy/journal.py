@@ -21,32 +21,32 @@ class JournalConfig(Strict):
     url: str = Field(
         default="sqlite:///resay-journal.db",
         repr=False,  # it may hold a password
-        description="Where it is: sqlite:///FILE (four slashes where FILE begins at the root; ~ is"
-        " the home folder), or postgresql://…; the latter needs resay[postgres].",
+        description="The database: sqlite:///FILE (four slashes for an absolute path; ~ is the home"
+        " folder), or postgresql://…, which needs resay[postgres].",
     )
     content: Content = Field(
         default="none",
-        description="Whose words are kept: of no entry; of those that were flagged, blocked or"
-        " regenerated; of all. Without them, offsets and scores remain.",
+        description="Which entries store text: none; those flagged, blocked or regenerated; or all."
+        " Offsets and scores are always stored.",
     )
     retention_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days an entry is kept; null keeps all."
+        default=None, gt=0, le=36_500, description="Days to keep an entry; null = forever."
     )
     max_entries: int | None = Field(
-        default=None, ge=1, description="How many entries are kept, the newest; null keeps all."
+        default=None, ge=1, description="The number of newest entries to keep; null = all."
     )
     max_waiting: int = Field(
         default=1000,
         ge=1,
         le=100_000,
-        description="How many entries of an event loop may wait to be written; more are lost.",
+        description="The number of entries per event loop that may wait to be written; any more"
+        " are lost.",
     )
 
     redact: Annotated[str, Field(pattern=_IMPORT_PATH)] | None = Field(
         default=None,
-        description="`package.module:function` of yours that words go through before they are"
-        " kept: it takes a text and returns it without what must not be kept. Where it fails, the"
-        " words are dropped.",
+        description="Your `package.module:function` that redacts text before it is stored: it"
+        " takes a text and returns the redacted one. If it fails, the text is not stored.",
     )
 
     @field_validator("url")

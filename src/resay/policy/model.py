@@ -93,21 +93,21 @@ class ReferencesOf(Strict):
         default=KINDS,
         alias="from",
         strict=False,
-        description="Where references are taken from: what is passed as `references`, context in"
-        " the conversation, what tools returned, documents in a provider's own field, and what a"
-        " retriever found; an empty list = nowhere. Places of your own are named by a path in the"
-        " request, such as `messages[*].metadata.docs`, or by a function that finds them,"
+        description="The sources of references: the argument `references`, context in the"
+        " conversation, tool results, documents in a provider's own field, and a retriever's"
+        " results; an empty list = none. Add your own as a path in the request, such as"
+        " `messages[*].metadata.docs`, or as a function that returns them,"
         " `package.module:function`.",
     )
     by: Literal["auto", "judge", "words"] = Field(
         default="auto",
-        description="Who compares: a judge, in one call; numbers, names and words; or a judge where"
-        " the chain has one.",
+        description="How to compare: a judge, in one call; words (with numbers and names); or"
+        " auto = a judge if the chain has one, else words.",
     )
     unmentioned: Literal["auto", "flag", "samples"] = Field(
         default="auto",
-        description="What is done about a claim that no reference mentions: it is flagged, or"
-        " compared with samples; or flagged where the answer is to be written from the references.",
+        description="What to do with a claim that no reference mentions: flag it, or compare it"
+        " with samples; auto = flag it if the query asks for an answer from the references.",
     )
 
 
@@ -159,53 +159,52 @@ class Sampling(Strict):
         default_factory=_default_min,
         ge=1,
         le=100,
-        description="Look at this many samples before stopping early; by default 3, or max where "
-        "that is less.",
+        description="Compare with at least this many samples before stopping early; the default"
+        " is 3, or max if that is less.",
         json_schema_extra={"default": 3},
     )
     confidence: float | None = Field(
         default=0.99,
         gt=0.5,
         le=1,
-        description="Stop drawing samples, and comparing with them, once the decision that all of"
-        " them would give is settled with this probability; 1 = only when nothing could change it,"
-        " null = always draw max.",
+        description="Stop drawing and comparing samples when the final decision is known with this"
+        " probability; 1 = when no further sample can change it, null = always draw max.",
     )
     ahead: int = Field(
         default=0,
         ge=0,
         le=100,
-        description="Draw this many samples more than are looked at now: they are there at once"
-        " when they are needed, and paid for when they are not.",
+        description="Draw this many samples ahead. They save time when needed, and cost money"
+        " when not.",
     )
     temperature: float | None = Field(
         default=None,
         gt=0,
         le=2,
-        description="The samples' temperature; null = the provider's default. At 0 every sample "
-        "would be the same text, and many current models refuse the parameter.",
+        description="The samples' temperature; null = the provider's default. At 0 all samples"
+        " would be the same; many current models refuse the parameter.",
     )
     start: Literal["together", "after"] = Field(
         default="together",
-        description="When to draw samples: together with the main call, which is faster, or after "
-        "it, which costs nothing when no sample is needed. Questions that may call tools or change"
-        " what the provider stores are always sampled after it.",
+        description="When to draw samples: together with the main call (faster), or after it"
+        " (free if no sample is needed). Queries that may call tools or change data stored at the"
+        " provider are always sampled after it.",
     )
     via: Literal["auto", "litellm", "native"] = Field(
         default="auto",
-        description="How an adapter asks again: through litellm, as the same provider with the same"
-        " key, or with the application's own client (native); auto = through litellm where the"
-        " client's settings can be carried over faithfully.",
+        description="How an adapter draws samples: through litellm, with the same provider and"
+        " key, or with the application's own client (native); auto = through litellm if it can"
+        " reproduce the client's settings exactly.",
     )
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="Who draws the samples, in litellm's notation; null = the model that wrote "
-        "the response.",
+        description="The model that writes the samples, as litellm names it; null = the model"
+        " that wrote the response.",
     )
     params: Annotated[Mapping[str, Any], AfterValidator(Params), PlainSerializer(dict)] = Field(
         default_factory=Params,
-        description="Further parameters the provider takes for samples, such as max_tokens.",
+        description="Additional provider parameters for samples, such as max_tokens.",
     )
 
     def __hash__(self) -> int:
@@ -223,22 +222,26 @@ class Threshold(Strict):
 
     passage: Unit | None = Field(
         default=0.5,
-        description="Flag the response when its score is above this; null = do not look at it.",
+        description="Flag the response if its score is above this; null = ignore the score of the"
+        " response.",
     )
     sentence: Unit | None = Field(
         default=0.5,
-        description="Flag a sentence when its score is above this; null = look at none.",
+        description="Flag a sentence if its score is above this; null = ignore the scores of"
+        " sentences.",
     )
     doubtful: Unit | None = Field(
         default=None,
-        description="Call a sentence doubtful, without flagging it, when its score is above this;"
-        " null = what is not flagged is supported.",
+        description="Mark a sentence as doubtful, without flagging it, if its score is above"
+        " this; null = every sentence that is not flagged is supported.",
     )
 
     @model_validator(mode="after")
     def _must_flag_something(self) -> Threshold:
         if self.passage is None and self.sentence is None:
-            raise ValueError("passage and sentence must not both be null; nothing could be flagged")
+            raise ValueError(
+                "passage and sentence must not both be null, or nothing is ever flagged; set one"
+            )
         if self.doubtful is not None and (self.sentence is None or self.doubtful >= self.sentence):
             raise ValueError(
                 f"doubtful ({self.doubtful!r}) must be less than sentence ({self.sentence!r})"
@@ -266,13 +269,13 @@ class Structured(Strict):
 
     check: Literal["fields", "none"] = Field(
         default="fields",
-        description="Compare the object field by field with those of the samples, in place of the"
-        " chain, or do not check it.",
+        description="Compare the object with those of the samples field by field, instead of"
+        " running the chain; or do not check it.",
     )
     ignore: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         default=(),
         strict=False,
-        description="Fields that are not compared, with what is in them: `id`, `items[].sku`.",
+        description="Fields to leave out, with everything below them: `id`, `items[].sku`.",
     )
 
 
@@ -290,17 +293,19 @@ class Block(Strict):
     do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
     exit: Literal["replace", "raise"] = Field(
         default="replace",
-        description="Return the message in its place, or raise HallucinationBlocked.",
+        description="Return the message instead, or raise HallucinationBlocked.",
     )
     message: str = Field(
-        default=_WITHHELD, min_length=1, description="What is said in place of a withheld response."
+        default=_WITHHELD,
+        min_length=1,
+        description="The message that replaces a withheld response.",
     )
     finish: Finish = Field(
         default="content_filter",
-        description="How a withheld answer ends for clients of an API: as one that a filter stopped"
-        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or as a"
-        " completed one (`stop`, `completed`, `end_turn`), for clients that take the first for an"
-        " error.",
+        description="The finish reason of a withheld answer for API clients: filtered"
+        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or"
+        " completed (`stop`, `completed`, `end_turn`), for clients that treat a filtered answer"
+        " as an error.",
     )
 
 
@@ -308,10 +313,10 @@ class ProcessLimits(Strict):
     """What all checks of this process may take together."""
 
     concurrency: int | None = Field(
-        default=None, ge=1, le=10_000, description="Calls at the same time; null = no limit."
+        default=None, ge=1, le=10_000, description="Concurrent calls; null = no limit."
     )
     calls_per_minute: int | None = Field(
-        default=None, ge=1, description="Calls within any minute; null = no limit."
+        default=None, ge=1, description="Calls per minute (sliding); null = no limit."
     )
 
 
@@ -319,41 +324,39 @@ class Limits(Strict):
     """What a check may take."""
 
     deadline_s: Seconds | None = Field(
-        default=120.0, description="Seconds a whole guarded request may take; null = no limit."
+        default=120.0, description="Seconds for the whole guarded request; null = no limit."
     )
     timeout_s: Seconds | None = Field(
         default=60.0,
-        description="Seconds one call of the check, a sample or a judge's answer, may take; "
-        "null = no limit.",
+        description="Seconds for one call of the check (a sample or a judge's answer); null = no"
+        " limit.",
     )
     calls: AutoLimit = Field(
         default="auto",
-        description="Calls one check may make, those tried again included; auto = 100, and 2 for"
-        " each sentence and sample (counting at least 10 samples), at most 1,000; null = no limit.",
+        description="Calls per check, including retries; auto = 100, plus 2 per sentence and sample"
+        " (counting at least 10 samples), at most 1,000; null = no limit.",
     )
     tokens: AutoLimit = Field(
         default="auto",
-        description="Tokens one check may have read and written; auto = 50,000, and 1,000 for each"
-        " sentence and sample (counting at least 10 samples), at most 500,000, and what the length"
-        " of the question and the references takes; null = no limit.",
+        description="Prompt and completion tokens per check; auto = 50,000, plus 1,000 per"
+        " sentence and sample (counting at least 10 samples), at most 500,000, plus an allowance"
+        " for the length of the query and the references; null = no limit.",
     )
     cost_usd: float | None = Field(
-        default=None, gt=0, description="Dollars one check may cost; null = no limit."
+        default=None, gt=0, description="Dollars per check; null = no limit."
     )
     concurrency: int = Field(
-        default=16, ge=1, le=1000, description="Calls of one check at the same time."
+        default=16, ge=1, le=1000, description="Concurrent calls of one check."
     )
-    retries: int = Field(
-        default=2, ge=0, le=10, description="How often a failed call is tried again."
-    )
+    retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed call.")
     process: ProcessLimits = Field(
         default=ProcessLimits(),
-        description="What all checks of this process may take together.",
+        description="Limits for all checks of this process together.",
     )
     shared: SharedLimitsConfig | None = Field(
         default=None,
-        description="What the checks of several processes and machines may take together, by way"
-        " of Redis; needs resay[redis]. null = each process has limits of its own.",
+        description="Limits for the checks of several processes and machines together, shared"
+        " through Redis; needs resay[redis]. null = each process has its own limits.",
     )
 
 
@@ -365,7 +368,7 @@ class Regenerate(Strict):
     """Repair a flagged response by what is found about it."""
 
     do: Literal["regenerate"] = Field(
-        default="regenerate", description="Repair a flagged response by documents that are found."
+        default="regenerate", description="Repair a flagged response with retrieved documents."
     )
     retriever: (
         Annotated[
@@ -380,38 +383,37 @@ class Regenerate(Strict):
         | None
     ) = Field(
         default=None,
-        description="Where documents are found; a text is short for the function of that name, null"
-        " = the retriever that the application gives.",
+        description="The retriever; a string is short for the function of that name, null = the"
+        " retriever that the application passes.",
     )
     mode: Literal["repair", "rewrite"] = Field(
         default="repair",
-        description="Replace or remove the flagged sentences and leave the rest as it is (repair),"
-        " or write the whole answer again (rewrite).",
+        description="Replace or remove only the flagged sentences (repair), or rewrite the whole"
+        " answer (rewrite).",
     )
-    attempts: int = Field(
-        default=2, ge=1, le=5, description="How often a better answer is tried for."
-    )
+    attempts: int = Field(default=2, ge=1, le=5, description="The number of attempts.")
     otherwise: Annotated[
         Annotate | Block, OneOf("action", "do", _otherwise, short=lambda name: {"do": name})
     ] = Field(
         default=Annotate(),
-        description="What to do with the best answer there is when even that is flagged, or could"
-        " not be checked; a text is short for the action of that name.",
+        description="The action if even the best attempt is flagged or could not be checked; a"
+        " string is short for the action of that name.",
     )
-    k: int = Field(default=3, ge=1, le=50, description="How many documents each search gives.")
+    k: int = Field(default=3, ge=1, le=50, description="Documents per search.")
     max_documents: int = Field(
-        default=6, ge=1, le=50, description="How many documents the model reads at the most."
+        default=6, ge=1, le=50, description="The most documents that the model reads."
     )
     max_chars: int = Field(
         default=12_000,
         ge=500,
-        description="How many characters of documents the model reads at the most.",
+        description="The most characters of documents that the model reads.",
     )
-    timeout_s: Seconds = Field(default=10.0, description="Seconds a search may take.")
+    timeout_s: Seconds = Field(default=10.0, description="Seconds for one search.")
     writer: str | None = Field(
         default=None,
         min_length=1,
-        description="Who writes, in litellm's notation; null = the model that wrote the response.",
+        description="The model that writes the new answer, as litellm names it; null = the model"
+        " that wrote the response.",
     )
     recheck: (
         Annotated[
@@ -421,37 +423,36 @@ class Regenerate(Strict):
         | None
     ) = Field(
         default=None,
-        description="The methods that compare the new answer with the documents; null = those of"
-        " `chain` that compare with samples, with the documents in their place, or `prompt` where"
-        " there are none.",
+        description="The methods that compare the new answer with the documents; null = the"
+        " methods of `chain` that compare with samples, given the documents instead, or `prompt`"
+        " if there are none.",
     )
     resample: bool = Field(
         default=False,
-        description="Whether to ask the model for the new answer several times too, and to check it"
-        " with `chain` against those samples.",
+        description="Also draw samples of the new answer, and check it against them with `chain`.",
     )
     edition: str | None = Field(
         default=None,
         min_length=1,
-        description="Where a document's metadata has its edition or date: of documents that"
-        " contradict each other, the newest is right; null = the first there is of `edition`,"
-        " `version`, `date`, `updated` and the like.",
+        description="The metadata key with a document's edition or date; if documents contradict"
+        " each other, the newest wins. null = the first existing key of `edition`, `version`,"
+        " `date`, `updated` and similar ones.",
     )
     max_removed: Unit = Field(
         default=0.75,
-        description="How much of an answer, by characters, may be removed because no document"
-        " speaks of it; where it would be more, `otherwise` decides.",
+        description="The largest share of the answer's characters to remove because no document"
+        " mentions them; beyond it, `otherwise` applies.",
     )
     abstention: str | None = Field(
         default="auto",
         min_length=1,
-        description="What is said where nothing would be left of an answer; auto = that the"
-        " documents do not say this, in the question's language, null = `otherwise` decides.",
+        description="The answer if nothing would be left; auto = a statement in the query's"
+        " language that the documents do not cover this, null = `otherwise` applies.",
     )
     citations: Literal["verdict", "marks"] = Field(
         default="verdict",
-        description="Where the new answer's sources are named: in the verdict, or in the text too,"
-        " as [1] with a list at the end.",
+        description="Where to cite the sources of the new answer: in the verdict only, or also in"
+        " the text, as [1] with a list at the end.",
     )
 
     @field_validator("max_documents")
@@ -526,87 +527,85 @@ class Policy(Strict):
     """
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
-    sampling: Sampling = Field(default=Sampling(), description="How the model is asked again.")
+    sampling: Sampling = Field(default=Sampling(), description="How samples are drawn.")
     chain: tuple[Step, ...] = Field(
-        min_length=1, strict=False, description="The methods, in the order in which they look."
+        min_length=1, strict=False, description="The methods, in the order in which they run."
     )
     threshold: Threshold = Field(
-        default=Threshold(), description="From which score on something is flagged."
+        default=Threshold(),
+        description="The scores above which the response or a sentence is flagged.",
     )
     action: Annotated[Annotate | Block | Regenerate, OneOf("action", "do", _actions)] = Field(
         default=Annotate(), description="What to do with a flagged response."
     )
     references: ReferencesOf = Field(
         default=ReferencesOf(),
-        description="What trusted texts answers are held against before anything else.",
+        description="The trusted texts to compare answers with first.",
     )
-    limits: Limits = Field(default=Limits(), description="What a check may take.")
+    limits: Limits = Field(default=Limits(), description="Limits for a check.")
     prices: Prices = Field(
         default_factory=Prices,
-        description="What models cost, by their names as they are asked; they go before those of"
-        " litellm's list.",
+        description="Prices by model name, as used in calls. They override litellm's list.",
     )
     calls: Annotated[CallsConfig, OneOf("way to ask", "via", calls_configs)] = Field(
         default=LiveCallsConfig(),
-        description="How models are asked for samples and judges' answers: live, or through their"
+        description="How to call models for samples and judges' answers: live, or through the"
         " providers' Batch APIs.",
     )
     cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
-        default=MemoryCacheConfig(), description="Where samples and judges' answers are kept."
+        default=MemoryCacheConfig(), description="The cache of samples and judges' answers."
     )
     journal: JournalConfig | None = Field(
-        default=None, description="Where verdicts are written down; null = nowhere."
+        default=None, description="The journal that records verdicts; null = none."
     )
-    when: When | None = Field(
-        default=None, description="What is worth checking; null = everything."
-    )
+    when: When | None = Field(default=None, description="Which responses to check; null = all.")
     stream: StreamMode = Field(
         default="hold",
-        description="When the text of a streamed answer is released: each sentence once its own"
-        " score is in (hold), as it comes (after), or all at the end (buffer).",
+        description="When to release the text of a streamed answer: each sentence once it is scored"
+        " (hold), immediately (after), or all at the end (buffer).",
     )
     structured: Structured = Field(
         default=Structured(),
-        description="What is done with answers that are objects in place of prose.",
+        description="How to check answers that are objects instead of prose.",
     )
     tools: Literal["none", "arguments"] = Field(
         default="none",
-        description="What is done with an answer that calls tools: it is passed on unchecked, or"
-        " the arguments of its calls are compared field by field with those of the samples' calls,"
-        " and values that neither the conversation nor a tool's result has are named. No tool is"
-        " run. `structured.ignore` leaves fields out: `get_weather.unit`.",
+        description="How to handle an answer that calls tools: pass it on unchecked, or compare the"
+        " arguments of its calls field by field with those of the samples, and report values"
+        " that are neither in the conversation nor in a tool result. No tool is run. Exclude"
+        " fields with `structured.ignore`: `get_weather.unit`.",
     )
     splitter: Splitter = Field(
         default="builtin",
-        description="What splits a response into sentences; sentencex needs resay[sentencex].",
+        description="The sentence splitter; sentencex needs resay[sentencex].",
     )
     on_error: Literal["allow", "annotate", "block"] = Field(
-        default="annotate", description="What an inconclusive verdict or a failed check does."
+        default="annotate", description="The action for an inconclusive verdict or a failed check."
     )
     unscored: Literal["allow", "annotate", "block"] = Field(
         default="annotate",
-        description="What is done with an otherwise fine answer of which some was not scored, such"
-        " as code or a formula; block withholds every answer with such a stretch.",
+        description="The action for an answer that is not flagged, but of which a part was not"
+        " scored, such as code or a formula; block withholds every answer with such a part.",
     )
     claims: Literal["none", "rules", "model"] = Field(
         default="rules",
-        description="What is scored: each claim of a sentence by itself, as rules find them, or as"
-        " the model that wrote the answer finds them, which is one more call; or whole sentences.",
+        description="What to score: each claim of a sentence, split by rules or by the model that"
+        " wrote the answer (one more call); or whole sentences.",
     )
     non_claims: Annotated[
         str, Field(pattern=r"^(skip|score|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$")
     ] = Field(
         default="skip",
-        description="What is done with sentences that claim nothing: greetings, filler, refusals,"
-        " questions to the user, poems, labels and the like: they are left out (skip) or scored."
-        " `package.module:function` names a function of yours that finds more of them.",
+        description="Whether to skip or score sentences that claim nothing: greetings, filler,"
+        " refusals, questions to the user, poems, labels and similar. `package.module:function`"
+        " names your own function that finds more of them.",
     )
 
     code: Literal["none", "names"] = Field(
         default="none",
-        description="What is done with code: nothing, or the names it uses of others (packages,"
-        " what is called of them, flags of commands) are compared with those in the samples' code,"
-        " without calls.",
+        description="How to check code: not at all, or compare the external names it uses"
+        " (packages, their functions, command flags) with those in the samples' code, without"
+        " calls.",
     )
 
     @field_validator("chain")
@@ -626,7 +625,8 @@ class Policy(Strict):
     ) -> StreamMode:
         if stream == "after" and isinstance(info.data.get("action"), Regenerate):
             raise ValueError(
-                "an answer that was shown cannot be regenerated; write `hold` or `buffer`"
+                "with `after`, the answer is shown before it can be regenerated; use `hold` or"
+                " `buffer`"
             )
         return stream
 
@@ -767,7 +767,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
         raise PolicyError([f"{_SOURCE}: must be a path, a mapping or a Policy, not {kind!r}"])
     name = os.fspath(path)
     if "\n" in name:
-        raise PolicyError([f"{_SOURCE}: a path was expected, not text; use Policy.parse for text"])
+        raise PolicyError([f"{_SOURCE}: expected a path, not text; use Policy.parse for text"])
     try:
         return read_text(Path(name), name)
     except ValueError:

@@ -69,9 +69,9 @@ def read_text(path: FilePath, source: str, called: str = "policy") -> str:
     except UnicodeDecodeError as error:
         message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
     except FileNotFoundError:
-        message = "there is no such file"
+        message = "no such file"
     except IsADirectoryError:
-        message = "is a directory; name the file in it"
+        message = "is a directory; pass a file"
     except OSError as error:
         message = f"cannot be read: {error.strerror or type(error).__name__}"
     # Outside of the handlers, so that no traceback drags the text along.
@@ -79,7 +79,7 @@ def read_text(path: FilePath, source: str, called: str = "policy") -> str:
 
 
 def _too_large(called: str) -> str:
-    return f"larger than {MAX_BYTES:,} bytes; a {called} needs some thousand, see that it is one"
+    return f"larger than {MAX_BYTES:,} bytes; check that it is a {called}"
 
 
 def read_yaml(
@@ -161,7 +161,7 @@ def _loader(text: str) -> _Loader:
         return _Loader(text)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise UnreadableError("there is a character YAML does not allow here", line) from None
+        raise UnreadableError("a character that YAML does not allow", line) from None
 
 
 def _only_document(loader: _Loader, called: str, example: str) -> yaml.Node:
@@ -169,7 +169,7 @@ def _only_document(loader: _Loader, called: str, example: str) -> yaml.Node:
     if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
         raise UnreadableError(f"the {called} is empty; the shortest is: {example}", 1)
     if loader.check_node():
-        message = f"a second document begins here; a {called} is one"
+        message = f"a second document begins here; a {called} must be a single document"
         raise UnreadableError(message, loader.line + 1)
     if not isinstance(node, yaml.MappingNode):
         kind = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
@@ -187,7 +187,7 @@ def _syntax_message(error: yaml.MarkedYAMLError, text: str, line: int | None) ->
         return "tags (!name) are not supported; quote a value that begins with !"
     lines = text.split("\n")
     if line is not None and line <= len(lines) and "${" in lines[line - 1]:
-        problem += "; inside of { } and [ ], quote ${…} for text, or give it a line of its own"
+        problem += "; inside { } and [ ], quote ${…}, or write the value on a line of its own"
     return f"not valid YAML: {problem}"
 
 
@@ -230,7 +230,7 @@ class _Walk:
     def _inside(self, node: yaml.Node, path: Path) -> Generator[None]:
         if id(node) in self._open:
             line = node.start_mark.line + 1
-            raise UnreadableError("an alias (*name) is inside of its own anchor", line, path)
+            raise UnreadableError("an alias (*name) refers to itself", line, path)
         self._open.add(id(node))
         yield
         self._open.remove(id(node))
@@ -246,7 +246,7 @@ class _Walk:
                 if key is None:
                     continue
                 if key in own:
-                    message = f"duplicate key {shortened(key)}; it is on line {own[key]} already"
+                    message = f"duplicate key {shortened(key)}, first used on line {own[key]}"
                     self.document.report((*path, key), message, line)
                     continue
                 own[key] = line
@@ -314,7 +314,7 @@ class _Walk:
         name, default = cast("tuple[str | None, str | None]", match.groups())
         if name is None:
             return (
-                "a '${' that is not ${NAME} or ${NAME:-default}; write '$${' for the characters",
+                "invalid '${'; write ${NAME} or ${NAME:-default}, or '$${' for a literal '${'",
                 "",
             )
         value = self._env.get(name)
@@ -328,7 +328,7 @@ class _Walk:
     def _whole(self, text: str, path: Path, line: int) -> str | None:
         whole = without_surrogates(text)
         if whole is None:
-            self.document.lose(path, "holds half of a surrogate pair", line)
+            self.document.lose(path, "contains an unpaired surrogate", line)
         return whole
 
 

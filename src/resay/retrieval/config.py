@@ -28,30 +28,29 @@ class FolderConfig(Strict):
 
     kind: Literal["folder"] = Field(
         default="folder",
-        description="Search the text, Markdown and PDF files of a folder by their words (BM25).",
+        description="Search the text, Markdown and PDF files of a folder by keywords (BM25).",
     )
-    path: str = Field(min_length=1, description="The folder; its subfolders belong to it.")
+    path: str = Field(min_length=1, description="The folder, including its subfolders.")
     index: str | None = Field(
         default=None,
         min_length=1,
-        description="The file of the index, on a local disk; null = .resay-index.sqlite in the"
-        " folder. Several processes may share it.",
+        description="The index file, on a local disk; null = .resay-index.sqlite in the folder."
+        " Several processes may share it.",
     )
     refresh: bool = Field(
         default=True,
-        description="Whether to read what has changed in the folder before the first search; if"
-        " not, `resay index` does it.",
+        description="Index changed files before the first search; if false, run `resay index`.",
     )
     language: Language = Field(
         default="auto",
-        description="What language the files are in, by its code (en, de, fr, ...), so that a"
-        " search finds inflected words; auto = told for each file by its stop words; none = words"
-        " are found as they stand. All but English need resay[stemming].",
+        description="The code of the files' language (en, de, fr, ...), so that a search finds"
+        " inflected words; auto = detect it for each file by its stop words, none = match exact"
+        " words. All but English need resay[stemming].",
     )
     filter: MetadataFilter = Field(
         default={},
-        description="What the metadata at the top of a file must be for it to be found: for each"
-        " key a value, or any of a list.",
+        description="Find only files whose metadata (at the top of the file) matches: for each"
+        " key a value, or a list of which any matches.",
     )
 
 
@@ -60,10 +59,10 @@ class EmbeddingConfig(Strict):
 
     model: str = Field(
         min_length=1,
-        description="The model in litellm's notation, such as openai/text-embedding-3-small.",
+        description="The model as litellm names it, such as openai/text-embedding-3-small.",
     )
     api_base: str | None = Field(
-        default=None, min_length=1, description="Where it is, for servers with OpenAI's API."
+        default=None, min_length=1, description="The base URL, for servers with OpenAI's API."
     )
     api_key: str | None = Field(
         default=None,
@@ -73,17 +72,13 @@ class EmbeddingConfig(Strict):
     dimensions: int | None = Field(
         default=None,
         ge=1,
-        description="How many numbers an embedding is to have; null = as many as the model gives.",
+        description="The dimensions of an embedding; null = the model's default.",
     )
-    batch: int = Field(
-        default=64, ge=1, le=2048, description="How many texts a request has at the most."
-    )
-    timeout_s: float = Field(default=30.0, gt=0, description="Seconds a request may take.")
-    retries: int = Field(
-        default=2, ge=0, le=10, description="How often a failed request is sent again."
-    )
+    batch: int = Field(default=64, ge=1, le=2048, description="The most texts per request.")
+    timeout_s: float = Field(default=30.0, gt=0, description="Seconds for one request.")
+    retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed request.")
     concurrency: int = Field(
-        default=8, ge=1, le=1000, description="Requests at the same time, in the whole process."
+        default=8, ge=1, le=1000, description="Concurrent requests of the whole process."
     )
 
 
@@ -96,54 +91,54 @@ class QdrantConfig(Strict):
     )
     collection: str = Field(min_length=1, description="The collection.")
     path: str | None = Field(
-        default=None, min_length=1, description="The folder of a database without a server."
+        default=None,
+        min_length=1,
+        description="The folder of a local database, used without a server.",
     )
-    url: str | None = Field(default=None, min_length=1, description="The address of a server.")
+    url: str | None = Field(default=None, min_length=1, description="The URL of a server.")
     api_key: str | None = Field(default=None, repr=False, description="The server's key.")
     model: ModelField | None = Field(
         default=None,
-        description="The embedding model the collection was filled with, as `similarity` takes it;"
-        " or else give `embedding`.",
+        description="The embedding model the collection was filled with, written as for"
+        " `similarity`; or set `embedding` instead.",
     )
     embedding: str | EmbeddingConfig | None = Field(
         default=None,
-        description="The embedding model the collection was filled with, where it is a provider's:"
-        " its name in litellm's notation (openai/text-embedding-3-small), or a mapping with"
-        " settings.",
+        description="The provider's embedding model the collection was filled with: its name, as"
+        " litellm names it (openai/text-embedding-3-small), or a mapping with settings.",
     )
-    text_key: str = Field(
-        default="text", min_length=1, description="Where the payload of a point has its text."
-    )
+    text_key: str = Field(default="text", min_length=1, description="The payload key of the text.")
     query_prefix: str = Field(
-        default="", description="What the embedding model wants before a search: `query: `, say."
+        default="",
+        description="A prefix that the embedding model needs before a query, such as `query: `.",
     )
 
     tenant_key: str | None = Field(
         default=None,
         min_length=1,
-        description="Where the payload of a point says whose it is: only what is the request's"
-        " tenant's is found then.",
+        description="The payload key of the tenant. If set, a request finds only its own tenant's"
+        " documents.",
     )
     filter: MetadataFilter = Field(
         default={},
-        description="What the payload of a point must have to be found: for each key a value, or"
-        " any of a list.",
+        description="Find only points whose payload matches: for each key a value, or a list of"
+        " which any matches.",
     )
 
     @model_validator(mode="after")
     def _must_be_somewhere(self) -> QdrantConfig:
         if (self.path is None) == (self.url is None):
-            raise ValueError("give either `path`, a folder, or `url`, the address of a server")
+            raise ValueError("set either `path` (a folder) or `url` (a server)")
         if self.api_key is not None and self.path is not None:
-            raise ValueError("`api_key` is for a server; a folder (`path`) has none")
+            raise ValueError("`api_key` is for a server (`url`); omit it with `path`")
         return self
 
     @model_validator(mode="after")
     def _must_have_one_model(self) -> QdrantConfig:
         if (self.model is None) == (self.embedding is None):
             raise ValueError(
-                "give either `model`, an embedding model that runs here or in a server of its own,"
-                " or `embedding`, one of a provider's"
+                "set either `model` (an embedding model run locally or on your own server) or"
+                " `embedding` (a provider's model)"
             )
         return self
 
@@ -152,11 +147,11 @@ class FunctionConfig(Strict):
     """Ask a function or an object of the application's."""
 
     kind: Literal["function"] = Field(
-        default="function", description="Ask a function or a retriever of the application's."
+        default="function", description="Call a function or a retriever of the application."
     )
     name: str = Field(
-        description="Where it is, as `package.module:name`: a retriever, or a function that takes"
-        " the search (and `k`, if it likes) and returns texts or documents."
+        description="`package.module:name` of a retriever, or of a function that takes the query"
+        " (and optionally `k`) and returns texts or documents."
     )
 
     @field_validator("name")
@@ -176,8 +171,8 @@ class HybridConfig(Strict):
 
     kind: Literal["hybrid"] = Field(
         default="hybrid",
-        description="Search with several retrievers at the same time, and put together what they"
-        " find (reciprocal rank fusion).",
+        description="Search with several retrievers at once and merge their results (reciprocal"
+        " rank fusion).",
     )
     of: Annotated[
         tuple[
@@ -193,37 +188,35 @@ class HybridConfig(Strict):
             ...,
         ],
         Field(min_length=1, strict=False),
-    ] = Field(description="The retrievers; a text is short for the function of that name.")
+    ] = Field(description="The retrievers; a string is short for the function of that name.")
     fetch_k: int = Field(
         default=20,
         ge=1,
         le=200,
-        description="How many documents each retriever is asked for, and how many the reranker"
-        " reads.",
+        description="The number of documents from each retriever, and for the reranker.",
     )
     reranker: ModelField | None = Field(
         default=None,
-        description="A cross-encoder that puts the documents into order: a folder or a model on the"
-        " Hugging Face hub, or a mapping with settings; null = the fusion alone does.",
+        description="A cross-encoder that reranks the documents: a folder or a model on the"
+        " Hugging Face hub, or a mapping with settings; null = rank by fusion alone.",
     )
     weights: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(strict=False)] = Field(
         default=(),
-        description="How much each retriever's ranking counts, in the order of `of`; empty = all"
-        " the same.",
+        description="The weight of each retriever, in the order of `of`; empty = equal weights.",
     )
     timeout_s: float = Field(
         default=5.0,
         gt=0,
-        description="Seconds the retrievers may take, and then the reranker; what came in time"
-        " counts.",
+        description="Seconds for the retrievers, and again for the reranker; late results are"
+        " ignored.",
     )
 
     @model_validator(mode="after")
     def _must_weigh_all(self) -> HybridConfig:
         if self.weights and len(self.weights) != len(self.of):
             raise ValueError(
-                f"`weights` has {len(self.weights)} numbers for {len(self.of)} retrievers; give one"
-                " for each"
+                f"`weights` has {len(self.weights)} numbers for {len(self.of)} retrievers; give"
+                " one per retriever"
             )
         return self
 
@@ -266,7 +259,7 @@ def _opened(config: RetrieverConfig) -> Retriever:
         # A policy that names a folder which is not there is mistaken, and nobody is to learn of it
         # from answers that are not repaired.
         if config.refresh and not Path(config.path).expanduser().is_dir():
-            raise ConfigurationError(f"there is no folder {config.path!r} to search; name another")
+            raise ConfigurationError(f"no folder {config.path!r}; set `path` to an existing one")
         return FolderRetriever(
             config.path,
             index=config.index,

@@ -71,7 +71,7 @@ def store_at(path: str | None, url: str | None, api_key: str | None) -> Store:
         return _folder(Path(path).resolve())
     if url is not None and path is None:
         return _server(url, api_key)
-    raise ConfigurationError("give either `path`, a folder, or `url`, the address of a server")
+    raise ConfigurationError("set either `path` (a folder) or `url` (a server)")
 
 
 # A folder can be opened once: everybody in the process shares one client, whose methods block.

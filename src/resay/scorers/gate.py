@@ -44,7 +44,7 @@ def resolve(function: str | Decide) -> Decide:
     """
     found: Any = import_named(function) if isinstance(function, str) else function
     if not callable(found):
-        raise ConfigurationError(f"{name_of(function)!r} is not a function; name one")
+        raise ConfigurationError(f"{name_of(function)!r} is not a function")
     try:
         inspect.signature(found).bind(None, "")
     except TypeError as error:

@@ -299,7 +299,7 @@ class _ByClaim:
         # Where texts meet there may be other tokens than in each of them.
         left = room - frame - 2
         if left < 16:
-            raise ScorerError(f"the model reads {room!r} tokens at once, too few for this method")
+            raise ScorerError(f"the model reads only {room!r} tokens, too few for this method")
         return left
 
     async def _chunks(self, evidence: Evidence, room: int | None) -> list[_Chunk]:
@@ -542,6 +542,6 @@ def _format_of(model: ModelConfig) -> Format:
     if kind in ("classification", "first_token"):
         return "minicheck"
     raise ConfigurationError(
-        f"{model.called!r} is no model that `grounding` knows: it classifies neither texts nor"
-        " tokens; name one of those in docs/models.md"
+        f"`grounding` cannot use {model.called!r}, which classifies neither texts nor tokens; use"
+        " a model from docs/models.md"
     )

@@ -379,8 +379,8 @@ class Examinee:
         logits = await self.judge.logits(texts)
         if logits.shape[1] != 1:
             raise ConfigurationError(
-                f"the model for `answerability` gives {logits.shape[1]!r} values; name one that"
-                " gives a single one, such as the published one"
+                f"the model for `answerability` returns {logits.shape[1]!r} values; use a model"
+                " that returns one, such as the published one"
             )
         import numpy as np
 

@@ -264,8 +264,8 @@ class Nli(SampleScorer):
         if -1 in found:
             raise ConfigurationError(
                 f"{config_of(self.config.model).called!r} has the labels {', '.join(labels)!r};"
-                " `nli` needs entailment and contradiction: name another model, or give the right"
-                " names with `labels` in the model's settings"
+                " `nli` needs entailment and contradiction; use another model, or set the names"
+                " with `labels` in the model's settings"
             )
         return found
 

@@ -157,7 +157,7 @@ async def context_of(task: Task, evidence: Evidence, term: str | None) -> Contex
         return Context(f"{source} {target}")
     found = term or _term_in(source)
     if found is None:
-        raise ScorerError("no term to define was found in the question; name it with `term`")
+        raise ScorerError("found no term to define in the question; set `term`")
     return Context(f'{source} The term "{found}" means {target}', found)
 
 
@@ -423,17 +423,16 @@ class Prompt(SampleScorer):
             for setting, is_set in settings if self.probe else ():
                 if is_set:
                     raise ValueError(
-                        f"probe asks about claims that samples do not mention; leave out"
-                        f" `{setting}`, or `probe`"
+                        f"`probe` and `{setting}` exclude each other; omit one of them"
                     )
             return self
 
         @model_validator(mode="after")
         def _must_ask_about_pairs(self) -> Prompt.Config:
             if self.order == "nearest" and self.mode != "per_pair":
-                raise ValueError("order: nearest asks about pairs; leave out `mode: per_sample`")
+                raise ValueError("`order: nearest` works on pairs; omit `mode: per_sample`")
             if self.form == "published" and self.mode != "per_pair":
-                raise ValueError("form: published asks about pairs; leave out `mode: per_sample`")
+                raise ValueError("`form: published` works on pairs; omit `mode: per_sample`")
             return self
 
     def __init__(self, config: Config | None = None) -> None:

@@ -89,7 +89,7 @@ class ProxyLogprobs:
         @classmethod
         def _must_hold_the_question(cls, template: str) -> str:
             if "{question}" not in template:
-                raise ValueError("it must have {question} in it; for no context, `context: none`")
+                raise ValueError("must contain {question}; for no context, set `context: none`")
             return template
 
     def __init__(self, config: Config, proxy: LanguageModel | None = None) -> None:

@@ -163,7 +163,7 @@ def imported_config(path: str) -> type[ImportedConfig]:
         raise ConfigurationError(f"{path!r} must be package.module:Class")
     scorer = import_named(path)
     if not isinstance(scorer, type):
-        raise ConfigurationError(f"{path!r} is not a class; name the scorer's class")
+        raise ConfigurationError(f"{path!r} is not a class; use the scorer's class")
     for name in ("score", "Config"):
         if not hasattr(scorer, name):
             raise ConfigurationError(f"{path!r} is not a scorer: it has no {name!r}")
@@ -189,7 +189,9 @@ def _check_attributes(scorer: type[Any], path: str) -> None:
             f"{path!r} needs a `name` for verdicts, of at most 60 letters, digits, '_', '-' and '.'"
         )
     if registry().get(name, scorer) is not scorer:
-        raise ConfigurationError(f"{path!r} has the name of another method, {name!r}; rename it")
+        raise ConfigurationError(
+            f"{path!r} has the same name as another method, {name!r}; rename it"
+        )
     if not isinstance(getattr(scorer, "needs", frozenset[str]()), frozenset):
         raise ConfigurationError(f"{path!r} must have a frozenset as `needs`")
 

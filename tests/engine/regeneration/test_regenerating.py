@@ -599,12 +599,12 @@ async def test_there_must_be_a_retriever() -> None:
 
 async def test_the_folder_to_search_must_be_there(tmp_path: Path) -> None:
     retriever = {"kind": "folder", "path": str(tmp_path / "nowhere")}
-    with pytest.raises(ConfigurationError, match="nowhere' to search; name another"):
+    with pytest.raises(ConfigurationError, match=r"no folder '.*nowhere'"):
         Guard(policy_of({"retriever": retriever}))
 
 
 async def test_a_shown_answer_cannot_be_regenerated() -> None:
-    with pytest.raises(ConfigurationError, match="cannot be regenerated"):
+    with pytest.raises(ConfigurationError, match="shown before it can be regenerated"):
         Guard(policy_of(stream="after"), retriever=Shelf())
     with pytest.raises(ConfigurationError, match="before it can be regenerated"):
         guard_of(Model()).astream(QUESTION, mode="after")

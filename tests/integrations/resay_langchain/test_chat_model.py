@@ -190,7 +190,7 @@ async def test_a_message_without_words_is_skipped():
     fake = GenericFakeChatModel(messages=cycle([AIMessage(content_blocks=BLOCKS[::2])]))
     message = await GuardedChatModel(fake, UNJUDGED | {"on_error": "block"}).ainvoke(MADE_UP)
     assert message.content_blocks == BLOCKS[::2]
-    assert verdict_of(message)["reason"] == "the answer has no words"
+    assert verdict_of(message)["reason"] == "the answer contains no words"
 
 
 async def test_a_question_with_an_image_is_asked_again_with_it(model, provider):

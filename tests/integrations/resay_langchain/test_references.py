@@ -99,7 +99,7 @@ async def test_without_documents_nothing_can_be_said(ask):
     message = await ask(GuardedChatModel(model(), POLICY), "When?")
     verdict = verdict_of(message)
     assert verdict.decision == "inconclusive"
-    assert verdict.reason == "no references were found to compare with"
+    assert verdict.reason == "no references found to compare with"
 
 
 async def test_one_calls_documents_are_not_anothers(ask):

@@ -369,7 +369,7 @@ TWO_WAYS = UNJUDGED | {"sampling": {"model": "openai/other", "via": "native"}}
         (MockLLM(), LOGPROBS, "not known to be had from MockLLM"),
         (MockLLM(), LITELLM, "`sampling.via` is 'litellm', but MockLLM is not known"),
         (None, LITELLM, "`sampling.via` is 'litellm', but OpenAILike has a client of its own"),
-        (None, TWO_WAYS, "leave `via: native` out"),
+        (None, TWO_WAYS, "omit `via: native`"),
     ],
 )
 async def test_what_cannot_work_is_refused_at_once(llm, wrong, policy, problem):

@@ -122,11 +122,11 @@ def test_the_first_verdict_takes_the_place_of_the_words_for_newcomers(
     tab: Tab, journal: Journal, url: str
 ) -> None:
     tab.open(url)
-    assert "Nothing was checked yet" in tab.run("document.body.textContent")
+    assert "No verdicts yet" in tab.run("document.body.textContent")
     run_sync(write, journal, make())
     look_now(tab)
     tab.until(f"{ROWS} === 1")
-    assert "Nothing was checked yet" not in tab.run("document.body.textContent")
+    assert "No verdicts yet" not in tab.run("document.body.textContent")
 
 
 def test_a_full_list_stays_as_long_as_it_is(tab: Tab, journal: Journal, url: str) -> None:

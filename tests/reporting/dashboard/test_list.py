@@ -151,7 +151,7 @@ async def test_a_newcomer_is_told_what_to_do(client: httpx.AsyncClient) -> None:
 async def test_nothing_that_is_like_that(client: httpx.AsyncClient, journal: Journal) -> None:
     await write(journal, make())
     page = await shown(client, "/ui?model=other&span=7d")
-    assert "No verdict is like that." in page.text
+    assert "No matching verdicts." in page.text
     assert link(page, "Show all") == "/ui?span=7d"
 
 

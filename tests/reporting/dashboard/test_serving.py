@@ -100,7 +100,7 @@ async def test_nothing_stands_in_the_page_that_the_policy_forbids(
 async def test_nonsense_is_refused(client: httpx.AsyncClient, query: str) -> None:
     for path in ("/ui", "/ui/live", "/ui/figures"):
         page = await shown(client, f"{path}?{query}", 400)
-        assert page.one("h1").text == "This cannot be shown"
+        assert page.one("h1").text == "Cannot show this page"
         assert query.partition("=")[0] in page.text
         assert len(page.text) < 1000
         assert not page.all("script")
@@ -130,7 +130,7 @@ async def test_a_journal_that_cannot_be_read(tmp_path: Path) -> None:
     async with asking(journal) as client:
         for path in ("/ui", "/ui/live", "/ui/figures", "/ui/verdicts/e-1"):
             page = await shown(client, path, 503)
-            assert page.one("h1").text == "The journal cannot be read"
+            assert page.one("h1").text == "Cannot read the journal"
             assert "file is not a database" in page.text
             assert "Traceback" not in page.text
             assert "never one" not in page.text

@@ -77,7 +77,7 @@ async def test_a_request_is_forgotten(journal: Journal) -> None:
     await write(journal, {"request_id": "a"}, {"request_id": "b"})
     assert await journal.forget(request_id="a") == 1
     assert await ids(journal) == ["e-1"]
-    with pytest.raises(ConfigurationError, match="say whose entries"):
+    with pytest.raises(ConfigurationError, match="to choose the entries to delete"):
         await journal.forget()
 
 

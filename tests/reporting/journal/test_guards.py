@@ -220,5 +220,5 @@ async def test_a_hook_that_fails_drops_the_words(
 
 
 def test_a_hook_that_is_not_there_is_refused_early(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no 'nothing'"):
+    with pytest.raises(ConfigurationError, match="has no 'nothing'"):
         Guard(policy(tmp_path, redact=f"{__name__}:nothing"))

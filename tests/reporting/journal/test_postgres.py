@@ -83,7 +83,7 @@ async def test_rows_it_refuses_are_counted_and_not_repeated(
     await journal.flush()
     assert {one.tenant for one in await journal.recent()} == {"good", "naïve"}
     assert journal.lost == 1
-    assert "refuses it (UntranslatableCharacter, 22P05)" in caplog.text
+    assert "rejected the operation (UntranslatableCharacter, 22P05)" in caplog.text
     assert not [secret for secret in ("日本", *SECRETS) if secret in caplog.text]
     await journal.aclose()
 
@@ -111,7 +111,7 @@ async def test_tables_of_a_newer_version_are_left_alone(postgres: PostgresServer
     await journal.append(entry())
     await journal.aclose()
     ask(url, "UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, and this Resay knows up to 3"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 3"):
         await journal.recent()
     await journal.aclose()
 

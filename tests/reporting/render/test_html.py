@@ -127,7 +127,7 @@ def facts(element: Element) -> dict[str, str]:
 
 def whole_page() -> Element:
     bare = Verdict.from_dict(VERDICT.to_dict(content=False))
-    skipped = Verdict("skipped", None, "the answer has no words")
+    skipped = Verdict("skipped", None, "the answer contains no words")
     return parsed(page([Reported.from_dict(ANSWER), VERDICT, bare, skipped], title="log.jsonl"))
 
 
@@ -365,7 +365,7 @@ def test_without_words_offsets_and_scores_remain() -> None:
         ["29–46", "score 0.83! flagged", "prompt", ""],
     ]
     assert "open" in part.all("details")[-2].attributes
-    assert "words not kept" in part.one("ol", "edits").text
+    assert "text not stored" in part.one("ol", "edits").text
     for said in ("1932", "1950", "lanes"):
         assert said not in part.text
 
@@ -481,7 +481,7 @@ def test_several_verdicts_have_an_overview() -> None:
 def test_what_is_not_a_verdict_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no verdict; look at decision"):
         Reported.from_dict({"text": "secret"})
-    with pytest.raises(ConfigurationError, match="`usage` is not what") as refused:
+    with pytest.raises(ConfigurationError, match="`usage` does not match") as refused:
         Reported.from_dict({"verdict": VERDICT.to_dict(), "usage": "secret"})
     assert "secret" not in str(refused.value)
 

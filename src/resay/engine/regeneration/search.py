@@ -58,7 +58,7 @@ def search_queries(
         ConfigurationError: `most` is less than 1.
     """
     if most < 1:
-        raise ConfigurationError(f"there must be room for a search; most must not be {most!r}")
+        raise ConfigurationError(f"most must be at least 1, not {most!r}")
     topic = question if isinstance(question, Topic) else topic_of(question, entity)
     room = _CHARS - topic.longest - len(": ")
     claims = [claim for sentence in sentences for claim in _claims(sentence, room, most)]

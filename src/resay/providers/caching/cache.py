@@ -361,7 +361,10 @@ class Cache:
         # Only our own errors are known to hold neither content nor a password.
         reason = str(error) if isinstance(error, StoreError) else type(error).__name__
         _log.log(
-            level, "%r cannot be used (%s); every answer is requested again", self.store, reason
+            level,
+            "cannot use the cache %r (%s); all answers are requested anew",
+            self.store,
+            reason,
         )
 
 
@@ -495,44 +498,42 @@ _Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
 class MemoryCacheConfig(Strict):
     """Keep answers in this process."""
 
-    store: Literal["memory"] = Field(default="memory", description="Keep answers in this process.")
-    max_entries: int = Field(default=10_000, ge=1, description="How many answers are kept.")
-    max_mb: float = Field(
-        default=64.0, gt=0, description="Megabytes (10^6 bytes) they may take in all."
-    )
-    ttl_s: _Ttl = Field(default=3600.0, description="Seconds an answer is kept.")
+    store: Literal["memory"] = Field(default="memory", description="Cache answers in this process.")
+    max_entries: int = Field(default=10_000, ge=1, description="The most answers to keep.")
+    max_mb: float = Field(default=64.0, gt=0, description="Megabytes (10^6 bytes) for all answers.")
+    ttl_s: _Ttl = Field(default=3600.0, description="Seconds to keep an answer.")
 
 
 class SqliteCacheConfig(Strict):
     """Keep answers in a file."""
 
-    store: Literal["sqlite"] = Field(default="sqlite", description="Keep answers in a file.")
+    store: Literal["sqlite"] = Field(default="sqlite", description="Cache answers in a file.")
     path: str = Field(
         min_length=1,
-        description="The file, on a local disk; made where it is missing, and readable to its"
-        " owner only. Several processes may share it.",
+        description="The file, on a local disk; created if missing, readable only by its owner."
+        " Several processes may share it.",
     )
     max_mb: float = Field(
-        default=256.0, ge=1, description="Megabytes (10^6 bytes) the answers may take in all."
+        default=256.0, ge=1, description="Megabytes (10^6 bytes) for all answers."
     )
-    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds an answer is kept.")
+    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
 
 
 class RedisCacheConfig(Strict):
     """Keep answers in Redis."""
 
     store: Literal["redis"] = Field(
-        default="redis", description="Keep answers in Redis; needs resay[redis]."
+        default="redis", description="Cache answers in Redis; needs resay[redis]."
     )
     url: str = Field(
         repr=False,  # it may hold a password
-        description="Where it is: redis://…, rediss://… (with TLS) or unix://….",
+        description="The server: redis://…, rediss://… (with TLS) or unix://….",
     )
-    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds an answer is kept.")
+    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
     prefix: str = Field(
         default="resay",
         pattern=r"^[\w.:-]{1,100}$",
-        description="What all keys begin with, so that others can share the database.",
+        description="A prefix for all keys, so that other applications can use the same database.",
     )
 
     @field_validator("url")
@@ -547,7 +548,7 @@ class RedisCacheConfig(Strict):
 class NoCacheConfig(Strict):
     """Keep nothing."""
 
-    store: Literal["none"] = Field(default="none", description="Keep nothing.")
+    store: Literal["none"] = Field(default="none", description="Do not cache.")
 
 
 CacheConfig = MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig | NoCacheConfig

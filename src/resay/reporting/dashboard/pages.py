@@ -250,7 +250,7 @@ def list_part(place: Place, wanted: Wanted, listing: Listing) -> Html:
     elif wanted.before:
         body = tag("p", "There are no older verdicts.", class_="empty")
     elif wanted.filtered:
-        body = tag("p", "No verdict is like that.", class_="empty")
+        body = tag("p", "No matching verdicts.", class_="empty")
     else:
         body = _first_steps()
     return tag("div", body, _paging(place, wanted, listing), id="list")
@@ -367,13 +367,13 @@ def _paging(place: Place, wanted: Wanted, listing: Listing) -> Html | None:
 def _first_steps() -> Html:
     return tag(
         "div",
-        tag("h3", "Nothing was checked yet"),
+        tag("h3", "No verdicts yet"),
         tag(
             "p",
-            "As soon as an answer is checked its verdict appears here, by itself. Send one through"
-            " the gateway: change the base URL of a client to the gateway's own.",
+            "New verdicts appear here automatically. To check an answer, set a client's base URL"
+            " to the gateway's.",
         ),
-        tag("p", "Or write to the journal from your own application:"),
+        tag("p", "Or record verdicts from your own application:"),
         tag("pre", tag("code", _START), class_="quote"),
         class_="empty",
     )
@@ -416,7 +416,7 @@ def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> 
     span = f"{stamp(figures.since)} to {stamp(figures.until)}"
     parts: list[Html | None]
     if figures.whole is None:
-        said = f"No answer was checked in this time. {_longer(wanted)}".rstrip()
+        said = f"No answers were checked in this span. {_longer(wanted)}".rstrip()
         parts = [tag("p", said, class_="empty")]
     else:
         parts = [_tiles(figures.whole), plots(figures), _parts(place, wanted, figures)]
@@ -487,13 +487,13 @@ def _choice(name: str, links: Iterable[tuple[str, str, bool]]) -> Html:
 def _lost(lost: int) -> Html | None:
     if not lost:
         return None
-    said = f"{counted(lost, 'entry', 'entries')} could not be written, and will never be here."
-    return tag("p", said, " The log of the process says why.", class_="notice")
+    said = f"{counted(lost, 'entry', 'entries')} could not be written and are lost."
+    return tag("p", said, " See the log of the process for the reason.", class_="notice")
 
 
 def _longer(wanted: Wanted) -> str:
     longest = list(SPANS.values())[-1]
-    return "" if wanted.span is longest else "Choose a longer one to look further back."
+    return "" if wanted.span is longest else "Choose a longer span to look further back."
 
 
 def _tiles(whole: Slice) -> Html:
@@ -571,10 +571,12 @@ def _part(place: Place, wanted: Wanted, by: By, part: Slice) -> Html:
 
 
 _KEEPS = {
-    "none": "The journal keeps the words of no answer (content: none)",
-    "flagged": "The journal keeps the words of answers that were flagged, blocked or regenerated"
-    " (content: flagged)",
-    "all": "The journal keeps all words now (content: all), but did not when this was written",
+    "none": "The journal does not store the text of answers (content: none)",
+    "flagged": "The journal stores only the text of answers that were flagged, blocked or"
+    " regenerated (content: flagged)",
+    "all": (
+        "The journal stores all text now (content: all), but did not when this entry was written"
+    ),
 }
 _CHANGE = {
     "none": ". To see those of new answers, set content to flagged or to all in the settings of"
@@ -629,7 +631,7 @@ def _unreadable(entry: Entry, title: str) -> Html:
         tag("h2", badge(entry.decision), " ", title, id="verdict"),
         tag("p", entry.reason, class_="reason"),
         tag("dl", *facts, class_="facts"),
-        tag("p", "What else was written is no verdict that this Resay can read.", class_="note"),
+        tag("p", "This version of Resay cannot read the rest of the entry.", class_="note"),
         class_="verdict",
         aria_labelledby="verdict",
     )
@@ -639,7 +641,7 @@ def _request(entry: Entry) -> Html:
     question = None
     if entry.question:
         asked = tag("div", entry.question, class_="quote", dir="auto")
-        question = tag("section", tag("h3", "What was asked"), asked)
+        question = tag("section", tag("h3", "Query"), asked)
     rows = [
         definition("Time", time_tag(entry.time), " UTC"),
         definition("Request", _name(entry.request_id)),
@@ -726,7 +728,7 @@ class Dashboard:
     async def missing(self, request: Request) -> Response:
         """Say that there is no such page."""
         place = self._place(request)
-        return _html(notice_page(place, "Not found", "There is no such page here."), 404)
+        return _html(notice_page(place, "Not found", "This page does not exist."), 404)
 
     async def _guarded(
         self, request: Request, answer: Callable[[Request, Place, Wanted], Awaitable[Response]]
@@ -735,10 +737,10 @@ class Dashboard:
         try:
             return await answer(request, place, wanted_of(request.query_params))
         except BadQueryError as error:
-            return _html(notice_page(place, "This cannot be shown", f"{error}."), 400)
+            return _html(notice_page(place, "Cannot show this page", f"{error}."), 400)
         except JournalError as error:
-            said = "Verdicts that are given meanwhile wait to be written. Try again in a moment."
-            page = notice_page(place, "The journal cannot be read", f"{error}.", said)
+            said = "New verdicts are queued until the journal works again. Try again in a moment."
+            page = notice_page(place, "Cannot read the journal", f"{error}.", said)
             return _html(page, 503, {"retry-after": "5"})
 
     async def _home(self, request: Request, place: Place, wanted: Wanted) -> Response:
@@ -765,7 +767,10 @@ class Dashboard:
     async def _verdict(self, request: Request, place: Place, wanted: Wanted) -> Response:
         entry = await self._journal.get(request.path_params["entry_id"])
         if entry is None:
-            said = "The journal has no such verdict. It may have been removed, as old ones are."
+            said = (
+                "The journal does not contain this verdict. It may have been deleted with other"
+                " old ones."
+            )
             return _html(notice_page(place, "Not found", said), 404)
         content = self._journal.content
         return _html(await _rendered(lambda: verdict_page(place, wanted, entry, content)))

@@ -216,7 +216,7 @@ def _without_content(verdict: Mapping[str, Any]) -> dict[str, Any]:
         places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
     # Outside of the handler, whose exception holds the words of the response.
     raise ConfigurationError(
-        f"the entry's verdict is not one; give what Verdict.to_dict() returns, and look at"
+        "the entry's verdict is not a verdict; pass the result of Verdict.to_dict(), and check"
         f" {', '.join(places)}"
     )
 
@@ -309,8 +309,8 @@ PRUNE_SURPLUS = (
 def newer(version: int) -> JournalError:
     """Return what to say of tables that a newer Resay made."""
     return JournalError(
-        f"the journal's tables have version {version!r}, and this Resay knows up to {LATEST}:"
-        " install the Resay that made them, or name another journal"
+        f"the journal's tables have version {version!r}, but this Resay supports at most {LATEST};"
+        " upgrade Resay, or use another journal"
     )
 
 
@@ -438,7 +438,7 @@ def redacted(row: Row, redact: Callable[[str], str]) -> Row:
         return (*row[:_VERDICT], json.dumps(clean, separators=(",", ":")), asked)
     # Whatever a function of somebody else's raises; its message may hold words.
     except Exception as error:
-        _log.warning("`redact` failed with %s; words are dropped", type(error).__name__)
+        _log.warning("`redact` failed with %s; the text is not stored", type(error).__name__)
     return (*row[:_VERDICT], Bare(json.dumps(bare, separators=(",", ":"))), None)
 
 

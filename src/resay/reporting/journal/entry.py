@@ -89,7 +89,9 @@ class Entry:
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
-            raise ValueError(f"an id has 1 to 100 ASCII characters and no spaces, not {self.id!r}")
+            raise ValueError(
+                f"an id must have 1 to 100 ASCII characters and no spaces, not {self.id!r}"
+            )
         if self.score is not None and not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a score must lie in [0, 1] or be None, not {self.score!r}")
         for seconds in (self.time, self.latency_s, self.check_s):

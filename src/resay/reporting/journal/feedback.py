@@ -49,11 +49,11 @@ class Feedback:
 
     def __post_init__(self) -> None:
         if self.rating not in ("right", "wrong", "unsure"):
-            raise ValueError(f"a rating is right, wrong or unsure, not {self.rating!r}")
+            raise ValueError(f"a rating must be right, wrong or unsure, not {self.rating!r}")
         if self.about not in ("verdict", "answer"):
-            raise ValueError(f"feedback is about the verdict or the answer, not {self.about!r}")
+            raise ValueError(f"`about` must be verdict or answer, not {self.about!r}")
         if self.claim is not None and not 0 <= self.claim < 1_000_000:
-            raise ValueError(f"a claim has a place from 0, not {self.claim!r}")
+            raise ValueError(f"a claim's index must be at least 0, not {self.claim!r}")
         if not (isfinite(self.time) and self.time >= 0):
             raise ValueError(f"seconds must be finite and not negative, not {self.time!r}")
 

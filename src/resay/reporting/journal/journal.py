@@ -111,8 +111,8 @@ def check_span(since: float, until: float, step_s: float) -> None:
     """
     if not (since < until and step_s > 0 and ceil((until - since) / step_s) <= _MOST_SLICES):
         raise ConfigurationError(
-            f"from {since!r} to {until!r} in steps of {step_s!r} s makes no 1 to {_MOST_SLICES}"
-            " slices; give seconds since the epoch, and a longer step for a long time"
+            f"{since!r} to {until!r} in steps of {step_s!r} s does not give 1 to {_MOST_SLICES}"
+            " slices; pass seconds since the epoch, and a longer step for a long span"
         )
 
 
@@ -128,7 +128,7 @@ def query(whole: Callable[[str], str], by: By | None) -> str:
     """
     if by not in _COLUMNS:
         raise ConfigurationError(
-            f"the journal cannot be summed up by {by!r}; choose one of"
+            f"cannot group the journal by {by!r}; use one of"
             f" {', '.join(name for name in _COLUMNS if name)}"
         )
     decisions = ", ".join(_count(f"decision = '{decision}'") for decision in _DECISIONS)
@@ -199,7 +199,9 @@ class Losses:
             total = self._count
         # Each time the number doubles: in trouble there is one for every answer.
         if total.bit_length() > (total - count).bit_length():
-            _log.warning("the journal lost %d entries so far; last because %s", total, reason)
+            _log.warning(
+                "the journal has lost %d entries so far; the last because %s", total, reason
+            )
 
 
 class Writer:
@@ -255,7 +257,7 @@ class Writer:
                 self._taken += 1
                 self._start()
             else:
-                self._losses.add(1, "too many wait to be written")
+                self._losses.add(1, "too many entries were waiting")
         return taken
 
     async def flush(self) -> None:
@@ -273,7 +275,7 @@ class Writer:
 
     async def aclose(self) -> None:
         """Write what is left, or count it as lost where that cannot be done soon."""
-        reason = "the journal was closed before they were written"
+        reason = "the journal was closed before it wrote them"
         try:
             if self._task is not None:
                 self._task.cancel()
@@ -326,14 +328,14 @@ class Writer:
 
     def _fail(self, error: JournalError) -> None:
         if self._trouble is None:
-            _log.warning("entries wait, because %s", error)
+            _log.warning("the journal is delayed, because %s", error)
         self._trouble = error
         self._failures += 1
         self._announce()
 
     def _recover(self) -> None:
         if self._trouble is not None:
-            _log.warning("the journal can be written again")
+            _log.warning("the journal is working again")
         self._trouble = None
 
     async def _write_some(self) -> None:
@@ -545,7 +547,9 @@ class Journal:
             JournalError: The journal cannot be written.
         """
         if (tenant is None) == (request_id is None):
-            raise ConfigurationError("say whose entries to delete: give `tenant` or `request_id`")
+            raise ConfigurationError(
+                "pass `tenant` or `request_id` to choose the entries to delete"
+            )
         await self.flush()
         session = (await self._open.get()).session
         column, value = ("request_id", request_id) if tenant is None else ("tenant", tenant)
@@ -737,8 +741,8 @@ def _redactor(path: str | None) -> Callable[[str], str] | None:
     function: Any = import_named(path)
     if not callable(function) or is_async(function):
         raise ConfigurationError(
-            f"`journal.redact` must name a function that takes a text and returns one; {path!r} is"
-            " none, or is async"
+            "`journal.redact` must name a synchronous function that takes a text and returns one,"
+            f" not {path!r}"
         )
     return cast("Callable[[str], str]", function)
 

@@ -137,9 +137,11 @@ class _Desk:
                 with anyio.fail_after(_PATIENCE_S):
                     return await self._try(work)
             except (self._driver.DataError, self._driver.IntegrityError) as error:
-                problem: JournalError = RefusedError(f"{self._journal} refuses it ({_kind(error)})")
+                problem: JournalError = RefusedError(
+                    f"{self._journal} rejected the operation ({_kind(error)})"
+                )
             except (self._driver.Error, OSError) as error:
-                problem = JournalError(f"{self._journal} cannot be used ({_kind(error)})")
+                problem = JournalError(f"cannot use {self._journal} ({_kind(error)})")
         # Outside of the handler, because the driver's messages repeat what was to be written.
         raise problem
 
@@ -229,6 +231,6 @@ def _parsed(driver: Any, url: str) -> dict[str, Any]:
         return defaults | given | {"client_encoding": "UTF8"}
     # Outside of the handler, whose exception may repeat a password.
     raise ConfigurationError(
-        "the journal's url is not one that PostgreSQL's client understands; write"
-        " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and special characters as %XX"
+        "PostgreSQL's client cannot read the journal's url; write"
+        " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX"
     )

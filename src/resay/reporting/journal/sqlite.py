@@ -486,13 +486,13 @@ class _Desk:
             self._connection = self._connection or _connect(self._path)
             return work(self._connection)
         except _REFUSED as error:
-            raise RefusedError(f"the journal {self._name} refuses it: {error}") from error
+            raise RefusedError(
+                f"the journal {self._name} rejected the operation: {error}"
+            ) from error
         except (sqlite3.Error, OSError) as error:
             # A new connection finds a file that was moved or put back, too.
             self._close()
-            raise JournalError(
-                f"the journal {self._name} cannot be used: {_reason(error)}"
-            ) from error
+            raise JournalError(f"cannot use the journal {self._name}: {_reason(error)}") from error
 
     @property
     def _name(self) -> str:

@@ -309,7 +309,7 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
         ScorerError: Nobody can be asked.
     """
     if evidence.judge_provider is None:
-        raise ScorerError("there is no judge to ask")
+        raise ScorerError("no judge available")
     chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
     query = evidence.query or Query(())
     if chosen.model is not None:

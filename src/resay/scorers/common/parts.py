@@ -31,9 +31,7 @@ def _looks_itself(scorer: type[Any]) -> bool:
 def _imported(path: str) -> type[BaseModel]:
     config = imported_config(path)
     if not _looks_itself(config.scorer):
-        raise ConfigurationError(
-            f"{path!r} works on the scores of other methods, and cannot be a part of one"
-        )
+        raise ConfigurationError(f"{path!r} combines other methods, so it cannot be a part")
     return config
 
 
@@ -54,7 +52,9 @@ class Part(BaseModel):
     @classmethod
     def _must_settle_nothing(cls, scorer: ScorerConfig) -> ScorerConfig:
         if scorer.settle is not None:
-            raise ValueError("a part settles nothing; move `settle` to the step it is a part of")
+            raise ValueError(
+                "a part cannot have `settle`; move it to the step that contains the part"
+            )
         return scorer
 
 

@@ -231,10 +231,10 @@ def _usage(data: object) -> Usage | None:
     except ValidationError:
         pass
     # Outside of the handler, as in `Verdict.from_dict`.
-    raise ConfigurationError("`usage` is not what Answer.to_dict writes; leave it out")
+    raise ConfigurationError("`usage` does not match the format of Answer.to_dict; omit it")
 
 
-_NOT_KEPT = "words not kept"
+_NOT_KEPT = "text not stored"
 
 
 def headline(regeneration: Regeneration) -> str:
@@ -437,7 +437,7 @@ def step_table(steps: Sequence[StepRecord]) -> Html:
         steps: The steps, in order.
     """
     table = tag("table", tag("thead", _heads(_COLUMNS)), tag("tbody", *map(_step_row, steps)))
-    return scrolling(table, "What each step did")
+    return scrolling(table, "Steps")
 
 
 def _step_row(step: StepRecord) -> Html:
@@ -463,7 +463,7 @@ _DONE = {
     "block": "blocked: withheld",
     "regenerate": "regenerated: a repaired answer was given",
 }
-_WITHOUT_WORDS = "The words of this answer were not kept. Offsets and scores remain."
+_WITHOUT_WORDS = "The text of this answer was not stored. Offsets and scores remain."
 
 
 def verdict_section(
@@ -524,7 +524,7 @@ def _answer(reported: Reported, key: str, heading: str) -> Html:
     given = None
     if reported.action == "block" and reported.text:
         given = tag("p", "Given in its place: ", tag("q", reported.text, dir="auto"))
-    none = None if verdict.sentences else tag("p", "No sentence was looked at.", class_="note")
+    none = None if verdict.sentences else tag("p", "No sentence was checked.", class_="note")
     if kept(verdict):
         words = answer(verdict, reported.text, key)
         body = [none, words, legend(unscored=bool(verdict.unscored))]
