@@ -66,7 +66,7 @@ def test_rows_that_have_a_name_keep_it(tmp_path: Path) -> None:
     [
         ("{", "ConfigurationError: the row is not valid JSON"),
         ("[1]", "ConfigurationError: the row must be an object, not list"),
-        ('{"a": 1}', "ConfigurationError: column 'response' must hold a text, not NoneType"),
+        ('{"a": 1}', "ConfigurationError: column 'response' must contain text, not NoneType"),
         ('{"response": "It has 9 lamps."}', "ConfigurationError: method 'ngram' needs samples"),
         ('{"response": "x", "samples": [1]}', "column 'samples' must contain a list of strings"),
         ('{"response": "x", "samples": "[1"}', "contains a list that is not valid JSON"),

@@ -106,7 +106,7 @@ def test_mistakes_name_file_and_line_and_say_what_to_do(tmp_path, row, match):
 
 def test_an_id_stands_for_one_response(tmp_path):
     rows = [{"id": i, "response": TEXT, "label": "correct"} for i in (1, 2, "1")]
-    with pytest.raises(ConfigurationError, match=r":3: id '1' is that of .*:1 too"):
+    with pytest.raises(ConfigurationError, match=r":3: id '1' is also used at .*:1"):
         read(tmp_path, *rows)
 
 

@@ -128,7 +128,7 @@ def test_it_serves_until_what_was_begun_is_ended(
         assert process.action() == "annotate"
         policy.write_text(BLOCK)
         process.running.send_signal(signal.SIGHUP)
-        process.wait_for("read again")
+        process.wait_for("were reloaded")
         assert process.action() == "block"
         assert ends_what_it_began(process, simulated, servers=1) == "block"
     # It is there by default.
@@ -249,8 +249,8 @@ def test_workers_read_the_policies_again_and_end_what_they_began(
 ) -> None:
     (several.folder / "policy.yaml").write_text(BLOCK)
     several.running.send_signal(signal.SIGHUP)
-    several.wait_for("read again")
-    several.wait_for("read again")
+    several.wait_for("were reloaded")
+    several.wait_for("were reloaded")
     assert [several.action() for _ in range(8)] == ["block"] * 8
     assert ends_what_it_began(several, upstream, servers=2) == "block"
     assert journaled(several.folder / "elsewhere.db")["block"] == 9

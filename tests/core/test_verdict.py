@@ -144,7 +144,7 @@ def test_the_passage_score_is_the_mean_of_the_known_sentence_scores() -> None:
 
 def test_what_is_no_verdict_is_refused_without_repeating_it() -> None:
     data = Verdict("flagged", 1.0, "why").to_dict() | {"score": "secret", "sentences": [{}]}
-    with pytest.raises(ConfigurationError, match=r"look at score, sentences\.0\.text") as caught:
+    with pytest.raises(ConfigurationError, match=r"check score, sentences\.0\.text") as caught:
         Verdict.from_dict(data)
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -17,7 +17,7 @@ def action(served: Served, policy: str = "default") -> str:
 def test_a_policy_that_changes_is_read_again(gateways: Gateways) -> None:
     served = gateways.start(reload_s=0.05)
     assert action(served) == "annotate"
-    with logged("read again"):
+    with logged("were reloaded"):
         gateways.policy(BLOCK)
     assert action(served) == "block"
 
@@ -33,7 +33,7 @@ def test_a_bad_file_keeps_all_the_old_ones_and_is_said_once(gateways: Gateways) 
         gateways.policy(BLOCK, "other.yaml")
     assert action(served, "other") == "annotate"
     assert sum("policy.yaml:2" in line for line in log.said) == 1
-    with logged("read again"):
+    with logged("were reloaded"):
         gateways.policy(POLICY)
     assert action(served, "other") == "block"
 
@@ -43,7 +43,7 @@ def test_a_file_that_goes_away_and_comes_back_is_taken_as_it_comes(gateways: Gat
     with logged("no such file"):
         (gateways.folder / "policy.yaml").unlink()
     assert action(served) == "annotate"
-    with logged("read again"):
+    with logged("were reloaded"):
         gateways.policy(BLOCK)
     assert action(served) == "block"
 

@@ -113,7 +113,7 @@ def test_a_stream_that_is_cut_off_ends_with_an_error_of_the_sdk(sdk: Sdk) -> Non
     # given yet, the whole answer is an error.
     kind, *_, body = sdk.run(stream, [CutConnection()], "after", max_retries=0).outcome
     assert kind in (APIStatusError.__name__, InternalServerError.__name__)
-    assert "broke off" in body["error"]["message"]
+    assert "closed the connection" in body["error"]["message"]
 
 
 @pytest.mark.parametrize("shape", [create, stream], ids=lambda shape: shape.__name__)

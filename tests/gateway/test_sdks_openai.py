@@ -143,7 +143,7 @@ def test_a_stream_that_is_cut_off_ends_with_an_error_of_the_sdk(sdk: Sdk) -> Non
     # given yet, the whole answer is an error.
     kind, _, message, _ = sdk.run(stream, [CutConnection()], "after", max_retries=0).outcome
     assert kind in (APIError.__name__, InternalServerError.__name__)
-    assert "broke off" in message
+    assert "closed the connection" in message
 
 
 @pytest.mark.parametrize("shape", [create, stream, respond], ids=lambda shape: shape.__name__)

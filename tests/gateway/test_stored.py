@@ -215,7 +215,7 @@ def test_a_policy_that_changes_gives_nothing_away(gateways: Gateways, upstream: 
     served = gateways.start(BLOCK, reload_s=0.05)
     with OpenAI(base_url=f"{served.url}/v1", api_key="k") as client:
         given = asked(client)
-        with logged("read again"):
+        with logged("were reloaded"):
             gateways.policy(POLICY)
         assert client.responses.retrieve(given.id).output_text == "No."
     assert upstream.kept

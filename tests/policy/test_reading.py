@@ -324,7 +324,7 @@ def test_what_is_too_large_is_refused_and_not_read_to_its_end(tmp_path: Path) ->
         Policy.parse(large, source="<policy>")
     endless = tmp_path / "endless.yaml"
     endless.symlink_to("/dev/zero")
-    with pytest.raises(PolicyError, match=r"endless\.yaml: larger than 1,048,576 bytes; a policy"):
+    with pytest.raises(PolicyError, match=r"endless\.yaml: larger than 1,048,576 bytes; check"):
         Policy.load(endless)
     with pytest.raises(PolicyError, match="larger than 1,048,576 bytes; a gateway file needs"):
         GatewayConfig.load(endless)

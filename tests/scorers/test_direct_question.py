@@ -137,5 +137,5 @@ async def test_only_the_sentences_not_yet_settled_are_asked_about() -> None:
 
 
 async def test_with_nobody_to_ask_it_says_so() -> None:
-    with pytest.raises(ScorerError, match="no judge"):
+    with pytest.raises(ScorerError, match="no judge available"):
         await DirectQuestion().score(PASSAGE, Evidence())

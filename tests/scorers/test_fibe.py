@@ -443,7 +443,7 @@ def test_a_policy_finds_it_by_name() -> None:
 
 
 async def test_with_nobody_to_ask_it_says_so() -> None:
-    with pytest.raises(ScorerError, match="no judge"):
+    with pytest.raises(ScorerError, match="no judge available"):
         await Fibe().score(Passage.from_sentences(SENTENCES), Evidence())
 
 

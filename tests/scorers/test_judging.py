@@ -36,7 +36,7 @@ def test_parameters_alone_keep_the_own_model() -> None:
 
 
 def test_with_nobody_to_ask_it_says_so() -> None:
-    with pytest.raises(ScorerError, match="no judge"):
+    with pytest.raises(ScorerError, match="no judge available"):
         judge_for("b/y", Evidence())
 
 

@@ -248,7 +248,7 @@ def test_taking_a_name_out_leaves_the_rest_alone() -> None:
 
 
 async def test_with_nobody_to_ask_it_says_so() -> None:
-    with pytest.raises(ScorerError, match="no judge"):
+    with pytest.raises(ScorerError, match="no judge available"):
         await ReverseValidation().score(PASSAGE, Evidence())
 
 

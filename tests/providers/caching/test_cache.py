@@ -71,7 +71,7 @@ async def test_there_is_one_warning_without_what_the_error_says(
     assert record.levelname == "WARNING"
     assert record.name.startswith("resay.")
     assert record.getMessage() == (
-        "cannot use MemoryStore(entries=0) (ValueError); every answer is requested again"
+        "cannot use the cache MemoryStore(entries=0) (ValueError); all answers are requested anew"
     )
 
 

@@ -145,7 +145,7 @@ async def test_a_newcomer_is_told_what_to_do(client: httpx.AsyncClient) -> None:
     told = page.one("div", "empty").text
     assert "base URL" in told
     assert "journal.append(Entry.of(" in told
-    assert "No answer was checked in this time" in page.text
+    assert "No answers were checked in this span" in page.text
 
 
 async def test_nothing_that_is_like_that(client: httpx.AsyncClient, journal: Journal) -> None:

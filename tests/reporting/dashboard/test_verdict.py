@@ -71,15 +71,15 @@ async def test_words_that_were_kept_are_shown(opened: Callable[..., Journal]) ->
     assert page.one("ol", "edits").one("del").text == BEFORE
     assert page.one("ol", "edits").one("ins").text == AFTER
     assert QUESTION in page.text
-    assert "The words of this answer were not kept" not in page.text
+    assert "The text of this answer was not stored" not in page.text
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("none", "keeps the words of no answer (content: none). To see those of new answers"),
+        ("none", "does not store the text of answers (content: none). To see those of new answers"),
         ("flagged", "(content: flagged). To see those of all new answers, set content to all"),
-        ("all", "keeps all words now (content: all), but did not when this was written"),
+        ("all", "stores all text now (content: all), but did not when this entry was written"),
     ],
 )
 async def test_words_that_were_not_kept(
@@ -89,7 +89,7 @@ async def test_words_that_were_not_kept(
     async with asking(opened(content=content)) as client:
         page = await shown(client, "/ui/verdicts/e-1")
     assert said in page.one("p", "notice").text
-    assert "The words of this answer were not kept" in page.text
+    assert "The text of this answer was not stored" in page.text
     assert not [secret for secret in SECRETS if secret in page.text]
     # What remains is shown without being asked for.
     assert "open" in page.all("details", "part")[0].attributes
@@ -103,7 +103,7 @@ async def test_what_is_no_verdict_is_shown_as_far_as_it_goes(
     async with asking(journal) as client:
         page = await shown(client, "/ui/verdicts/e-1")
         assert len((await shown(client)).one("table", "log").all("tr")) == 2
-    assert "no verdict that this Resay can read" in page.text
+    assert "cannot read the rest of the entry" in page.text
     assert page.one("p", "reason").text == "it is so"
     assert facts(page)["Model"] == "openai/gpt-4.1-mini"
 

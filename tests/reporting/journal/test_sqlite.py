@@ -323,8 +323,10 @@ async def test_in_trouble_nobody_waits_and_what_waits_is_written_after(
     assert {one.id for one in await journal.recent()} == {"a", "b"}
     assert journal.lost == 1
     await journal.aclose()
-    assert [r.levelname for r in caplog.records if "entries wait" in r.message] == ["WARNING"]
-    assert "written again" in caplog.text
+    assert [r.levelname for r in caplog.records if "the journal is delayed" in r.message] == [
+        "WARNING"
+    ]
+    assert "the journal is working again" in caplog.text
 
 
 async def test_one_bad_entry_takes_no_others_with_it(path: Path) -> None:

@@ -76,7 +76,7 @@ async def test_nothing_is_no_slice(journal: Journal) -> None:
 async def test_spans_that_cannot_be_drawn(
     journal: Journal, since: float, until: float, step: float
 ) -> None:
-    with pytest.raises(ConfigurationError, match="makes no 1 to 10000 slices"):
+    with pytest.raises(ConfigurationError, match="does not give 1 to 10000 slices"):
         await journal.summary(since, until, step)
 
 

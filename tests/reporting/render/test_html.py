@@ -357,7 +357,7 @@ def test_what_became_of_the_first_answer(change: dict[str, Any], title: str) -> 
 
 def test_without_words_offsets_and_scores_remain() -> None:
     part = shown(Verdict.from_dict(VERDICT.to_dict(content=False)))
-    assert "were not kept" in part.text
+    assert "was not stored" in part.text
     assert not part.all("a", "sentence")
     table = part.all("table")[0]
     assert rows(table)[1:] == [
