@@ -12,6 +12,7 @@ import gc
 import logging
 import multiprocessing
 import os
+import selectors
 import signal
 import socket
 import sys
@@ -132,6 +133,12 @@ class Lifetime(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._over.set)
 
 
+def _is_readable(transport: asyncio.Transport) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(transport.get_extra_info("socket"), selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
 def _waiting(listening: socket.socket) -> Generator[socket.socket]:
     """Accept the connections that are there already."""
     with suppress(OSError):
@@ -222,6 +229,11 @@ class _Protocol(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._rest()
+
+    def shutdown(self) -> None:
+        # A request that has come in but was not read is answered first, as the last one here.
+        if not (self._between and _is_readable(self.transport)):
+            super().shutdown()
 
     @property
     def _between(self) -> bool:
