@@ -350,8 +350,8 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
 def _check_way(model: object, sampling: Sampling) -> None:
     if sampling.via == "native" and sampling.model is not None:
         raise ConfigurationError(
-            f"`sampling.model` is {sampling.model!r}, which litellm reaches; leave it or"
-            " `sampling.via: native` out"
+            f"`sampling.model` is {sampling.model!r}, which is called through litellm;"
+            " omit it or `sampling.via: native`"
         )
     if sampling.via != "litellm" or sampling.model is not None:
         return

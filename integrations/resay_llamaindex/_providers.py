@@ -650,8 +650,8 @@ class Asking:
         if self._policy.sampling.via == "native":
             if self._policy.sampling.model is not None:
                 raise ConfigurationError(
-                    f"`sampling.model` is {self._policy.sampling.model!r}, which is asked through"
-                    " litellm; leave `via: native` out"
+                    f"`sampling.model` is {self._policy.sampling.model!r}, which is called through"
+                    " litellm; omit `via: native`"
                 )
             return "the policy says `via: native`"
         try:

@@ -192,7 +192,7 @@ def test_several_workers_cannot_count_apart(tmp_path: Any) -> None:
     config.write_text(json.dumps(told))
     result = resay_here("serve", "--config", str(config), "--workers", "2", "--port", "0")
     assert result.returncode == 2
-    assert "several workers must share their quotas; give a `state`" in result.stderr
+    assert "several workers must share their quotas; set `state`" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def frozen_fallback(make_model):
 async def test_samples_are_free_where_the_main_call_is_not(ask, make_model, provider, frozen):
     policy = PATIENT | {"chain": [{"method": "ngram"}]}
     message = await ask(guard(PROMPT | frozen(make_model), policy), {"question": MADE_UP})
-    assert "same text" not in verdict_of(message)["reason"]
+    assert "samples are identical" not in verdict_of(message)["reason"]
     main, *samples = bodies(provider)
     only_main = {"temperature", "seed", "store", "prediction"}
     assert only_main <= main.keys()
@@ -265,7 +265,7 @@ async def test_a_frozen_model_that_cannot_be_reached_is_inconclusive(ask, make_m
     hidden = RunnableLambda(lambda question: frozen.invoke(question))
     verdict = verdict_of(await ask(guard(hidden, UNJUDGED), MADE_UP))
     assert verdict["inconclusive"]
-    assert "same text" in verdict["reason"]
+    assert "samples are identical" in verdict["reason"]
 
 
 async def test_every_call_is_a_child_run(ask, model):
@@ -440,7 +440,7 @@ def graph(model):
         (opaque, REFERENCES, "compares with references"),
         (opaque, LITELLM, "no chat model can be found"),
         (lambda m: m, LITELLM, "`sampling.via` is 'litellm', but ChatOpenAI .*http_client"),
-        (lambda m: m, TWO_WAYS, "leave it or `sampling.via: native` out"),
+        (lambda m: m, TWO_WAYS, "omit it or `sampling.via: native`"),
         (lambda m: RunnableWithMessageHistory(m, history), UNJUDGED, "inside .* instead"),
         (lambda m: graph(m) | RunnableLambda(str), UNJUDGED, "CompiledStateGraph is a graph"),
         (graph, UNJUDGED, "CompiledStateGraph is a graph"),

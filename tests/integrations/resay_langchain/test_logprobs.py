@@ -74,7 +74,7 @@ async def test_samples_are_not_asked_for_them(
     ],
 )
 async def test_a_model_that_gives_none_is_refused_at_once(model: ChatOpenAI, wrap: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"method 'logprobs' looks.*`logprobs=True`"):
+    with pytest.raises(ConfigurationError, match=r"method 'logprobs' needs.*`logprobs=True`"):
         guard(wrap(model), MAXIMUM)
 
 
