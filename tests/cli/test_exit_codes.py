@@ -128,7 +128,7 @@ def test_an_answer_that_the_policy_withholds_by_raising_is_flagged(
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("ask", "Who?", "--method", "ngram"), 2, "no model was named; pass `--model`, such as"),
+        (("ask", "Who?", "--method", "ngram"), 2, "no model given; pass `--model`, such as"),
         (("ask", "Who?"), 2, "pass `--model`"),
         (("check", "-r", "r.txt", "--method", "ngram"), 2, "pass `--samples`, or the question and"),
         (("check", "-r", "r.txt"), 2, "the question and the `--model`"),

@@ -316,7 +316,7 @@ async def test_what_cannot_be_asked_is_refused_at_once(
 
 
 async def test_what_is_not_there_is_refused_at_once(place: types.ModuleType) -> None:
-    with pytest.raises(ConfigurationError, match="no 'nothing' in"):
+    with pytest.raises(ConfigurationError, match="has no 'nothing'"):
         open_retriever(FunctionConfig(name=f"{place.__name__}:nothing"))
     with pytest.raises(ConfigurationError, match="ModuleNotFoundError in 'no_such_place'"):
         open_retriever(FunctionConfig(name="no_such_place:search"))

@@ -251,8 +251,8 @@ async def test_a_function_is_imported_when_it_is_first_needed_and_once(
     ("name", "message"),
     [
         ("not_there_at_all:check", "ModuleNotFoundError in 'not_there_at_all'"),
-        ("resay.scorers.gate:nothing", "no 'nothing' in 'resay.scorers.gate'"),
-        ("resay.scorers.gate:When.nothing", "no 'When.nothing' in 'resay.scorers.gate'"),
+        ("resay.scorers.gate:nothing", "'resay.scorers.gate' has no 'nothing'"),
+        ("resay.scorers.gate:When.nothing", "'resay.scorers.gate' has no 'When.nothing'"),
         ("resay._internal._version:__version__", "is not a function"),
         ("math:sqrt", "must take two arguments"),
     ],

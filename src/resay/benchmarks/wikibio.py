@@ -147,7 +147,7 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
         row = parse_row(_RecordedAnswers, lines, item.index, path)
         if judge not in row.prompt_answers:
             known = ", ".join(row.prompt_answers)
-            raise ConfigurationError(f"no recorded judge is called {judge!r}; recorded are {known}")
+            raise ConfigurationError(f"unknown recorded judge {judge!r}; recorded: {known}")
         recordings[item.index] = _recording(item, row.prompt_answers[judge])
     return RecordedJudge(name, recordings)
 

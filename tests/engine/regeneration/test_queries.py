@@ -217,7 +217,7 @@ def test_what_says_least_is_left_out_where_nothing_more_fits():
 
 
 def test_there_must_be_room_for_a_search():
-    with pytest.raises(ConfigurationError, match="must not be 0"):
+    with pytest.raises(ConfigurationError, match="most must be at least 1, not 0"):
         search_queries("Who?", ["Ada."], most=0)
 
 

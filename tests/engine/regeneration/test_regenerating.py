@@ -593,7 +593,7 @@ async def test_of_several_questions_it_is_told_which_the_documents_do_not_answer
 
 
 async def test_there_must_be_a_retriever() -> None:
-    with pytest.raises(ConfigurationError, match=r"name one with `action\.retriever`"):
+    with pytest.raises(ConfigurationError, match=r"set `action\.retriever`, or pass `retriever`"):
         Guard(policy_of())
 
 

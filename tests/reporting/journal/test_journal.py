@@ -244,7 +244,7 @@ async def test_what_is_no_part_of_a_verdict_is_not_kept(opened: Opener, level: A
 
 
 async def test_what_is_no_verdict_is_refused_without_its_words(journal: Journal) -> None:
-    with pytest.raises(ConfigurationError, match="look at decision") as caught:
+    with pytest.raises(ConfigurationError, match="check decision") as caught:
         await journal.append(entry(verdict={"decision": SECRETS[0], "score": 0.5, "reason": ""}))
     assert SECRETS[0] not in str(caught.value)
     assert caught.value.__context__ is None

@@ -81,7 +81,7 @@ async def test_spans_that_cannot_be_drawn(
 
 
 async def test_columns_that_are_none_of_the_choices(journal: Journal) -> None:
-    with pytest.raises(ConfigurationError, match="by 'verdict'; choose one of model, policy"):
+    with pytest.raises(ConfigurationError, match="by 'verdict'; use one of model, policy"):
         await journal.summary(0, 1, 1, by="verdict")  # type: ignore[arg-type] - the point
 
 

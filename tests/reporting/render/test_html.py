@@ -479,7 +479,7 @@ def test_several_verdicts_have_an_overview() -> None:
 
 
 def test_what_is_not_a_verdict_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no verdict; look at decision"):
+    with pytest.raises(ConfigurationError, match="not a verdict; check decision"):
         Reported.from_dict({"text": "secret"})
     with pytest.raises(ConfigurationError, match="`usage` does not match") as refused:
         Reported.from_dict({"verdict": VERDICT.to_dict(), "usage": "secret"})
