@@ -619,7 +619,10 @@ def test_bad_input_is_told_apart(tmp_path):
 
 def test_the_help_says_what_is_not_fetched():
     help_text = words(invoke("fetch", "--help").stdout)
-    assert "Recorded model answers (the files named recorded) are made locally and cannot be fetched" in help_text
+    assert (
+        "Recorded model answers (the files named recorded) are made locally and cannot be fetched"
+        in help_text
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")

@@ -326,6 +326,8 @@ def test_what_is_too_large_is_refused_and_not_read_to_its_end(tmp_path: Path) ->
     endless.symlink_to("/dev/zero")
     with pytest.raises(PolicyError, match=r"endless\.yaml: larger than 1,048,576 bytes; check"):
         Policy.load(endless)
-    with pytest.raises(PolicyError, match="larger than 1,048,576 bytes; check that it is a gateway file"):
+    with pytest.raises(
+        PolicyError, match="larger than 1,048,576 bytes; check that it is a gateway file"
+    ):
         GatewayConfig.load(endless)
     assert Policy.parse(large[: 2**20]).chain
