@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Mapping
@@ -20,7 +19,7 @@ from resay.core.verdict import Usage
 from resay.gateway.config import GatewayConfig, Quota
 from resay.gateway.observing import Observation
 from resay.gateway.refusing import RefusedError
-from resay.gateway.stored import Conversations
+from resay.gateway.stored import LONGEST_BYTES, REMEMBERED_S, Conversations
 from resay.providers.apis import Body
 from resay.providers.shared_limits import (
     SharedLimits,
@@ -29,14 +28,10 @@ from resay.providers.shared_limits import (
     open_state,
 )
 
-logger = logging.getLogger("resay.gateway")
-
 DEFAULT_QUOTA = "default"
 _SHOWN = 64
 _MOST_ACCOUNTS = 10_000
 _CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
-_REMEMBERED_MS = 900_000
-_LONGEST_BYTES = 4 * 1024 * 1024
 
 
 def shared_state(config: GatewayConfig) -> SharedState | None:
@@ -144,6 +139,8 @@ class Quotas:
 
     async def spend(self, observation: Observation) -> None:
         """Count what a request has used: the main call, its check, and what was written again."""
+        if not self._quotas:
+            return
         usage = observation.usage + observation.check_usage
         amounts = _amounts(usage, observation.usage, observation.check_usage)
         if any(amounts.values()):
@@ -215,9 +212,9 @@ class SharedConversations:
         if self._state is None:
             return
         data = json.dumps(asked)
-        if len(data) <= _LONGEST_BYTES:
+        if len(data) <= LONGEST_BYTES:
             name, member = self._name(self._state, key), await self._state.member()
-            await member.ask(lambda client: client.set(name, data, px=_REMEMBERED_MS))
+            await member.ask(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))
 
     async def recall(self, key: Hashable) -> Body | None:
         """Return a request; None where it is not known, or not any more."""

@@ -19,10 +19,10 @@ from resay.gateway.refusing import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
 from resay.providers.apis.base import mapping, mappings, text
 
-_REMEMBERED_S = 900.0
+REMEMBERED_S = 900.0
 _MOST = 4096
 _MOST_BYTES = 64 * 1024 * 1024
-_LONGEST_BYTES = 4 * 1024 * 1024
+LONGEST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Conversations:
         self,
         most: int = _MOST,
         most_bytes: int = _MOST_BYTES,
-        kept_s: float = _REMEMBERED_S,
+        kept_s: float = REMEMBERED_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most
@@ -69,7 +69,7 @@ class Conversations:
         """
         self._forget(key)
         size = len(json.dumps(asked))
-        if size <= _LONGEST_BYTES:
+        if size <= LONGEST_BYTES:
             self._kept[key] = _Kept(asked, size, self._clock() + self._kept_s)
             self._bytes += size
         self._make_room()
