@@ -21,7 +21,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections import Counter, deque
@@ -39,7 +38,7 @@ import typer
 
 from performance.load_asking import client, require_client
 from performance.load_process import raise_file_limit
-from performance.load_servers import MODEL, Server, gateway, start, upstream
+from performance.load_servers import MODEL, Redis, Server, gateway, start, upstream
 from performance.readings import environment
 from performance.skipping import SkippedError
 from performance.soak_answers import Ended, ask
@@ -263,7 +262,7 @@ async def run(
     raise_file_limit(_FILES)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="resay-fleet-")))
-        redis = _Redis(folder)
+        redis = Redis(folder, _port())
         stack.callback(redis.stop)
         journal = stack.enter_context(_postgres()).database()
         asked = stack.enter_context(upstream("performance.fleet", {}, folder / "upstream.log"))
@@ -317,7 +316,7 @@ class _Fleet:
         url: str,
         asked: str,
         members: Sequence[_Member],
-        redis: _Redis,
+        redis: Redis,
         done: Callable[[], object],
     ) -> None:
         self._setting = setting
@@ -447,41 +446,6 @@ class _Member:
     def _serving(self) -> Server:
         assert self._server is not None
         return self._server
-
-
-class _Redis:
-    """A Redis of the run's own that can be stopped and started again; what it had is gone then."""
-
-    def __init__(self, folder: Path) -> None:
-        program = shutil.which("redis-server")
-        if program is None:
-            raise SkippedError("redis-server is not installed")
-        self._port = _port()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._command = [program, "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""]
-        self._command += ["--appendonly", "no", "--dir", str(folder)]
-        self.url = f"redis://127.0.0.1:{self._port}/0"
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + _END_S
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                with socket.create_connection(("127.0.0.1", self._port), 1) as connection:
-                    connection.sendall(b"PING\r\n")
-                    if connection.recv(16).startswith(b"+PONG"):
-                        return
-            except OSError:
-                pass
-            time.sleep(0.05)
-        raise SkippedError("redis-server did not start")
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
 
 def _postgres() -> Any:

@@ -22,7 +22,7 @@ import typer
 from performance.load_asking import Sent, Subject, body_of, client, require_client, send
 from performance.load_files import SAMPLES, write_gateway
 from performance.load_process import raise_file_limit
-from performance.load_servers import Server, free_port, start, upstream
+from performance.load_servers import Redis, Server, free_port, start, upstream
 from performance.readings import environment
 from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
@@ -126,6 +126,9 @@ def gateway_cpu(
         Path | None,
         typer.Option(help="The `src` of another checkout, whose gateway is measured, too."),
     ] = None,
+    shared: Annotated[
+        bool, typer.Option(help="Measure a gateway that shares its state in Redis, too.")
+    ] = False,
     only: Annotated[
         str | None, typer.Option(help="Only those whose name holds this, and the bare proxy.")
     ] = None,
@@ -135,7 +138,15 @@ def gateway_cpu(
     """Measure what the gateway takes of a core, beside a proxy that only passes on."""
     form = form_of(as_json, as_markdown)
     try:
-        table = run(concurrency, rounds, requests, workers=workers, before=before, only=only)
+        table = run(
+            concurrency,
+            rounds,
+            requests,
+            workers=workers,
+            before=before,
+            shared=shared,
+            only=only,
+        )
     except SkippedError as error:
         typer.echo(f"gateway-cpu skipped: {error}", err=True)
         return
@@ -149,6 +160,7 @@ def run(
     *,
     workers: int | None = None,
     before: Path | None = None,
+    shared: bool = False,
     only: str | None = None,
 ) -> ResultTable:
     """Measure the gateway and the bare proxy.
@@ -159,6 +171,8 @@ def run(
         requests: Requests of a turn.
         workers: Measure a gateway of so many processes, too.
         before: The `src` of another checkout, whose gateway is measured, too.
+        shared: Measure a gateway that shares its state in Redis, too: quotas, remembered
+            questions and the limit of all gateways on requests for samples.
         only: Only those whose name holds this, and the bare proxy.
 
     Returns:
@@ -176,6 +190,8 @@ def run(
         asked += _asked("before", goals=False)
     if workers is not None:
         asked += _asked(f"{workers} workers", goals=False)
+    if shared:
+        asked += _asked("shared state", goals=False)
     asked = [one for one in asked if only is None or one in bare or only in one.subject.name]
     require_client()
     raise_file_limit(_FILES)
@@ -195,9 +211,17 @@ def run(
             ("gateway", None, 1),
             ("before", before, 1),
             (f"{workers} workers", None, workers or 1),
+            ("shared state", None, 1),
         ]
         for name, source, count in kinds:
             if any(one.server == name for one in asked):
+                if name == "shared state":
+                    redis = Redis(folder)
+                    stack.callback(redis.stop)
+                    (folder / "shared").mkdir()
+                    config = write_gateway(
+                        folder / "shared", provider.url, concurrency, state=redis.url
+                    )
                 log = folder / f"{name}.log"
                 servers[name] = stack.enter_context(serving_gateway(config, log, source, count))
         turn = Turn(requests, concurrency, turns=1, latency_s=0.0)

@@ -28,7 +28,14 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
 """By which policies the gateway is asked."""
 
 
-def write_gateway(folder: Path, upstream: str, concurrency: int, *, journal: bool = False) -> Path:
+def write_gateway(
+    folder: Path,
+    upstream: str,
+    concurrency: int,
+    *,
+    journal: bool = False,
+    state: str | None = None,
+) -> Path:
     """Write a gateway file and its policies, as JSON, which is YAML.
 
     Args:
@@ -36,17 +43,22 @@ def write_gateway(folder: Path, upstream: str, concurrency: int, *, journal: boo
         upstream: The upstream's address, without a path.
         concurrency: How many requests the gateway is to guard at the same time.
         journal: Whether verdicts are written down, in a file of the folder.
+        state: The Redis in which gateways share quotas and limits; they have wide ones then.
 
     Returns:
         The gateway file.
     """
+    wide = {"url": state, "concurrency": 10_000} if state else None
     for name, policy in POLICIES.items():
-        (folder / f"{name}.yaml").write_text(json.dumps(policy))
+        limits = {"limits": {**policy.get("limits", {}), "shared": wide}} if wide else {}
+        (folder / f"{name}.yaml").write_text(json.dumps({**policy, **limits}))
     guarded = max(_SMALLEST_LIMIT, 2 * concurrency)
     config = {
         "upstream": {"url": f"{upstream}/v1"},
         "policies": {"default": "off.yaml", **{name: f"{name}.yaml" for name in POLICIES}},
         "journal": {"url": f"sqlite:///{folder / 'journal.db'}"} if journal else None,
+        "state": {"url": state} if state else None,
+        "quotas": {"default": {"concurrency": 10_000, "calls_per_day": 10**9}} if state else {},
         "limits": {"concurrency": guarded, "queue": guarded, "connections": 4 * guarded},
     }
     path = folder / "gateway.yaml"

@@ -106,6 +106,41 @@ def upstream(module: str, options: Mapping[str, Any], log: Path) -> Generator[Se
             process.communicate()
 
 
+class Redis:
+    """A Redis of the run's own that can be stopped and started again; what it had is gone then."""
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        program = shutil.which("redis-server")
+        if program is None:
+            raise SkippedError("redis-server is not installed")
+        self._port = port or free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._command = [program, "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""]
+        self._command += ["--appendonly", "no", "--dir", str(folder)]
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + _END_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                with socket.create_connection(("127.0.0.1", self._port), 1) as connection:
+                    connection.sendall(b"PING\r\n")
+                    if connection.recv(16).startswith(b"+PONG"):
+                        return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise SkippedError("redis-server did not start")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
 @contextmanager
 def start(
     name: str,
