@@ -22,12 +22,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.importing import load_optional, require_optional
-from resay._internal.strict import Strict
-from resay.providers.caching.cache import is_redis_address
+from resay.providers.caching.cache import RedisAddress
 from resay.providers.limits import ProcessLimits, Slots
 
 logger = logging.getLogger("resay.shared_limits")
@@ -104,18 +103,9 @@ return totals
 """
 
 
-class SharedStateConfig(Strict):
-    """Where processes that share limits meet."""
+class SharedStateConfig(RedisAddress):
+    """Where processes that share limits meet: those with the same address and prefix."""
 
-    url: str = Field(
-        repr=False,  # it may hold a password
-        description="Where it is: redis://…, rediss://… (with TLS) or unix://….",
-    )
-    prefix: str = Field(
-        default="resay",
-        pattern=r"^[\w.:-]{1,100}$",
-        description="The beginning of all keys. Processes with the same address and prefix share.",
-    )
     members: int = Field(
         default=1,
         ge=1,
@@ -123,14 +113,6 @@ class SharedStateConfig(Strict):
         description="How many processes share it, at least: where Redis cannot be reached, each"
         " keeps to this part of every limit, or to a smaller one if more were seen.",
     )
-
-    @field_validator("url")
-    @classmethod
-    def _must_be_an_address(cls, url: str) -> str:
-        # Without the value, in which a password may stand.
-        if not is_redis_address(url):
-            raise ValueError("must be an address such as redis://localhost:6379/0")
-        return url
 
 
 class SharedLimitsConfig(SharedStateConfig):

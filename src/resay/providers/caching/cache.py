@@ -519,17 +519,13 @@ class SqliteCacheConfig(Strict):
     ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
 
 
-class RedisCacheConfig(Strict):
-    """Keep answers in Redis."""
+class RedisAddress(Strict):
+    """Where a Redis is, and how the keys there begin."""
 
-    store: Literal["redis"] = Field(
-        default="redis", description="Cache answers in Redis; needs resay[redis]."
-    )
     url: str = Field(
         repr=False,  # it may hold a password
         description="The server: redis://…, rediss://… (with TLS) or unix://….",
     )
-    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
     prefix: str = Field(
         default="resay",
         pattern=r"^[\w.:-]{1,100}$",
@@ -539,10 +535,25 @@ class RedisCacheConfig(Strict):
     @field_validator("url")
     @classmethod
     def _must_be_an_address(cls, url: str) -> str:
-        # Without the value, in which a password may stand.
-        if not is_redis_address(url):
+        try:
+            parts = urlsplit(url)
+            good = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname)
+            good = good and parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            # Without the value, in which a password may stand.
             raise ValueError("must be an address such as redis://localhost:6379/0")
         return url
+
+
+class RedisCacheConfig(RedisAddress):
+    """Keep answers in Redis."""
+
+    store: Literal["redis"] = Field(
+        default="redis", description="Cache answers in Redis; needs resay[redis]."
+    )
+    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
 
 
 class NoCacheConfig(Strict):
@@ -617,15 +628,3 @@ def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> 
 
 def _require(package: str, store: str) -> None:
     require_optional(package, package=package, extra=store, purpose=f"the cache store {store!r}")
-
-
-def is_redis_address(url: str) -> bool:
-    """Return whether a text is an address of a Redis server."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    if parts.scheme == "unix":
-        return bool(parts.path)
-    return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and port != 0
