@@ -160,12 +160,20 @@ class Running:
             check.start_sampling()
         return check
 
-    async def _load(self, sources: Sources | None) -> None:
-        """Load what the providers need, before any clock runs: that is not their time."""
+    async def _load(
+        self, sources: Sources | None, *, main: bool = True, samples: bool = True
+    ) -> None:
+        """Load what the providers need, before any clock runs: that is not their time.
+
+        Args:
+            sources: Who may be asked.
+            main: Whether the main call is still to be made.
+            samples: Whether samples may be drawn.
+        """
         if sources is None:
             return
-        asked = [sources.main]
-        if self._chain.needing("samples") or self._calls is not None:
+        asked = [sources.main] if main else []
+        if samples and (self._chain.needing("samples") or self._calls is not None):
             asked.append(sources.samples)
         if self.names_models or sources.via in ("litellm", "batch"):
             asked.append(sources.judge)
@@ -289,7 +297,7 @@ class Running:
         self, response: str, query: Query | None, sources: Sources | None, given: Given
     ) -> Verdict:
         """Check a response that is there already."""
-        await self._load(sources)
+        await self._load(sources, main=False, samples=given.samples is None)
         work = partial(self._check, response, query, sources, given)
         return await observed(self._policy, _model(query, sources), work)
 
