@@ -175,7 +175,8 @@ class Running:
         asked = [sources.main] if main else []
         if samples and (self._chain.needing("samples") or self._calls is not None):
             asked.append(sources.samples)
-        if self.names_models or sources.via in ("litellm", "batch"):
+        judged = main or self._calls is not None or self._chain.needing("judge")
+        if judged and (self.names_models or sources.via in ("litellm", "batch")):
             asked.append(sources.judge)
         # What is wrong with one is told when it is asked, and may cost no more than a sample.
         for provider in asked:
