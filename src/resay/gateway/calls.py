@@ -36,7 +36,8 @@ _APIS: Mapping[str, Api] = {
     PREFIX + api.path: api for api in (CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, MESSAGES)
 }
 CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
-OWN = frozenset({CHECK, LITELLM_GUARDRAIL})
+FEEDBACK = f"{PREFIX}/feedback"
+OWN = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
 # By which OpenAI's and Anthropic's SDKs tell how often they have sent a request before.

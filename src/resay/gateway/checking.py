@@ -1,4 +1,4 @@
-"""`POST /v1/check`, and what all answers share that the gateway gives itself.
+"""`POST /v1/check` and `/v1/feedback`, and what all answers share that the gateway gives itself.
 
 Samples that the gateway draws are marked, so that it knows them when they come back. Where its
 upstream is a LiteLLM proxy that has the gateway check all answers, each sample would otherwise be
@@ -8,6 +8,7 @@ checked by samples of its own, without end. LiteLLM takes the name of a call fro
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -15,7 +16,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -51,6 +52,7 @@ from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 from resay.providers.shared_limits import SharedState
+from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating
 
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
@@ -137,19 +139,26 @@ class Shared:
         config: What the gateway was told.
         policies: Its policies.
         state: What it shares with other gateways.
+        journal: Where verdicts are recorded; None for nowhere.
 
     Attributes:
         policies: The policies.
+        journal: The journal.
         conversations: What is checked when it was answered.
         failed: What was drawn for requests whose main call has failed.
         marks: Marks what the gateway asks.
     """
 
     def __init__(
-        self, config: GatewayConfig, policies: Policies, state: SharedState | None
+        self,
+        config: GatewayConfig,
+        policies: Policies,
+        state: SharedState | None,
+        journal: Journal | None,
     ) -> None:
         key = None if config.upstream is None else config.upstream.api_key
         self.policies = policies
+        self.journal = journal
         self.conversations = SharedConversations(state)
         self.failed = Conversations(_MOST_FAILED, _FAILED_BYTES, _FAILED_S)
         self.marks = Marks(None if key is None else key.get_secret_value())
@@ -487,3 +496,127 @@ async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
 def _document(place: int, given: CheckReference) -> Document:
     known = {} if given.title is None else {"title": given.title}
     return Document(given.source or f"document {place}", given.text, metadata=known)
+
+
+# How long an entry may take to be written once its answer was given, in seconds.
+_WRITTEN_S = 0.25
+_MOST_OF_ONE_ID = 200
+# With these begin the ids of answers, which providers give.
+_OF_PROVIDERS = ("chatcmpl-", "cmpl-", "resp_", "msg_")
+_THUMBS: Mapping[str, Rating] = {"up": "right", "down": "wrong"}
+
+
+class FeedbackRequest(Strict):
+    """What somebody says of a verdict or an answer."""
+
+    id: str = Field(
+        min_length=1,
+        max_length=128,
+        description="The id of the request, as in the response header `x-resay-request-id`, or"
+        " that of the journal's entry.",
+    )
+    rating: Literal["right", "wrong", "unsure", "up", "down"] = Field(
+        description="`right`, `wrong` or `unsure`: what a reviewer says of the verdict. `up` or"
+        " `down`: what an end user says of the answer."
+    )
+    claim: int | None = Field(
+        default=None,
+        ge=0,
+        description="The index of the claim that is meant among the verdict's `claims`, or of the"
+        " sentence if it has no claims; null = the whole.",
+    )
+    note: str | None = Field(default=None, max_length=2_000, description="Why.")
+    rater: str = Field(
+        default="",
+        max_length=128,
+        description="Who says it, in your application's words. What the same rater says later of"
+        " the same replaces it.",
+    )
+
+
+class FeedbackResponse(BaseModel):
+    """What was recorded."""
+
+    object: Literal["hallucination.feedback"] = "hallucination.feedback"
+    id: str = Field(description="The id of the journal's entry.")
+    request_id: str | None = Field(description="The id of the request.")
+    rating: Literal["right", "wrong", "unsure"] = Field(description="What was said.")
+    about: Literal["verdict", "answer"] = Field(description="What it was said of.")
+    claim: int | None = Field(description="The index of the claim; null = the whole.")
+    rater: str = Field(description="Under which name it is kept.")
+
+
+async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Body:
+    """Record what somebody says of an entry of the tenant's own.
+
+    Args:
+        call: The request.
+        client: Whose key it came with; None where clients need none.
+        body: A `FeedbackRequest`.
+        shared: What all requests of the gateway share.
+
+    Returns:
+        A `FeedbackResponse`.
+
+    Raises:
+        RefusedError: It is not valid, the tenant has no such entry, or there is no journal.
+    """
+    said, journal = read_as(FeedbackRequest, body), shared.journal
+    if journal is None:
+        message = "the gateway keeps no journal to record feedback in; set `journal` in its file"
+        raise RefusedError(404, "not_found", message)
+    try:
+        entry = await _entry(journal, said.id, call.tenant)
+        if entry is None:
+            raise RefusedError(404, "unknown_request", _unknown(said.id))
+        _check_claim(said, entry)
+        feedback = Feedback(
+            entry_id=entry.id,
+            rating=_THUMBS.get(said.rating, cast("Rating", said.rating)),
+            about="answer" if said.rating in _THUMBS else "verdict",
+            claim=said.claim,
+            note=said.note,
+            # Under a name that no reviewer has, so that nobody's word is replaced from outside.
+            rater=":".join(filter(None, ("api", client, said.rater))),
+            source="api",
+        )
+        await journal.rate(feedback)
+    except JournalError:
+        message = "the journal cannot be used at the moment; try again later"
+        raise RefusedError(503, "journal_unavailable", message) from None
+    return FeedbackResponse(
+        id=entry.id,
+        request_id=entry.request_id,
+        rating=feedback.rating,
+        about=feedback.about,
+        claim=feedback.claim,
+        rater=feedback.rater,
+    ).model_dump()
+
+
+async def _entry(journal: Journal, some_id: str, tenant: str | None) -> Entry | None:
+    """Return the tenant's newest entry with this id of its own or of its request."""
+    for wait_s in (_WRITTEN_S, 0.0):
+        await journal.flush()
+        known = [found for found in [await journal.get(some_id)] if found is not None]
+        known += await journal.recent(_MOST_OF_ONE_ID, request_id=some_id, tenant=tenant)
+        own = next((entry for entry in known if entry.tenant == tenant), None)
+        if own is not None:
+            return own
+        # The client may be faster than what records its answer.
+        await asyncio.sleep(wait_s)
+    return None
+
+
+def _unknown(some_id: str) -> str:
+    message = f"the journal has no request {one_line(some_id, _LONGEST_NAME)!r} of this tenant"
+    if some_id.startswith(_OF_PROVIDERS):
+        return f"{message}; that is the provider's id: send the header x-resay-request-id's"
+    return f"{message}; send the id in the answer's header x-resay-request-id, and the same tenant"
+
+
+def _check_claim(said: FeedbackRequest, entry: Entry) -> None:
+    claims: Sequence[object] = entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
+    if said.claim is not None and said.claim >= len(claims):
+        message = f"claim: the verdict has {len(claims)} claims, counted from 0, not {said.claim}"
+        raise RefusedError(400, "invalid_request", message)

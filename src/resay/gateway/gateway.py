@@ -34,6 +34,7 @@ from resay.errors import ConfigurationError
 from resay.gateway.admission import Admission, HostRules, OverloadedError, is_loopback, without_port
 from resay.gateway.calls import (
     CHECK,
+    FEEDBACK,
     LITELLM_GUARDRAIL,
     PREFIX,
     Call,
@@ -47,7 +48,7 @@ from resay.gateway.calls import (
     read_call,
     unless_gone,
 )
-from resay.gateway.checking import Handler, Reply, Shared, check
+from resay.gateway.checking import Handler, Reply, Shared, check, rate
 from resay.gateway.config import ClientKey, GatewayConfig
 from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
 from resay.gateway.litellm.guardrail import check_for_litellm
@@ -99,7 +100,7 @@ class Watch:
         quotas: Quotas,
     ) -> None:
         self._observers = observers
-        self._journal = journal
+        self.journal = journal
         self._metrics = metrics
         self._quotas = quotas
 
@@ -109,12 +110,12 @@ class Watch:
         await self._quotas.spend(observation)
         for observer in self._observers:
             notify(observer, observation)
-        if self._journal is None:
+        if self.journal is None:
             return
         try:
             entry = entry_of(observation)
             if entry is not None:
-                await self._journal.append(entry)
+                await self.journal.append(entry)
         # The answer is given already, and what went wrong may hold words of it.
         except Exception as error:
             logger.error(
@@ -254,7 +255,7 @@ class Handling:
         self._admission = admission
         self._long = Admission(config.limits)
         self._watch = watch
-        self._shared = Shared(config, policies, state)
+        self._shared = Shared(config, policies, state, watch.journal)
         self._quotas = quotas
         self._stored = Stored()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -339,6 +340,11 @@ class Handling:
             if self._policies.withheld and is_stored(call):
                 return await self._read_again(call, client, incoming, outgoing)
             return await self._pass(call, incoming, outgoing, [])
+        if call.own == FEEDBACK:
+            async with self._quotas.place(client, call.tenant), self._received(incoming) as data:
+                said = await rate(call, client, read_body(call, data), self._shared)
+            kind: Headers = [(b"content-type", b"application/json")]
+            return await outgoing.whole(200, kind, json_bytes(said))
         policy, guard = self._policies.get(call.policy)
         given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
         if call.own is None and (problem := guard.missing({"references": given})):

@@ -15,7 +15,12 @@ from resay._internal._version import __version__
 from resay.adapters.policies import VERDICT_KEY
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
-from resay.gateway.checking import CheckRequest, CheckResponse
+from resay.gateway.checking import (
+    CheckRequest,
+    CheckResponse,
+    FeedbackRequest,
+    FeedbackResponse,
+)
 from resay.gateway.config import GatewayConfig
 from resay.gateway.litellm.guardrail import GuardrailRequest, GuardrailResponse
 
@@ -146,7 +151,9 @@ def _of_checks() -> dict[str, Any]:
         "type": "array",
         "items": {"$ref": _VERDICT},
     }
-    return checks | litellms
+    feedback = schemas_of_models(FeedbackRequest, FeedbackResponse)
+    feedback["FeedbackResponse"]["required"] = list(feedback["FeedbackResponse"]["properties"])
+    return checks | litellms | feedback
 
 
 def _secure(paths: dict[str, Any], config: GatewayConfig | None) -> None:
