@@ -232,4 +232,7 @@ def test_what_cannot_be_compared_is_refused(folder):
     assert done.returncode == 2
     done = resay_here("calibrate", "--policy", "policy.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "pass labelled responses with --labels, or pass --check LOG" in done.stderr
+    assert (
+        "pass labelled responses with --labels or --from-journal, or pass --check LOG"
+        in done.stderr
+    )

@@ -47,8 +47,12 @@ def test_reviewers_and_end_users_say_what_they_think(gateways: Gateways) -> None
     entry = told.json().pop("id")
     assert told.json() == {
         "object": "hallucination.feedback",
-        **{"id": entry, "request_id": asked, "rating": "wrong", "about": "verdict"},
-        **{"claim": 0, "rater": "api:ann"},
+        "id": entry,
+        "request_id": asked,
+        "rating": "wrong",
+        "about": "verdict",
+        "claim": 0,
+        "rater": "api:ann",
     }
     # An entry's own id does as well, and the same rater's later word replaces the earlier one.
     rated(served, id=entry, rating="down", rater="user-7")

@@ -8,6 +8,16 @@ from __future__ import annotations
 from resay.calibration.calibrating import acalibrate, calibrate, default_targets
 from resay.calibration.drift import Drift, Shift, check_drift, read_verdicts
 from resay.calibration.fitting import fit_bands
+from resay.calibration.labelling import (
+    Agreement,
+    Candidate,
+    FeedbackCounts,
+    LabelledEntries,
+    agreements,
+    aread_journal_labels,
+    draw_entries,
+    read_journal_labels,
+)
 from resay.calibration.labels import LabelledRow, LabelledSentence, read_labels
 from resay.calibration.proposals import Proposal
 from resay.calibration.result import Calibration, Counts, Figure, Figures, measure_figures
@@ -16,12 +26,16 @@ from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import fit_thresholds
 
 __all__ = [
+    "Agreement",
     "Calibration",
+    "Candidate",
     "Counts",
     "Drift",
+    "FeedbackCounts",
     "Figure",
     "Figures",
     "Guarantee",
+    "LabelledEntries",
     "LabelledRow",
     "LabelledSentence",
     "Outcome",
@@ -29,12 +43,16 @@ __all__ = [
     "Shift",
     "Target",
     "acalibrate",
+    "agreements",
+    "aread_journal_labels",
     "calibrate",
     "check_drift",
     "default_targets",
+    "draw_entries",
     "fit_bands",
     "fit_thresholds",
     "measure_figures",
+    "read_journal_labels",
     "read_labels",
     "read_verdicts",
 ]

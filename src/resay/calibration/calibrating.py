@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from resay._internal.event_loops import in_sync
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
+from resay.calibration.labelling import LabelledEntries
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
 from resay.calibration.proposals import Proposal, nearest_recall, propose, tied_at_the_top
 from resay.calibration.result import Calibration, Counts, Figures, measure_figures
@@ -105,7 +106,7 @@ _DEFAULT_RATE = 0.05
 
 async def acalibrate(
     policy: Policy | str | PathLike[str] | Mapping[str, Any],
-    labels: str | PathLike[str] | Sequence[LabelledRow],
+    labels: str | PathLike[str] | Sequence[LabelledRow] | LabelledEntries,
     *,
     targets: Sequence[Target] = (),
     guarantee: Guarantee | None = None,
@@ -128,7 +129,8 @@ async def acalibrate(
 
     Args:
         policy: The policy, in any form `Policy.of` takes.
-        labels: A file as `read_labels` reads it, or what that returned.
+        labels: A file as `read_labels` reads it, or what that returned; or what
+            `read_journal_labels` returned.
         targets: What the thresholds shall keep, at most one for responses and one for sentences;
             none for `default_targets`.
         guarantee: What is promised; None for `probable` at 0.9.
@@ -153,7 +155,12 @@ async def acalibrate(
         MissingDependencyError: numpy, or for weights scipy, is not installed.
     """
     given = Policy.of(policy)
-    if isinstance(labels, (str, PathLike)):
+    entries = None
+    if isinstance(labels, LabelledEntries):
+        entries, name, labels = labels, labels.name, labels.rows
+        # Whoever rates some claims of an entry chooses which.
+        targets = targets or (Target("passage", "fpr", _DEFAULT_RATE),)
+    elif isinstance(labels, (str, PathLike)):
         # It goes into a comment of one line.
         name = "".join(c if c.isprintable() else "?" for c in Path(labels).name)
         labels = read_labels(fspath(labels), responses=log is None)
@@ -167,7 +174,12 @@ async def acalibrate(
         )
     setting = _Setting(given, wanted, guarantee or Guarantee(), weights, settle_error, seed)
     runner = Runner(provider, model, params or {}, concurrency, done)
-    run = await (_run(setting, labels, runner) if log is None else _from_log(setting, labels, log))
+    if entries is not None:
+        run = _from_journal(setting, entries)
+    elif log is not None:
+        run = await _from_log(setting, labels, log)
+    else:
+        run = await _run(setting, labels, runner)
     return await anyio.to_thread.run_sync(partial(_result, setting, run, labels, name, bootstrap))
 
 
@@ -214,6 +226,7 @@ class _Run:
     notes: tuple[str, ...]
     learned: int = 0
     not_logged: int = 0
+    entries: LabelledEntries | None = None
 
 
 async def _run(setting: _Setting, rows: Sequence[LabelledRow], runner: Runner) -> _Run:
@@ -252,30 +265,56 @@ async def _run(setting: _Setting, rows: Sequence[LabelledRow], runner: Runner) -
 async def _from_log(
     setting: _Setting, rows: Sequence[LabelledRow], log: str | PathLike[str]
 ) -> _Run:
-    if setting.settle_error is not None:
-        raise ConfigurationError(
-            "bands need the scores of every step, which a log does not hold; drop `--settle-error`"
-            " or `--from-log`"
-        )
+    _check_recorded(setting, "a log", "--from-log")
     matched = match_log(fspath(log), rows, setting.policy)
     notes = [
         f"{len(matched.rows)} of {len(rows)} labelled responses are among the {matched.logged}"
-        " logged verdicts"
+        " logged verdicts",
+        *_notes_of_recorded(setting, matched.verdicts, "a log"),
     ]
-    if setting.weights and has_weights(setting.policy):
-        notes.append("weights are as they were: a log does not hold the scores of the parts")
-    most = setting.policy.sampling.max
-    early = sum(0 < verdict.samples < most for verdict in matched.verdicts)
-    if early and setting.policy.sampling.confidence is not None:
-        notes.append(
-            f"{early} of the logged checks looked at fewer than {most} samples, some of them"
-            " because the old thresholds were settled (`sampling.confidence`); what is promised is"
-            " then only about right, so log with `confidence: null`"
-        )
     missing = len(rows) - len(matched.rows)
     return _Run(
         setting.policy, matched.rows, matched.verdicts, None, tuple(notes), not_logged=missing
     )
+
+
+def _from_journal(setting: _Setting, entries: LabelledEntries) -> _Run:
+    _check_recorded(setting, "a journal", "--from-journal")
+    counts = entries.counts
+    if not counts.random:
+        others = [f"{counts.uncertain} by uncertainty"] if counts.uncertain else []
+        others += [f"{counts.undrawn} by nobody"] if counts.undrawn else []
+        told = f" (drawn were: {', '.join(others)})" if others else ""
+        raise ConfigurationError(
+            f"no labelled entry was drawn at random{told}, and nothing is guaranteed from others:"
+            " run `resay label --draw 60 --by random`, and label those"
+        )
+    notes = _notes_of_recorded(setting, entries.verdicts, "a journal")
+    told = (*counts.lines(), *notes)
+    return _Run(setting.policy, entries.rows, entries.verdicts, None, told, entries=entries)
+
+
+def _check_recorded(setting: _Setting, source: str, option: str) -> None:
+    if setting.settle_error is not None:
+        raise ConfigurationError(
+            f"bands need the scores of every step, which {source} does not hold; drop"
+            f" `--settle-error` or `{option}`"
+        )
+
+
+def _notes_of_recorded(
+    setting: _Setting, verdicts: Sequence[Verdict], source: str
+) -> Iterator[str]:
+    if setting.weights and has_weights(setting.policy):
+        yield f"weights are as they were: {source} does not hold the scores of the parts"
+    most = setting.policy.sampling.max
+    early = sum(0 < verdict.samples < most for verdict in verdicts)
+    if early and setting.policy.sampling.confidence is not None:
+        yield (
+            f"{early} of the logged checks looked at fewer than {most} samples, some of them"
+            " because the old thresholds were settled (`sampling.confidence`); what is promised is"
+            " then only about right, so log with `confidence: null`"
+        )
 
 
 def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], list[LabelledRow]]:
@@ -294,11 +333,14 @@ def _result(
     setting: _Setting, run: _Run, rows: Sequence[LabelledRow], name: str, bootstrap: int
 ) -> Calibration:
     found = [outcome_of(row, v) for row, v in zip(run.rows, run.verdicts, strict=True)]
-    outcomes = tuple(outcome for outcome in found if outcome is not None)
+    draws = [None] * len(found) if run.entries is None else run.entries.draws
+    known = [(o, draw) for o, draw in zip(found, draws, strict=True) if o is not None]
+    # What was drawn by uncertainty is unlike the others, and counts in rates only, by its weight.
+    outcomes = tuple(o for o, draw in known if draw is None or draw.method == "random")
     counts = Counts(
         rows=len(rows),
         learned=run.learned,
-        inconclusive=len(found) - len(outcomes),
+        inconclusive=len(found) - len(known),
         not_logged=run.not_logged,
         correct=sum(o.hallucinated is False for o in outcomes),
         hallucinated=sum(o.hallucinated is True for o in outcomes),
@@ -306,7 +348,13 @@ def _result(
         hallucinated_sentences=sum(o.wrong.count(True) for o in outcomes),
     )
     threshold = _thresholds(setting, run, outcomes, counts)
-    measure = partial(measure_figures, outcomes, bootstrap=bootstrap, seed=setting.seed)
+    measure = partial(
+        measure_figures,
+        [outcome for outcome, _ in known],
+        bootstrap=bootstrap,
+        seed=setting.seed,
+        weights=[1.0 if draw is None else draw.weight for _, draw in known],
+    )
     figures = measure(threshold)
     proposals = tuple(_proposals(setting, run, outcomes, figures))
     return Calibration(
@@ -324,6 +372,7 @@ def _result(
         date=date.today().isoformat(),
         notes=(*run.notes, *_warnings(setting.targets, figures, outcomes, proposals)),
         proposals=proposals,
+        feedback=None if run.entries is None else run.entries.counts,
     )
 
 

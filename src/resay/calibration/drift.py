@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay._internal.event_loops import run_sync
+from resay.calibration.labelling import journal_config_of
 from resay.calibration.labels import read_objects
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
@@ -260,11 +261,12 @@ def kolmogorov_smirnov(distance: float, n: int, m: int) -> float:
     return min(max(2 * math.fsum(terms), 0.0), 1.0)
 
 
-def read_verdicts(path: Path, last: int) -> list[Verdict]:
+def read_verdicts(path: Path | str, last: int) -> list[Verdict]:
     """Read the newest verdicts of a log.
 
     Args:
-        path: JSON Lines as `--from-log` takes them, `id` or not, or the SQLite file of a journal.
+        path: JSON Lines as `--from-log` takes them, `id` or not, or a journal: its SQLite file, or
+            its address.
         last: How many at most.
 
     Returns:
@@ -274,8 +276,11 @@ def read_verdicts(path: Path, last: int) -> list[Verdict]:
         ConfigurationError: It cannot be read, or a line holds no verdict.
         JournalError: The journal cannot be read.
     """
+    if isinstance(path, str) and "://" in path:
+        return list(reversed(run_sync(_journalled, journal_config_of(path), last)))
+    path = Path(path)
     if _is_journal(path):
-        return list(reversed(run_sync(_journalled, str(path.resolve()), last)))
+        return list(reversed(run_sync(_journalled, journal_config_of(str(path.resolve())), last)))
     return [_verdict(where, data) for where, data in read_objects(path)[-last:]]
 
 
@@ -287,8 +292,8 @@ def _is_journal(path: Path) -> bool:
         raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
-async def _journalled(file: str, last: int) -> list[Verdict]:
-    journal = open_journal(JournalConfig(url=f"sqlite:///{file}"))
+async def _journalled(config: JournalConfig, last: int) -> list[Verdict]:
+    journal = open_journal(config)
     found: list[Verdict] = []
     before: str | None = None
     try:

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from resay._internal.importing import load_optional
 from resay.calibration.drift import spread_lines
 from resay.calibration.fitting import Fitted
+from resay.calibration.labelling import FeedbackCounts
 from resay.calibration.proposals import Proposal
 from resay.calibration.running import Outcome
 from resay.calibration.targets import Guarantee, Target
@@ -72,7 +73,12 @@ class Figures:
 
 
 def measure_figures(
-    outcomes: Sequence[Outcome], threshold: Threshold, *, bootstrap: int, seed: int
+    outcomes: Sequence[Outcome],
+    threshold: Threshold,
+    *,
+    bootstrap: int,
+    seed: int,
+    weights: Sequence[float] | None = None,
 ) -> Figures:
     """Measure thresholds on labelled responses.
 
@@ -81,6 +87,7 @@ def measure_figures(
         threshold: The thresholds.
         bootstrap: How many times responses are drawn anew; 0 for no intervals.
         seed: The same seed draws the same.
+        weights: How many responses each stands for; None for the same of each.
 
     Returns:
         The figures.
@@ -95,6 +102,8 @@ def measure_figures(
     times = np.ones((bootstrap + 1, count))
     for row, places in enumerate(drawn, 1):
         times[row] = np.bincount(places, minlength=count)
+    if weights is not None:
+        times *= np.array(weights)
     passages = [(i, float(o.flagged(threshold)), o.hallucinated) for i, o in enumerate(outcomes)]
     sentences = [
         (i, float(share), wrong)
@@ -487,6 +496,7 @@ class Calibration:
         date: When, as in 2025-01-31.
         notes: What a reader has to know.
         proposals: For targets that are kept only by flagging nothing, what else can be kept.
+        feedback: What became of the feedback in a journal, where labels are from one.
     """
 
     policy: Policy
@@ -503,6 +513,18 @@ class Calibration:
     date: str
     notes: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    feedback: FeedbackCounts | None = None
+
+    def flagged(self, wrong: bool) -> tuple[int, int]:
+        """Return how many responses the old thresholds flag, and how many the new ones do.
+
+        Args:
+            wrong: Whether of those labelled hallucinated, in place of correct; of those that the
+                thresholds rest on.
+        """
+        labelled = [outcome for outcome in self.outcomes if outcome.hallucinated is wrong]
+        old, new = self.old.threshold, self.policy.threshold
+        return sum(o.flagged(old) for o in labelled), sum(o.flagged(new) for o in labelled)
 
     def promises(self) -> list[str]:
         """Return what is promised, one line for each target."""
@@ -573,6 +595,11 @@ class Calibration:
             "targets": [asdict(target) | {"text": str(target)} for target in self.targets],
             "guarantee": asdict(self.guarantee) | {"text": str(self.guarantee)},
             "counts": asdict(self.counts),
+            "flagged": {
+                name: dict(zip(("before", "now"), self.flagged(wrong), strict=True))
+                for name, wrong in (("correct", False), ("hallucinated", True))
+            },
+            "feedback": None if self.feedback is None else asdict(self.feedback),
             "threshold": _limits(self.policy.threshold),
             "old_threshold": _limits(self.old.threshold),
             "figures": asdict(self.figures),

@@ -352,6 +352,12 @@ def _lines(calibration: Calibration) -> Iterator[str]:
     )
     if counts.inconclusive:
         yield f"Left out: {counts.inconclusive} whose check is inconclusive, incomplete or skipped."
+    (alarms, fewer), (hits, found) = calibration.flagged(False), calibration.flagged(True)
+    if counts.correct or counts.hallucinated:
+        yield (
+            f"Flagged before and now: {alarms} and {fewer} of the {counts.correct} correct, {hits}"
+            f" and {found} of the {counts.hallucinated} hallucinated."
+        )
     for promise in calibration.promises():
         yield f"Promised: {promise}."
 

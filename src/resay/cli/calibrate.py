@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +16,11 @@ from rich.progress import Progress
 from resay.calibration import (
     Calibration,
     Guarantee,
+    LabelledEntries,
+    LabelledRow,
     Target,
     check_drift,
+    read_journal_labels,
     read_labels,
     read_verdicts,
 )
@@ -53,6 +57,25 @@ def calibrate(
         typer.Option(
             help="Use these logged verdicts instead of checking the responses.", show_default=False
         ),
+    ] = None,
+    from_journal: Annotated[
+        str | None,
+        typer.Option(
+            help="Use the feedback and the verdicts recorded in this journal (a file, sqlite:///FILE"
+            " or postgresql://…) instead of --labels.",
+            show_default=False,
+        ),
+    ] = None,
+    policy_name: Annotated[
+        str | None,
+        typer.Option(
+            help="With --from-journal: the name under which the policy's entries are recorded, if"
+            " there is feedback on those of several."
+        ),
+    ] = None,
+    rater: Annotated[
+        list[str] | None,
+        typer.Option(help="With --from-journal: use only this rater's feedback. Repeatable."),
     ] = None,
     passage_fpr: Annotated[
         float | None,
@@ -129,10 +152,10 @@ def calibrate(
         bool, typer.Option("--write", help="Change the policy file in place.")
     ] = False,
     check: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Instead of calibrating, test whether the scores of these verdicts (JSON Lines or"
-            " a journal's SQLite file) have drifted from the calibration. Exit code: 0 no"
+            help="Instead of calibrating, test whether the scores of these verdicts (JSON Lines, or"
+            " a journal's file or address) have drifted from the calibration. Exit code: 0 no"
             " drift, 1 drift, 3 too few verdicts.",
             show_default=False,
         ),
@@ -144,14 +167,23 @@ def calibrate(
 ) -> None:
     """Fit a policy's thresholds and weights to labelled responses, with a guarantee."""
     if check is not None:
-        if labels or from_log or out or write or plot:
+        if labels or from_log or from_journal or out or write or plot:
             raise ConfigurationError(
-                "--check takes no labels and writes nothing; omit --labels, --from-log, --plot,"
-                " --out and --write, or --check"
+                "--check takes no labels and writes nothing; omit --labels, --from-log,"
+                " --from-journal, --plot, --out and --write, or --check"
             )
         raise typer.Exit(_check(policy, check, last, as_json=as_json))
-    if labels is None:
-        raise ConfigurationError("pass labelled responses with --labels, or pass --check LOG")
+    if labels is None and from_journal is None:
+        raise ConfigurationError(
+            "pass labelled responses with --labels or --from-journal, or pass --check LOG"
+        )
+    if from_journal is not None and (labels or from_log):
+        raise ConfigurationError(
+            "--from-journal has labels and verdicts; omit --labels and --from-log, or"
+            " --from-journal"
+        )
+    if from_journal is None and (policy_name or rater):
+        raise ConfigurationError("--policy-name and --rater need --from-journal")
     if out and write:
         raise ConfigurationError("--out and --write exclude each other; pass only one")
     _check_plot(plot)
@@ -163,12 +195,20 @@ def calibrate(
         sentence_fpr=sentence_fpr,
         sentence_recall=sentence_recall,
     )
-    rows = read_labels(labels, responses=from_log is None)
+    source: Path | LabelledEntries
+    if labels is None:
+        source = read_journal_labels(
+            from_journal or "", before, recorded_as=policy_name, raters=rater or ()
+        )
+        rows: Sequence[LabelledRow] = source.rows
+    else:
+        source, rows = labels, read_labels(labels, responses=from_log is None)
+    checks = from_log is None and from_journal is None
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("checking", total=len(rows), visible=from_log is None)
+        task = bar.add_task("checking", total=len(rows), visible=checks)
         found = run_calibration(
             before,
-            labels,
+            source,
             targets=targets,
             guarantee=Guarantee(guarantee.value, confidence),
             log=from_log,
@@ -211,7 +251,7 @@ def _check_plot(plot: Path | None) -> None:
         raise ConfigurationError(f"--plot must be FILE.svg or FILE.html, not {plot.name!r}")
 
 
-def _check(policy: Path, log: Path, last: int, *, as_json: bool) -> int:
+def _check(policy: Path, log: str, last: int, *, as_json: bool) -> int:
     """Print whether scores have drifted, and return the exit code."""
     found = check_drift(read_text(str(policy)), read_verdicts(log, last), source=str(policy))
     if as_json:

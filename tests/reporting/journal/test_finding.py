@@ -115,7 +115,6 @@ async def test_what_was_drawn_waits_for_each_rater(journal: Journal) -> None:
     await write(journal, {}, {}, {})
     draws = [Draw(f"e-{i}", "uncertainty", 1.5 * (i + 1), NOW + i) for i in range(3)]
     assert await journal.draw(draws) == 3
-    assert await journal.draw([Draw("e-0", "random", 9.0)]) == 0
     assert await journal.drawn() == draws
     await journal.rate(Feedback(entry_id="e-0", rating="wrong", rater="ann"))
     # One on a claim is none on the whole.
@@ -123,6 +122,23 @@ async def test_what_was_drawn_waits_for_each_rater(journal: Journal) -> None:
     assert await journal.drawn(unrated_by="ann") == draws[1:]
     assert await journal.drawn(unrated_by="bob") == draws
     assert await journal.drawn(unrated_by="") == draws[1:]
+
+
+async def test_what_is_drawn_again_has_both_weights(journal: Journal) -> None:
+    await write(journal, {}, {})
+    await journal.draw([Draw("e-0", "uncertainty", 2.0, NOW), Draw("e-1", "random", 4.0, NOW)])
+    assert await journal.draw([Draw("e-0", "uncertainty", 1.5, NOW + 1)]) == 0
+    assert await journal.drawn() == [
+        Draw("e-0", "uncertainty", 3.5, NOW),
+        Draw("e-1", "random", 4.0, NOW),
+    ]
+    # Once at random is at random: it is then part of that draw, and of its place in the queue.
+    again = [Draw("e-0", "random", 4.0, NOW + 2), Draw("e-1", "uncertainty", 1.5, NOW + 2)]
+    assert await journal.draw(again) == 0
+    assert await journal.drawn() == [
+        Draw("e-1", "random", 5.5, NOW),
+        Draw("e-0", "random", 7.5, NOW + 2),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,8 @@ class Draw:
     Attributes:
         entry_id: The entry.
         method: How it was drawn.
-        weight: How many entries it stands for: 1 over the probability with which it was drawn.
+        weight: How many entries it stands for: 1 over the probability with which it was drawn. Of
+            one that was drawn several times, the sum.
         time: When, in seconds since the epoch (UTC).
     """
 
@@ -106,7 +107,12 @@ SAID_OF = (
 )
 DRAW = (
     "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (entry_id) DO NOTHING"
+    # At random outranks by uncertainty, so that what was drawn at random is all of such a draw.
+    " ON CONFLICT (entry_id) DO UPDATE SET weight = resay_journal_draws.weight + excluded.weight,"
+    " time = CASE WHEN excluded.method = 'random' THEN excluded.time"
+    " ELSE resay_journal_draws.time END,"
+    " method = CASE WHEN excluded.method = 'random' THEN excluded.method"
+    " ELSE resay_journal_draws.method END"
 )
 DRAWN = "SELECT entry_id, method, weight, time FROM resay_journal_draws ORDER BY time, entry_id"
 WAITING = (

@@ -590,7 +590,10 @@ class Journal:
         return feedback_of(await self._read(SAID_OF, (named(entry_id),)))
 
     async def draw(self, draws: Sequence[Draw]) -> int:
-        """Write down which entries were drawn to be labelled; those drawn before are left as is.
+        """Write down which entries were drawn to be labelled.
+
+        One that was drawn before has the sum of both weights. It counts as drawn at random if it
+        was drawn at random once.
 
         Returns:
             How many were not drawn before.
@@ -598,11 +601,11 @@ class Journal:
         Raises:
             JournalError: The journal cannot be written.
         """
+        before = {one.entry_id for one in await self.drawn()}
         session = (await self._open.get()).session
-        new = 0
         for one in draws:
-            new += await session.change(DRAW, (one.entry_id, one.time, one.method, one.weight))
-        return new
+            await session.change(DRAW, (one.entry_id, one.time, one.method, one.weight))
+        return len({one.entry_id for one in draws} - before)
 
     async def drawn(self, *, unrated_by: str | None = None) -> list[Draw]:
         """Return which entries were drawn to be labelled, oldest first.

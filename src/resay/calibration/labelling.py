@@ -1,0 +1,523 @@
+"""Labels from a journal: which entries to label, what people said of them, how far raters agree.
+
+What a sample says of all entries depends on how it was drawn. Entries drawn at random (simple
+random sampling without replacement) are like the others, whether or not they were flagged, and
+only they carry a guarantee. Those drawn by uncertainty are drawn with unequal probabilities:
+systematically, with sizes that fall with the distance of the scores from the thresholds (Madow,
+"On the Theory of Systematic Sampling, II", Annals of Mathematical Statistics 1949; the
+probabilities are exact). Each stands for 1 / p entries, so that weighted rates are those of all
+entries (Horvitz and Thompson, "A Generalization of Sampling Without Replacement From a Finite
+Universe", JASA 1952; divided by the sum of the weights, Hajek 1971). An entry that is drawn again
+has the sum of its weights, so that draws can be pooled (Hansen and Hurwitz 1943). Which entries
+nobody drew and somebody rated all the same, on their own account, says nothing about the others.
+
+Agreement: Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
+Measurement 1960.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from resay._internal.event_loops import in_sync
+from resay.calibration.labels import LabelledRow, LabelledSentence
+from resay.core.verdict import Decision, Verdict
+from resay.errors import ConfigurationError
+from resay.policy import Policy, Threshold
+from resay.reporting.journal import (
+    Draw,
+    DrawnBy,
+    Entry,
+    Feedback,
+    Journal,
+    JournalConfig,
+    open_journal,
+)
+
+# Which share of a draw by uncertainty is spread over all entries alike.
+_SPREAD = 0.2
+# How far from a threshold scores are hardly uncertain any more.
+_NEAR = 0.1
+# The queue is in the order in which entries were drawn, so that its beginning is a draw too.
+_STEP_S = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry that can be drawn.
+
+    Attributes:
+        id: Its id.
+        distance: How far its scores are from another decision.
+    """
+
+    id: str
+    distance: float
+
+    @classmethod
+    def of(cls, entry: Entry, threshold: Threshold) -> Candidate | None:
+        """Return an entry as one; None where it has no decision that could be right or wrong."""
+        if entry.score is None or entry.decision not in ("consistent", "flagged"):
+            return None
+        scores = [
+            found["score"]
+            for found in entry.verdict.get("sentences") or ()
+            if found.get("score") is not None
+        ]
+        over = [
+            score - limit
+            for score, limit in (
+                (entry.score, threshold.passage),
+                (max(scores, default=None), threshold.sentence),
+            )
+            if score is not None and limit is not None
+        ]
+        return cls(entry.id, abs(max(over, default=math.inf)))
+
+
+def draw_entries(
+    candidates: Sequence[Candidate],
+    count: int,
+    by: DrawnBy,
+    *,
+    drawn: Iterable[Draw] = (),
+    now: float,
+    seed: int | None = None,
+) -> list[Draw]:
+    """Draw entries to be labelled.
+
+    Args:
+        candidates: The entries to draw from.
+        count: How many that were not drawn before; fewer where there are fewer.
+        by: `random`: each with the same probability; `uncertainty`: those near the thresholds
+            rather than others, of which each has a chance.
+        drawn: What was drawn before. A random draw leaves out what was drawn at random; one by
+            uncertainty may draw again what was drawn by uncertainty, and adds to its weight.
+        now: When it is, in seconds since the epoch.
+        seed: The same seed draws the same; None for another draw each time.
+
+    Returns:
+        What to write down with `Journal.draw`, in the order in which it is to be labelled.
+
+    Raises:
+        ConfigurationError: There is nothing to draw from.
+    """
+    before = {one.entry_id: one.method for one in drawn}
+    left = [one for one in candidates if before.get(one.id) != "random"]
+    new = [one for one in left if by == "random" or one.id not in before]
+    if not new:
+        raise ConfigurationError(
+            f"nothing to draw from: of {len(candidates)} entries with a decision, all were drawn"
+            " before; label those, or choose other entries"
+        )
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    count = min(count, len(new))
+    if by == "random":
+        chosen = [(one.id, len(new) / count) for one in rng.sample(new, count)]
+    else:
+        chosen = _by_uncertainty(left, {one.id for one in new}, count, rng)
+    rng.shuffle(chosen)
+    return [Draw(name, by, weight, now + i * _STEP_S) for i, (name, weight) in enumerate(chosen)]
+
+
+def _by_uncertainty(
+    candidates: Sequence[Candidate], new: set[str], count: int, rng: random.Random
+) -> list[tuple[str, float]]:
+    """Return ids and weights; exactly so many of them are new."""
+    near = [math.exp(-one.distance / _NEAR) for one in candidates]
+    whole = sum(near) or 1.0
+    sizes = [(1 - _SPREAD) * one / whole + _SPREAD / len(near) for one in near]
+    order = list(range(len(candidates)))
+    rng.shuffle(order)
+    # The new ones come first: of those, the probabilities add up to the number that is wanted.
+    order.sort(key=lambda i: candidates[i].id not in new)
+    scale = _scale([sizes[i] for i in order[: len(new)]], count)
+    place, chosen = rng.random(), list[tuple[str, float]]()
+    passed = 0.0
+    for number, i in enumerate(order, 1):
+        probability = min(1.0, scale * sizes[i])
+        # What adds up to a whole number is one, whatever rounding makes of it.
+        passed = float(count) if number == len(new) else passed + probability
+        if passed > place:
+            chosen.append((candidates[i].id, 1 / probability))
+            place += 1
+    return chosen
+
+
+def _scale(sizes: Sequence[float], count: int) -> float:
+    """Return by what to multiply sizes, cut at 1, so that they add up to a number."""
+    rest, left = count, sorted(sizes, reverse=True)
+    total = sum(left)
+    for place, size in enumerate(left):
+        # The greatest of them are drawn in any case.
+        if rest * size <= total or place == len(left) - 1:
+            return rest / total
+        rest, total = rest - 1, total - size
+    return 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackCounts:
+    """What became of the feedback in a journal.
+
+    Attributes:
+        random: How many entries that were drawn at random have a label; thresholds rest on those.
+        uncertain: How many that were drawn by uncertainty have one; they count in rates.
+        waiting: How many that were drawn at random nobody has rated.
+        undrawn: How many have a label and were not drawn; they are left out.
+        unsure: Of how many raters are unsure, or said nothing of the whole.
+        disagreed: Of how many raters disagree.
+        thumbs: How many have end users' thumbs only.
+        undecided: How many are labelled, and their check came to no decision.
+        other_chain: How many were made by another chain.
+    """
+
+    random: int = 0
+    uncertain: int = 0
+    waiting: int = 0
+    undrawn: int = 0
+    unsure: int = 0
+    disagreed: int = 0
+    thumbs: int = 0
+    undecided: int = 0
+    other_chain: int = 0
+
+    def lines(self) -> list[str]:
+        """Return what a reader has to know, one line for each."""
+        told = [
+            f"{self.random} labelled entries were drawn at random; thresholds and the guarantee"
+            " rest on those alone"
+        ]
+        if self.uncertain:
+            told.append(
+                f"{self.uncertain} more were drawn by uncertainty; they count in the rates, each"
+                " entry with the weight of its draw, and for no guarantee"
+            )
+        if self.waiting:
+            told.append(
+                f"{self.waiting} that were drawn at random are not rated yet; the guarantee takes"
+                " them to be like the others"
+            )
+        left_out = (
+            (self.undrawn, "were not drawn"),
+            (self.unsure, "raters are unsure of"),
+            (self.disagreed, "raters disagree about"),
+            (self.thumbs, "have end users' thumbs only"),
+            (self.undecided, "have a check without a decision"),
+            (self.other_chain, "were made by another chain"),
+        )
+        out = [f"{count} that {why}" for count, why in left_out if count]
+        return [*told, f"left out: {', '.join(out)}"] if out else told
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledEntries:
+    """Drawn entries with their labels and verdicts.
+
+    Attributes:
+        name: What the journal is called.
+        rows: The labels.
+        verdicts: What was recorded of each.
+        draws: How each was drawn.
+        counts: What became of the feedback.
+    """
+
+    name: str
+    rows: tuple[LabelledRow, ...]
+    verdicts: tuple[Verdict, ...]
+    draws: tuple[Draw, ...]
+    counts: FeedbackCounts
+
+
+async def aread_journal_labels(
+    journal: str,
+    policy: Policy,
+    *,
+    recorded_as: str | None = None,
+    raters: Sequence[str] = (),
+) -> LabelledEntries:
+    """Read what people said of a journal's entries.
+
+    Reviewers outrank end users, whose thumbs (feedback on the answer by `POST /v1/feedback`) are
+    never labels: who gives one decides for themselves.
+
+    Args:
+        journal: A file, or the address of a database.
+        policy: The policy that made the verdicts.
+        recorded_as: Only entries of the policy with this name.
+        raters: Only what these said; empty for everybody.
+
+    Returns:
+        The entries that were drawn and have a label.
+
+    Raises:
+        ConfigurationError: There is no such journal, nobody has said anything, or the entries are
+            of several policies.
+        JournalError: The journal cannot be read.
+    """
+    opened = open_journal(journal_config_of(journal))
+    try:
+        said: dict[str, list[Feedback]] = {}
+        for one in await opened.feedback():
+            if not raters or one.rater in raters:
+                said.setdefault(one.entry_id, []).append(one)
+        draws = {one.entry_id: one for one in await opened.drawn()}
+        found = [await opened.get(name) for name in dict.fromkeys([*said, *draws])]
+    finally:
+        await opened.aclose()
+    if not said:
+        by = f" by {', '.join(map(repr, raters))}" if raters else ""
+        raise ConfigurationError(
+            f"the journal {_name(journal)!r} has no feedback{by}; draw entries with `resay label"
+            " --draw 60 --by random` and label them"
+        )
+    entries = [entry for entry in found if entry is not None]
+    names = sorted({entry.policy for entry in entries if entry.id in said})
+    if recorded_as is None and len(names) > 1:
+        raise ConfigurationError(
+            f"feedback is on entries of several policies: {', '.join(map(repr, names))}; name the"
+            " one to calibrate with --policy-name"
+        )
+    recorded_as = recorded_as or names[0]
+    if recorded_as not in names:
+        raise ConfigurationError(
+            f"there is no feedback on entries of a policy {recorded_as!r}; there is on those of"
+            f" {', '.join(map(repr, names))}"
+        )
+    entries = [entry for entry in entries if entry.policy == recorded_as]
+    return _labelled(_name(journal), entries, said, draws, policy)
+
+
+read_journal_labels = in_sync(aread_journal_labels)
+"""Do what `aread_journal_labels` does, for callers that are not async."""
+
+
+def journal_config_of(journal: str) -> JournalConfig:
+    """Return how to open a journal.
+
+    Args:
+        journal: A file, or the address of a database.
+
+    Raises:
+        ConfigurationError: There is no such file, or the address is none.
+    """
+    config = None
+    with suppress(ValidationError):
+        config = JournalConfig(url=journal if "://" in journal else f"sqlite:///{journal}")
+    # Outside of the handler, whose exception may hold a password.
+    if config is None:
+        raise ConfigurationError(
+            "the address of a journal must be sqlite:///FILE or"
+            " postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
+    if config.file is not None and not Path(config.file).expanduser().exists():
+        raise ConfigurationError(f"no journal at {config.file!r}; pass its file or its address")
+    return config
+
+
+def _name(journal: str) -> str:
+    # An address may hold a password.
+    file = journal_config_of(journal).file
+    name = "PostgreSQL journal" if file is None else Path(file).name
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def _labelled(
+    name: str,
+    entries: Sequence[Entry],
+    said: Mapping[str, Sequence[Feedback]],
+    draws: Mapping[str, Draw],
+    policy: Policy,
+) -> LabelledEntries:
+    methods = {step.method_name for step in policy.chain}
+    counts = Counter[str]()
+    kept: list[tuple[LabelledRow, Verdict, Draw]] = []
+    for entry in entries:
+        verdict = Verdict.from_dict(entry.verdict)
+        draw = draws.get(entry.id)
+        row = _row(entry, verdict, said.get(entry.id, ()))
+        if any(step.method not in methods for step in verdict.steps):
+            counts["other_chain"] += 1
+        elif isinstance(row, str):
+            is_random = draw is not None and draw.method == "random"
+            row = "waiting" if is_random and row == "thumbs" else row
+            counts[row] += row != "waiting" or is_random
+        elif entry.decision not in ("consistent", "flagged"):
+            counts["undecided"] += 1
+        elif draw is None:
+            counts["undrawn"] += 1
+        else:
+            counts["random" if draw.method == "random" else "uncertain"] += 1
+            kept.append((row, verdict, draw))
+    return LabelledEntries(
+        name,
+        tuple(row for row, _, _ in kept),
+        tuple(verdict for _, verdict, _ in kept),
+        tuple(draw for _, _, draw in kept),
+        FeedbackCounts(**counts),
+    )
+
+
+def _is_thumb(one: Feedback) -> bool:
+    return one.source == "api" and one.about == "answer"
+
+
+def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRow | str:
+    """Return the label of an entry, or why there is none."""
+    reviewed = [one for one in said if not _is_thumb(one)]
+    if not reviewed:
+        return "thumbs" if said else "waiting"
+    whole = [one for one in reviewed if one.claim is None]
+    labels = {one.hallucinated(entry.decision) for one in whole} - {None}
+    claims = _claims(entry, verdict, reviewed)
+    # What claims something made up is made up.
+    if any(True in of_claim for of_claim in claims.values()):
+        labels.add(True)
+    if len(labels) > 1 or any({True, False} <= of_claim for of_claim in claims.values()):
+        return "disagreed"
+    sentences = _sentences(verdict, claims)
+    if not labels and not sentences:
+        # Without a decision, a verdict cannot be right or wrong.
+        decided = entry.decision in ("consistent", "flagged")
+        return "unsure" if decided else "undecided"
+    own = labels.pop() if labels else any(sentence.wrong for sentence in sentences)
+    return LabelledRow(f"entry {entry.id}", entry.id, hallucinated=own, sentences=sentences)
+
+
+def _claims(
+    entry: Entry, verdict: Verdict, said: Sequence[Feedback]
+) -> Mapping[int, set[bool | None]]:
+    """Return what is said of claims, or of sentences where there are none, by their places."""
+    parts = verdict.claims or verdict.sentences
+    found: dict[int, set[bool | None]] = {}
+    for one in said:
+        if one.claim is not None and one.claim < len(parts):
+            label = one.hallucinated(entry.decision, parts[one.claim].flagged)
+            found.setdefault(one.claim, set()).add(label)
+    return found
+
+
+def _sentences(
+    verdict: Verdict, claims: Mapping[int, set[bool | None]]
+) -> tuple[LabelledSentence, ...]:
+    """Return the labels of all sentences; nothing where one has none.
+
+    Who rates some of the claims chooses which, and those are not like the others.
+    """
+    labels: list[set[bool | None]] = [set() for _ in verdict.sentences]
+    parts = verdict.claims or verdict.sentences
+    for place, part in enumerate(parts):
+        sentence = getattr(part, "sentence", place)
+        if 0 <= sentence < len(labels):
+            labels[sentence] |= claims.get(place, {None})
+    if not labels or any(True not in label and label != {False} for label in labels):
+        return ()
+    return tuple(LabelledSentence(None, True in label) for label in labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two raters agree about whole entries.
+
+    Attributes:
+        raters: Their names.
+        both_hallucinated: How many entries both call hallucinated.
+        first_only: How many the first alone does.
+        second_only: How many the second alone does.
+        both_correct: How many both call correct.
+        unsure: How many both rated and one is unsure of, or that have no decision; left out.
+    """
+
+    raters: tuple[str, str]
+    both_hallucinated: int = 0
+    first_only: int = 0
+    second_only: int = 0
+    both_correct: int = 0
+    unsure: int = 0
+
+    @property
+    def entries(self) -> int:
+        """How many entries both have labelled."""
+        return self.both_hallucinated + self.first_only + self.second_only + self.both_correct
+
+    @property
+    def agreed(self) -> int:
+        """Of how many they say the same."""
+        return self.both_hallucinated + self.both_correct
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: 1 where they always agree, 0 where no more often than by chance.
+
+        None where there is nothing to tell: no entry, or one label for all of them.
+        """
+        n = self.entries
+        first = self.both_hallucinated + self.first_only
+        second = self.both_hallucinated + self.second_only
+        by_chance = first * second + (n - first) * (n - second)
+        if by_chance == n * n:
+            return None
+        return (n * self.agreed - by_chance) / (n * n - by_chance)
+
+    def __str__(self) -> str:
+        kappa = "not defined" if self.kappa is None else f"{self.kappa:.2f}"
+        share = f" ({100 * self.agreed / self.entries:.1f} %)" if self.entries else ""
+        one, other = (rater or "somebody" for rater in self.raters)
+        return (
+            f"{one} and {other}: {self.agreed} of {self.entries} entries alike{share}, Cohen's"
+            f" kappa {kappa}; both hallucinated {self.both_hallucinated}, both correct"
+            f" {self.both_correct}, only {one} hallucinated {self.first_only}, only {other}"
+            f" {self.second_only}; unsure {self.unsure}"
+        )
+
+
+def agreements(said: Iterable[Feedback], decisions: Mapping[str, Decision]) -> list[Agreement]:
+    """Return how far raters agree, two by two, those with most entries first.
+
+    Args:
+        said: What they said. Claims and end users' thumbs do not count.
+        decisions: What the checks of the entries found, by id.
+    """
+    by_entry: dict[str, dict[str, bool | None]] = {}
+    for one in said:
+        if one.claim is None and not _is_thumb(one) and one.entry_id in decisions:
+            label = one.hallucinated(decisions[one.entry_id])
+            by_entry.setdefault(one.entry_id, {})[one.rater] = label
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for labels in by_entry.values():
+        for pair in combinations(sorted(labels), 2):
+            cell = _CELLS.get((labels[pair[0]], labels[pair[1]]), "unsure")
+            found.setdefault(pair, Counter())[cell] += 1
+    all_pairs = [Agreement(pair, **cells) for pair, cells in found.items()]
+    return sorted(all_pairs, key=lambda one: (-one.entries, one.raters))
+
+
+_CELLS: Mapping[tuple[bool | None, bool | None], str] = {
+    (True, True): "both_hallucinated",
+    (True, False): "first_only",
+    (False, True): "second_only",
+    (False, False): "both_correct",
+}
+
+
+async def aread_agreements(journal: Journal) -> list[Agreement]:
+    """Return how far the raters of a journal's entries agree.
+
+    Raises:
+        JournalError: The journal cannot be read.
+    """
+    said = await journal.feedback()
+    raters: dict[str, set[str]] = {}
+    for one in said:
+        raters.setdefault(one.entry_id, set()).add(one.rater)
+    entries = [await journal.get(name) for name, known in raters.items() if len(known) > 1]
+    return agreements(said, {entry.id: entry.decision for entry in entries if entry is not None})
