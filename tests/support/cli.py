@@ -35,7 +35,9 @@ def resay_cli(
     )
 
 
-def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def resay_here(
+    *words: str | Path, cwd: Path | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Run the command in this process, where litellm is imported once for all.
 
     Not where calls are cut off: litellm then leaves coroutines behind, and warns of them later.
@@ -47,7 +49,7 @@ def resay_here(*words: str | Path, cwd: Path | None = None) -> subprocess.Comple
         redirect_stderr(err),
     ):
         patch.setattr(sys, "argv", ["resay", *map(str, words)])
-        patch.setattr(sys, "stdin", io.StringIO())
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.chdir(cwd or Path.cwd())
         if "litellm" in sys.modules:
             # Whoever imports it first decides whether it prints its advertisements on stdout.

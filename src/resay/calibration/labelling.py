@@ -22,9 +22,10 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -467,6 +468,11 @@ class Agreement:
         if by_chance == n * n:
             return None
         return (n * self.agreed - by_chance) / (n * n - by_chance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready values."""
+        counted = {"entries": self.entries, "agreed": self.agreed, "kappa": self.kappa}
+        return {**asdict(self), "raters": list(self.raters), **counted}
 
     def __str__(self) -> str:
         kappa = "not defined" if self.kappa is None else f"{self.kappa:.2f}"

@@ -45,6 +45,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "resay.cli.journal:app",
         "List, search, export or delete recorded verdicts.",
     ),
+    "label": (
+        "resay.cli.label:app",
+        "Draw recorded verdicts and label them, in the terminal or as CSV.",
+    ),
     "ask": (
         "resay.cli.ask:ask_app",
         "Ask a model, check the answer, and apply the policy's action.",

@@ -34,7 +34,7 @@ from resay.reporting.render.texts import clean
 
 Format = Literal["jsonl", "csv", "parquet"]
 # With these a spreadsheet begins a formula, and runs it.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS: Mapping[str, type[Any]] = {
     "id": str,
     "time": str,
@@ -154,7 +154,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> str:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_FORMULAS):
+    if isinstance(value, str) and value.startswith(FORMULAS):
         return f"'{value}"
     return value
 
@@ -456,7 +456,18 @@ def show(
         raise ConfigurationError(f"the journal has no entry or request {entry!r}")
     if as_json:
         return print_json(entry_dict(found, said))
-    console = Console()
+    print_entry(found, said, Console())
+    return None
+
+
+def print_entry(found: Entry, said: Sequence[Feedback], console: Console) -> None:
+    """Print an entry with its text, as far as that was kept.
+
+    Args:
+        found: The entry.
+        said: What people said of it.
+        console: Where to.
+    """
     console.print(Text(f"{timestamp(found.time)}  {found.id}", "dim"))
     facts = {
         "request": found.request_id,
@@ -480,7 +491,6 @@ def show(
         print_verdict(verdict, response, console)
     for one in said:
         console.print(Text(clean(_said(one))))
-    return None
 
 
 def _in_place(verdict: Verdict) -> str | None:
@@ -496,7 +506,7 @@ def _in_place(verdict: Verdict) -> str | None:
 
 def _said(one: Feedback) -> str:
     what = f"the {one.about} is {one.rating}" if one.rating != "unsure" else "unsure"
-    where = "" if one.claim is None else f", claim {one.claim}"
+    where = "" if one.claim is None else f", claim {one.claim + 1}"
     note = f": {one.note}" if one.note else ""
     return f"{timestamp(one.time)}  {one.rater or 'somebody'} ({one.source}){where}: {what}{note}"
 
@@ -563,11 +573,14 @@ def stats(
     end = moment_of("--until", until, now) or now + 1
     part: By = by.value
 
-    async def work(opened: Journal) -> tuple[list[Any], list[Feedback]]:
-        slices = await opened.summary(start, end, end - start, part)
-        return slices, await opened.feedback()
+    async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
+        # Whoever lists entries need not wait for what calibrates.
+        from resay.calibration.labelling import aread_agreements
 
-    slices, said = with_journal(journal_config(journal, policy_file), work)
+        slices = await opened.summary(start, end, end - start, part)
+        return slices, await opened.feedback(), await aread_agreements(opened)
+
+    slices, said, agreement = with_journal(journal_config(journal, policy_file), work)
     ratings = {name: sum(one.rating == name for one in said) for name in _RATINGS}
     if as_json:
         parts = [
@@ -585,7 +598,8 @@ def stats(
             }
             for one in slices
         ]
-        return print_json({"by": part, "parts": parts, "feedback": ratings})
+        told = [one.to_dict() for one in agreement]
+        return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": told})
     if not slices:
         return typer.echo("no entries in this span")
     table = Table(box=None, pad_edge=False)
@@ -600,7 +614,10 @@ def stats(
         table.add_row(Text(clean(one.name or "none")), *map(str, counts), *times, cost)
     Console().print(table)
     told = ", ".join(f"{count} {name}" for name, count in ratings.items())
-    return typer.echo(f"feedback (all time): {told}")
+    typer.echo(f"feedback (all time): {told}")
+    for one in agreement:
+        typer.echo(clean(str(one)))
+    return None
 
 
 _RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "unsure")

@@ -1,0 +1,435 @@
+"""The command `resay label`: draws entries of a journal to label, in the terminal or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import io
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from resay.calibration.labelling import Candidate, aread_agreements, draw_entries
+from resay.cli.app import JsonOption, print_json, read_text, write_text
+from resay.cli.journal import (
+    FORMULAS,
+    Chosen,
+    ModelOption,
+    PolicyFileOption,
+    PolicyOption,
+    RequestOption,
+    SinceOption,
+    TenantOption,
+    UntilOption,
+    answer_of,
+    chosen,
+    csv_text,
+    entry_cells,
+    journal_config,
+    print_entry,
+    with_journal,
+)
+from resay.errors import ConfigurationError
+from resay.policy import Policy, Threshold
+from resay.reporting.journal import About, DrawnBy, Entry, Feedback, Journal, Rating
+from resay.reporting.render.texts import clean
+
+app = typer.Typer(add_completion=False)
+_PAGE = 500
+_NEWEST = 200
+_CLAIM_CHARS = 100
+_SHOWN = 5
+_RATINGS: Mapping[str, Rating] = {
+    key: rating for rating in get_args(Rating) for key in (rating[0], rating)
+}
+# How many entries to go on; None to quit.
+_MOVES: Mapping[str, int | None] = {
+    key: step
+    for name, step in (("skip", 1), ("back", -1), ("quit", None))
+    for key in (name[0], name)
+}
+_LINE = re.compile(r"\s*(\d{1,6})?\s*([A-Za-z?]+)?\s*(.*?)\s*", re.DOTALL)
+_HELP = (
+    "r, w, u: the verdict is right, wrong, or you are unsure; a note may follow (`w it has 30`)."
+    " 2 w: claim 2 is judged wrongly. n TEXT: a note for what you say next."
+    " s: skip, b: back, q: quit"
+)
+_COLUMNS = (
+    *("id", "request_id", "time", "model", "policy", "tenant", "decision", "score", "reason"),
+    *("question", "answer", "rating", "about", "claim", "note", "rater"),
+)
+
+
+class _By(str, Enum):
+    random = "random"
+    uncertainty = "uncertainty"
+
+
+@app.command()
+def label(
+    journal: Annotated[
+        str | None,
+        typer.Argument(
+            help="The journal: a file, sqlite:///FILE or postgresql://…",
+            show_default="the policy's, or resay-journal.db",
+        ),
+    ] = None,
+    policy_file: PolicyFileOption = None,
+    draw: Annotated[
+        int | None, typer.Option(min=1, help="First draw this many entries to be labelled.")
+    ] = None,
+    by: Annotated[
+        _By,
+        typer.Option(
+            help="How to draw: at random, which is what a guarantee needs, or rather near the"
+            " policy's thresholds."
+        ),
+    ] = _By.random,
+    rater: Annotated[
+        str | None, typer.Option(help="Who labels.", show_default="your user name")
+    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    policy: PolicyOption = None,
+    model: ModelOption = None,
+    tenant: TenantOption = None,
+    request: RequestOption = None,
+    csv_in: Annotated[
+        Path | None,
+        typer.Option(help="Read ratings from this CSV file instead of asking.", show_default=False),
+    ] = None,
+    csv_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what was drawn to this CSV file instead of asking.", show_default=False
+        ),
+    ] = None,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Print how far raters agree instead of asking.")
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="The random seed of a draw.", show_default="another each time"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw recorded verdicts and label them, in the terminal or as CSV."""
+    if as_json and not agreement:
+        raise ConfigurationError("--json needs --agreement")
+    if agreement and (draw or csv_in or csv_out or request):
+        raise ConfigurationError("--agreement draws and labels nothing; pass it alone")
+    if draw and request:
+        raise ConfigurationError("--request labels one request, and --draw draws; pass only one")
+    config = journal_config(journal, policy_file)
+    names = {"policy": policy, "model": model, "tenant": tenant, "request_id": request}
+    wanted = chosen(since, until, None, **names)
+    threshold = Policy.of(policy_file).threshold
+    labelling = _Labelling(_user() if rater is None else rater, wanted)
+
+    async def work(opened: Journal) -> None:
+        if agreement:
+            return await _agreement(opened, as_json=as_json)
+        if csv_in is not None:
+            await labelling.read(opened, csv_in)
+        if draw is not None:
+            await labelling.draw(opened, draw, by.value, threshold, seed, asks=csv_out is None)
+        if csv_out is not None:
+            await labelling.write(opened, csv_out)
+        elif csv_in is None:
+            await labelling.ask(opened)
+        return None
+
+    with_journal(config, work)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    # Containers may run as somebody who has no name.
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+async def _agreement(journal: Journal, *, as_json: bool) -> None:
+    found = await aread_agreements(journal)
+    if as_json:
+        return print_json({"agreement": [one.to_dict() for one in found]})
+    for one in found:
+        typer.echo(clean(str(one)))
+    if not found:
+        typer.echo("no two raters have rated the same entry")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One rating of a CSV file."""
+
+    where: str
+    some_id: str
+    feedback: Feedback
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelling:
+    """What one person labels.
+
+    Attributes:
+        rater: Who it is.
+        wanted: Which entries are drawn from.
+    """
+
+    rater: str
+    wanted: Chosen
+
+    async def draw(
+        self,
+        journal: Journal,
+        count: int,
+        by: DrawnBy,
+        threshold: Threshold,
+        seed: int | None,
+        *,
+        asks: bool,
+    ) -> None:
+        """Draw entries, and write down that they were drawn."""
+        candidates: list[Candidate] = []
+        bare, before = 0, None
+        while True:
+            page = await journal.recent(_PAGE, before, **self.wanted.filters)
+            for entry in page:
+                candidate = Candidate.of(entry, threshold)
+                if candidate is not None:
+                    candidates.append(candidate)
+                    bare += answer_of(entry) is None
+            if len(page) < _PAGE:
+                break
+            before = page[-1].id
+        if asks and bare:
+            raise ConfigurationError(
+                f"the journal kept no text of {bare} of the {len(candidates)} entries to draw from,"
+                " so nobody could label them here; set `journal: {content: all}` and draw from what"
+                " is recorded from then on (--since), or pass --csv-out and label where you have"
+                " the text"
+            )
+        drawn = await journal.drawn()
+        chosen = draw_entries(candidates, count, by, drawn=drawn, now=time.time(), seed=seed)
+        new = await journal.draw(chosen)
+        least, most = min(one.weight for one in chosen), max(one.weight for one in chosen)
+        stands = f"{least:.4g}" if most - least < 1e-9 else f"{least:.4g} to {most:.4g}"
+        how = "at random" if by == "random" else "by uncertainty"
+        told = f"{new} of {len(candidates)} entries drawn {how}; each stands for {stands}"
+        if by == "uncertainty":
+            told += "; a guarantee needs entries drawn at random as well"
+        typer.echo(told)
+
+    async def queue(self, journal: Journal, *, rated: bool = False) -> list[str]:
+        """Return the ids of what is to be labelled.
+
+        Args:
+            journal: The journal.
+            rated: Whether those that this rater has rated are among them.
+        """
+        request = self.wanted.filters["request_id"]
+        if request is not None:
+            entry = await journal.find(request)
+            if entry is None:
+                raise ConfigurationError(f"the journal has no entry or request {request!r}")
+            return [entry.id]
+        drawn = await journal.drawn()
+        if drawn:
+            waiting = drawn if rated else await journal.drawn(unrated_by=self.rater)
+            return [one.entry_id for one in waiting]
+        done = {
+            one.entry_id
+            for one in await journal.feedback()
+            if one.rater == self.rater and one.claim is None and not rated
+        }
+        found = [
+            one.id for one in await self.wanted.entries(journal, _NEWEST) if one.id not in done
+        ]
+        if found:
+            typer.echo(
+                "nothing was drawn, so these are the newest entries, whose labels promise nothing"
+                " about others; draw some with `--draw 50`"
+            )
+        return found
+
+    async def ask(self, journal: Journal) -> None:
+        """Show one entry after the other, and record what is said."""
+        names = await self.queue(journal)
+        if not names:
+            typer.echo(f"nothing is left for {self.rater or 'you'} to label; draw more with --draw")
+            return
+        found = [await journal.get(name) for name in names]
+        entries = [entry for entry in found if entry is not None and answer_of(entry)]
+        bare = sum(entry is not None for entry in found) - len(entries)
+        without = f"the journal kept no text of {bare} of the {len(names)} entries to label"
+        if not entries:
+            raise ConfigurationError(
+                f"{without}, so there is nothing to show; set `journal: {{content: all}}` for"
+                " what is recorded from now on, or label these where you have the text (--csv-out,"
+                " --csv-in)"
+            )
+        if bare:
+            typer.echo(f"{without}; they are left out here (--csv-out has them)")
+        console = Console()
+        typer.echo(_HELP)
+        place, rated = 0, set[str]()
+        while place < len(entries):
+            console.rule(f"{place + 1} of {len(entries)}")
+            step = await self._ask_of(journal, entries[place], console, rated)
+            if step is None:
+                break
+            place = max(0, place + step)
+        left = len(entries) - len(rated)
+        typer.echo(f"{len(rated)} labelled by {self.rater or 'somebody'}, {left} left")
+
+    async def _ask_of(
+        self, journal: Journal, entry: Entry, console: Console, rated: set[str]
+    ) -> int | None:
+        """Ask about an entry; return how many to go on or back, None to quit."""
+        # What others say of it must not be seen, or agreement would mean nothing.
+        own = [one for one in await journal.feedback(entry.id) if one.rater == self.rater]
+        print_entry(entry, own, console)
+        parts: Sequence[Mapping[str, Any]] = (
+            entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
+        )
+        for number, part in enumerate(parts, 1):
+            mark = "flagged" if part.get("flagged") else ""
+            console.print(Text(f"claim {number} {mark:7} {clean(part['text'])[:_CLAIM_CHARS]}"))
+        claim: int | None = None
+        note = ""
+        while True:
+            number, key, rest = _read_line(claim)
+            claim = claim if number is None else number
+            if key in _MOVES:
+                return _MOVES[key]
+            if claim is not None and not 0 < claim <= len(parts):
+                typer.echo(f"there are claims 1 to {len(parts)}, not {claim}")
+                claim = None
+            elif key in _RATINGS:
+                said = Feedback(
+                    entry_id=entry.id,
+                    rating=_RATINGS[key],
+                    claim=None if claim is None else claim - 1,
+                    note=rest or note or None,
+                    rater=self.rater,
+                    source="terminal",
+                )
+                await journal.rate(said)
+                if claim is None:
+                    rated.add(entry.id)
+                    return 1
+                typer.echo(f"claim {claim}: {said.rating}")
+                claim, note = None, ""
+            elif key in ("n", "note"):
+                note = rest
+            elif key or number is None:
+                typer.echo(_HELP)
+
+    async def write(self, journal: Journal, path: Path) -> None:
+        """Write what was drawn as CSV, with what this rater has said of it."""
+        names = await self.queue(journal, rated=True)
+        rows: list[Mapping[str, Any]] = []
+        for name in names:
+            entry = await journal.get(name)
+            if entry is None:
+                continue
+            cells = {**entry_cells(entry), "rating": None, "rater": self.rater}
+            own = [one for one in await journal.feedback(name) if one.rater == self.rater]
+            said = [
+                {"rating": one.rating, "about": one.about, "claim": one.claim, "note": one.note}
+                for one in own
+            ]
+            rows += [{**cells, **one} for one in said or [{}]]
+        write_text(path, csv_text(({c: row.get(c) for c in _COLUMNS} for row in rows), _COLUMNS))
+        typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
+
+    async def read(self, journal: Journal, path: Path) -> None:
+        """Record the ratings in a CSV file: all of them, or none."""
+        rows = list(self._rows(path))
+        entries = [await journal.find(row.some_id) for row in rows]
+        missing = [row for row, entry in zip(rows, entries, strict=True) if entry is None]
+        if missing:
+            told = ", ".join(f"{row.some_id!r} ({row.where})" for row in missing[:_SHOWN])
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+            raise ConfigurationError(f"the journal has no entry or request {told}{more}")
+        new = 0
+        for row, entry in zip(rows, entries, strict=True):
+            if entry is None:
+                continue
+            said = replace(row.feedback, entry_id=entry.id)
+            known = {_content(one) for one in await journal.feedback(entry.id)}
+            if _content(said) not in known:
+                await journal.rate(said)
+                new += 1
+        typer.echo(f"{path}: {len(rows)} ratings, {new} of them new or changed")
+
+    def _rows(self, path: Path) -> Sequence[_Row]:
+        reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+        columns = reader.fieldnames or ()
+        for needed in ("id", "rating"):
+            if needed not in columns:
+                raise ConfigurationError(
+                    f"{path}: has no column {needed!r}; make the file with --csv-out"
+                )
+        found: list[_Row] = []
+        for cells in reader:
+            where = f"{path}:{reader.line_num}"
+            values = {name: _plain(value) for name, value in cells.items() if name is not None}
+            if not values["rating"]:
+                continue
+            found.append(_Row(where, values["id"], self._feedback(where, values)))
+        return found
+
+    def _feedback(self, where: str, values: Mapping[str, str]) -> Feedback:
+        claim = values.get("claim", "")
+        if claim and not claim.isdecimal():
+            raise ConfigurationError(f"{where}: `claim` must be an index from 0, not {claim!r}")
+        try:
+            return Feedback(
+                entry_id=values["id"],
+                rating=cast("Rating", values["rating"].lower()),
+                about=cast("About", values.get("about") or "verdict"),
+                claim=int(claim) if claim else None,
+                note=values.get("note") or None,
+                rater=values.get("rater") or self.rater,
+                source="csv",
+            )
+        except ValueError as error:
+            raise ConfigurationError(f"{where}: {error}") from None
+
+
+def _read_line(claim: int | None) -> tuple[int | None, str, str]:
+    """Return the number, the key and the words that somebody types; at the end `q`."""
+    on = "" if claim is None else f"claim {claim} "
+    typer.echo(f"{on}r/w/u, claim, n(ote), s(kip), b(ack), q(uit)? ", nl=False)
+    line = sys.stdin.readline()
+    if not line:
+        typer.echo()
+        return None, "q", ""
+    form = _LINE.fullmatch(line)
+    if form is None:
+        return None, "?", ""
+    number, word, rest = form.groups()
+    return int(number) if number else None, (word or "").lower(), rest
+
+
+def _plain(value: str | None) -> str:
+    text = (value or "").strip()
+    # As `--csv-out` writes what a spreadsheet would run.
+    return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULAS) else text
+
+
+def _content(one: Feedback) -> tuple[object, ...]:
+    return one.entry_id, one.rating, one.about, one.claim, one.note, one.rater

@@ -1,0 +1,205 @@
+"""`resay label`: entries drawn and labelled, in the terminal and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resay._internal.event_loops import run_sync
+from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
+from resay.reporting.journal import Draw, Entry, Feedback, JournalConfig, open_journal
+from support.cli import resay_here
+
+
+def verdict(score: float) -> Verdict:
+    text = "It opened in 1932. It has 31 lamps."
+    parts = [(text[:18], 0, 18, 0.0), (text[19:], 19, 35, score)]
+    return Verdict(
+        "flagged" if score > 0.5 else "consistent",
+        score,
+        f"passage {score:.2f} with 5 samples",
+        tuple(SentenceVerdict(t, a, b, s, s > 0.5, "ngram") for t, a, b, s in parts),
+        samples=5,
+        claims=tuple(
+            ClaimVerdict(t, a, b, score=s, flagged=s > 0.5, sentence=i)
+            for i, (t, a, b, s) in enumerate(parts)
+        ),
+    )
+
+
+async def fill(file: Path, content: Any = "all", count: int = 6) -> None:
+    journal = open_journal(JournalConfig(url=f"sqlite:///{file}", content=content))
+    for i in range(count):
+        found = verdict(i / 10 + 0.25)
+        await journal.append(
+            Entry.of(found, model="m", policy="p", action="annotate", request_id=f"req-{i}",
+                     question=f"Question {i}?")
+        )  # fmt: skip
+    await journal.aclose()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    run_sync(fill, tmp_path / "j.db")
+    return tmp_path / "j.db"
+
+
+def said(*words: str | Path, stdin: str = "", code: int = 0) -> str:
+    done = resay_here("label", *words, stdin=stdin)
+    assert done.returncode == code, done.stderr
+    return " ".join((done.stdout if code == 0 else done.stderr).split())
+
+
+async def _kept(file: Path) -> tuple[list[Feedback], list[Draw]]:
+    journal = open_journal(JournalConfig(url=f"sqlite:///{file}"))
+    try:
+        return await journal.feedback(), await journal.drawn()
+    finally:
+        await journal.aclose()
+
+
+def kept(file: Path) -> tuple[list[Feedback], list[Draw]]:
+    return run_sync(_kept, file)
+
+
+def test_what_is_drawn_is_shown_and_labelled(file: Path) -> None:
+    stdin = "w it has 30\n2 w\n?\nu\nb\nn unclear\nr\ns\nw\n"
+    shown = said(file, "--draw", "4", "--rater", "ann", "--seed", "1", stdin=stdin)
+    assert "4 of 6 entries drawn at random; each stands for 1.5" in shown
+    assert "Question" in shown
+    assert "It has 31 lamps." in shown
+    assert "1 of 4" in shown
+    assert "3 labelled by ann, 1 left" in shown
+    feedback, draws = kept(file)
+    assert {one.weight for one in draws} == {1.5}
+    order = [one.entry_id for one in draws]
+    found = [(order.index(f.entry_id), f.claim, f.rating, f.note) for f in feedback]
+    assert found == [
+        (0, None, "wrong", "it has 30"),
+        (1, 1, "wrong", None),
+        # Back, and then otherwise.
+        (1, None, "right", "unclear"),
+        (3, None, "wrong", None),
+    ]
+    assert {one.source for one in feedback} == {"terminal"}
+    # The next time there is what was skipped.
+    assert "1 of 1" in said(file, "--rater", "ann", stdin="3 w\n1\nw\nu\n")
+    assert "nothing is left for ann" in said(file, "--rater", "ann")
+    assert "1 of 4" in said(file, "--rater", "ben")
+
+
+def test_nobody_sees_what_others_say(file: Path) -> None:
+    said(file, "--draw", "1", "--rater", "ann", stdin="w because of Ben\n")
+    assert "because of Ben" not in said(file, "--rater", "ben")
+    said(file, "--rater", "ben", stdin="r\n")
+    assert "ann and ben: 0 of 1 entries alike" in said(file, "--agreement")
+    (found,) = json.loads(resay_here("label", file, "--agreement", "--json").stdout)["agreement"]
+    assert (found["raters"], found["entries"], found["agreed"]) == (["ann", "ben"], 1, 0)
+    stats = resay_here("journal", "stats", "-j", file)
+    assert "Cohen's kappa" in stats.stdout
+
+
+def test_by_uncertainty_and_without_a_draw(file: Path) -> None:
+    assert "these are the newest entries" in said(file, "--rater", "a", stdin="r\n")
+    assert "1 of 1" in said(file, "--rater", "a", "--request", "req-3", stdin="q\n")
+    told = said(file, "--draw", "2", "--by", "uncertainty", "--since", "1h")
+    assert "2 of 6 entries drawn by uncertainty" in told
+    assert "needs entries drawn at random as well" in told
+
+
+def test_without_text_nothing_can_be_labelled_here(tmp_path: Path) -> None:
+    file = tmp_path / "j.db"
+    run_sync(fill, file, "flagged")
+    refused = said(file, "--draw", "3", code=2)
+    assert "kept no text of 3 of the 6 entries to draw from" in refused
+    assert kept(file)[1] == []
+    # Whoever has the text elsewhere can draw and label there.
+    out = tmp_path / "out.csv"
+    assert "6 rows" in said(file, "--draw", "6", "--csv-out", out)
+    assert "no text of 3 of the 6 entries to label; they are left out" in said(file)
+    bare = tmp_path / "bare.db"
+    run_sync(fill, bare, "none")
+    assert "so there is nothing to show; set `journal: {content: all}`" in said(bare, code=2)
+
+
+def test_csv_goes_out_and_comes_in(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    said(file, "--draw", "3", "--rater", "ann", stdin="w =1932\nq\n")
+    said(file, "--csv-out", out, "--rater", "ann")
+    with out.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["rating"] for row in rows] == ["wrong", "", ""]
+    assert rows[0]["note"] == "'=1932"
+    rows[1] |= {"rating": "Right", "claim": "1", "rater": "", "id": rows[1]["request_id"]}
+    rows[2] |= {"rating": "unsure", "about": "answer", "rater": "ben"}
+    with out.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert "3 ratings, 2 of them new or changed" in said(file, "--csv-in", out, "--rater", "ann")
+    feedback, _ = kept(file)
+    assert [(f.rating, f.claim, f.rater, f.source) for f in feedback] == [
+        ("wrong", None, "ann", "terminal"),
+        ("right", 1, "ann", "csv"),
+        ("unsure", None, "ben", "csv"),
+    ]
+    assert feedback[0].note == "=1932"
+    assert "3 ratings, 0 of them new" in said(file, "--csv-in", out, "--rater", "ann")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,note\n", "has no column 'rating'"),
+        ("id,rating\nreq-1,right\nreq-2,good\n", ":3: a rating must be right, wrong or unsure"),
+        ("id,rating,claim\nreq-1,right,first\n", "`claim` must be an index from 0, not 'first'"),
+        ("id,rating\nreq-1,right\nreq-9,wrong\n", "no entry or request 'req-9' ("),
+    ],
+)
+def test_a_file_with_mistakes_changes_nothing(
+    file: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    assert message in said(file, "--csv-in", tmp_path / "in.csv", code=2)
+    assert kept(file)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--json",), "--json needs --agreement"),
+        (("--agreement", "--draw", "3"), "pass it alone"),
+        (("--draw", "3", "--request", "a"), "pass only one"),
+        (("--request", "req-9"), "no entry or request 'req-9'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    file: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert message in said(file, *words, code=2)
+
+
+def test_a_journal_is_labelled_drawn_from_and_calibrated_with(tmp_path: Path) -> None:
+    """The whole way, by the commands alone."""
+    file, policy = tmp_path / "j.db", tmp_path / "policy.yaml"
+    run_sync(fill, file, "all", 8)
+    policy.write_text("chain: [{method: ngram}]\n")
+    said(file, "--draw", "8", "--rater", "ann", stdin="w\n" * 8)
+    words = ("--policy", policy, "--from-journal", file, "--bootstrap", "20")
+    done = resay_here("calibrate", *words, "--guarantee", "expected", "--passage-fpr", "0.3")
+    assert done.returncode == 0, done.stderr
+    out = " ".join(done.stdout.split())
+    assert "8 labelled entries were drawn at random" in out
+    assert "Flagged before and now: 5 and" in out
+    for more, message in (
+        (("--labels", "x.jsonl"), "--from-journal has labels and verdicts"),
+        (("--rater", "ben"), "has no feedback by 'ben'"),
+        (("--passage-fpr", "0.01"), "needs at least 230 responses labelled correct"),
+    ):
+        refused = resay_here("calibrate", *words, *more)
+        assert refused.returncode == 2
+        assert message in " ".join(refused.stderr.split())
