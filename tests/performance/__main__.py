@@ -19,6 +19,7 @@ from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
 from performance.inference_cli import inference
 from performance.load_cli import load
+from performance.loop import loop
 from performance.peers import peers
 from performance.queueing import queueing
 from performance.ratios import ratios
@@ -49,6 +50,7 @@ app.command()(queueing)
 app.command()(soak)
 app.command()(fleet)
 app.command()(regenerate)
+app.command()(loop)
 app.command()(handbook)
 app.command()(ratios)
 app.command()(peers)
