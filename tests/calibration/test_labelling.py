@@ -256,6 +256,7 @@ def test_a_draw_at_random_is_calibrated_with(tmp_path: Path) -> None:
     assert before.low <= sum(of_all) / len(of_all) <= before.high
     text = found.write_into("chain: [{method: ngram}]\n")
     assert "from j.db: 100 labelled responses, thresholds rest on 60" in text
+    assert "measured on 100 that were drawn, by their weights: " in text
     data = found.to_dict()
     assert data["flagged"]["correct"] == {"before": alarms, "now": fewer}
     assert data["feedback"]["uncertain"] == 40

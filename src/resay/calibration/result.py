@@ -574,10 +574,13 @@ class Calibration:
         ]
         lines += [f"target: {promise}" for promise in self.promises()]
         units = {target.unit for target in self.targets}
+        feedback = self.feedback
+        weighted = feedback is not None and feedback.uncertain > 0
+        on = f"{self.counts.rows} that were drawn, by their weights" if weighted else "them"
         if "passage" in units:
-            lines.append(_measured("responses", found.passage_fpr, found.passage_recall))
+            lines.append(_measured(on, "responses", found.passage_fpr, found.passage_recall))
         if "sentence" in units:
-            lines.append(_measured("sentences", found.sentence_fpr, found.sentence_recall))
+            lines.append(_measured(on, "sentences", found.sentence_fpr, found.sentence_recall))
         highest = (outcome.highest for outcome in self.outcomes)
         lines += spread_lines(
             (outcome.score for outcome in self.outcomes),
@@ -632,9 +635,9 @@ def _limits(threshold: Threshold) -> dict[str, float | None]:
     return {"passage": threshold.passage, "sentence": threshold.sentence}
 
 
-def _measured(what: str, fpr: Figure, recall: Figure) -> str:
+def _measured(on: str, what: str, fpr: Figure, recall: Figure) -> str:
     return (
-        f"measured on them: {percent(fpr)} of the correct {what} flagged,"
+        f"measured on {on}: {percent(fpr)} of the correct {what} flagged,"
         f" {percent(recall)} of the hallucinated"
     )
 

@@ -382,9 +382,13 @@ def _threshold(threshold: float | None) -> str:
 
 
 def _remarks(calibration: Calibration) -> Iterator[str]:
+    feedback = calibration.feedback
+    whose = "the responses the thresholds rest on"
+    if feedback is not None and feedback.uncertain:
+        whose = "all entries that were drawn, each with the weight of its draw"
     yield (
-        "Rates are those of the responses the thresholds rest on, with 95 % bootstrap intervals;"
-        " of sentences, on average over responses. What is promised is about other responses."
+        f"Rates are those of {whose}, with 95 % bootstrap intervals; of sentences, on average over"
+        " responses. What is promised is about other responses."
     )
     fitted = calibration.fitted
     if fitted is not None:
