@@ -210,6 +210,9 @@ def test_a_journal_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     file = written(tmp_path / "j.db", {"a": verdict(0.9)})
     with pytest.raises(ConfigurationError, match="has no feedback; draw entries"):
         read_journal_labels(file, POLICY)
+    thumb = said("a", "wrong", about="answer", source="api")
+    with pytest.raises(ConfigurationError, match="no feedback but 1 end users' thumbs"):
+        read_journal_labels(written(tmp_path / "j.db", {}, [thumb]), POLICY)
     assert [one.score for one in read_verdicts(f"sqlite:///{file}", 10)] == [0.9]
 
 

@@ -177,7 +177,7 @@ class FeedbackCounts:
         undrawn: How many have a label and were not drawn; they are left out.
         unsure: Of how many raters are unsure, or said nothing of the whole.
         disagreed: Of how many raters disagree.
-        thumbs: How many have end users' thumbs only.
+        thumbs: How many have end users' thumbs only, of whatever policy.
         undecided: How many are labelled, and their check came to no decision.
         other_chain: How many were made by another chain.
     """
@@ -272,17 +272,21 @@ async def aread_journal_labels(
             if not raters or one.rater in raters:
                 said.setdefault(one.entry_id, []).append(one)
         draws = {one.entry_id: one for one in await opened.drawn()}
-        found = [await opened.get(name) for name in dict.fromkeys([*said, *draws])]
+        # Of end users' thumbs there may be very many.
+        reviewed = {name: ones for name, ones in said.items() if not all(map(_is_thumb, ones))}
+        found = [await opened.get(name) for name in dict.fromkeys([*reviewed, *draws])]
     finally:
         await opened.aclose()
-    if not said:
+    thumbs = len(said) - len(reviewed)
+    if not reviewed:
         by = f" by {', '.join(map(repr, raters))}" if raters else ""
+        but = f" but {thumbs} end users' thumbs" if thumbs else ""
         raise ConfigurationError(
-            f"the journal {_name(journal)!r} has no feedback{by}; draw entries with `resay label"
-            " --draw 60 --by random` and label them"
+            f"the journal {_name(journal)!r} has no feedback{by}{but}; draw entries with `resay"
+            " label --draw 60 --by random` and label them"
         )
     entries = [entry for entry in found if entry is not None]
-    names = sorted({entry.policy for entry in entries if entry.id in said})
+    names = sorted({entry.policy for entry in entries if entry.id in reviewed})
     if recorded_as is None and len(names) > 1:
         raise ConfigurationError(
             f"feedback is on entries of several policies: {', '.join(map(repr, names))}; name the"
@@ -295,7 +299,7 @@ async def aread_journal_labels(
             f" {', '.join(map(repr, names))}"
         )
     entries = [entry for entry in entries if entry.policy == recorded_as]
-    return _labelled(_name(journal), entries, said, draws, policy)
+    return _labelled(_name(journal), entries, said, draws, policy, thumbs)
 
 
 read_journal_labels = in_sync(aread_journal_labels)
@@ -338,9 +342,10 @@ def _labelled(
     said: Mapping[str, Sequence[Feedback]],
     draws: Mapping[str, Draw],
     policy: Policy,
+    thumbs: int,
 ) -> LabelledEntries:
     methods = {step.method_name for step in policy.chain}
-    counts = Counter[str]()
+    counts = Counter(thumbs=thumbs)
     kept: list[tuple[LabelledRow, Verdict, Draw]] = []
     for entry in entries:
         verdict = Verdict.from_dict(entry.verdict)
@@ -350,7 +355,6 @@ def _labelled(
             counts["other_chain"] += 1
         elif isinstance(row, str):
             is_random = draw is not None and draw.method == "random"
-            row = "waiting" if is_random and row == "thumbs" else row
             counts[row] += row != "waiting" or is_random
         elif entry.decision not in ("consistent", "flagged"):
             counts["undecided"] += 1
@@ -376,7 +380,7 @@ def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRo
     """Return the label of an entry, or why there is none."""
     reviewed = [one for one in said if not _is_thumb(one)]
     if not reviewed:
-        return "thumbs" if said else "waiting"
+        return "waiting"
     whole = [one for one in reviewed if one.claim is None]
     labels = {one.hallucinated(entry.decision) for one in whole} - {None}
     claims = _claims(entry, verdict, reviewed)
@@ -524,6 +528,7 @@ async def aread_agreements(journal: Journal) -> list[Agreement]:
     said = await journal.feedback()
     raters: dict[str, set[str]] = {}
     for one in said:
-        raters.setdefault(one.entry_id, set()).add(one.rater)
+        if not _is_thumb(one):
+            raters.setdefault(one.entry_id, set()).add(one.rater)
     entries = [await journal.get(name) for name, known in raters.items() if len(known) > 1]
     return agreements(said, {entry.id: entry.decision for entry in entries if entry is not None})
