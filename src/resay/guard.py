@@ -268,6 +268,12 @@ class Guard:
     ) -> None:
         self.policy = Policy.of(policy)
         cache = open_cache(self.policy.cache)
+        second = self.policy.second
+        if second is not None and second.is_model(model):
+            raise ConfigurationError(
+                f"`second` is {second.model!r}, the model that answers, and would repeat its own"
+                " mistakes; name another"
+            )
         self._chain = Chain(self.policy, cache)
         self._running = Running(self.policy, self._chain, cache, retriever)
         self._batching = _batching(self.policy, provider)

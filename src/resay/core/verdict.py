@@ -171,7 +171,8 @@ class Regeneration:
         )
 
 
-EvidenceKind = Literal["sample", "reference"]
+EvidenceKind = Literal["sample", "reference", "second"]
+"""A sample of the model that wrote the response, a trusted text, or what another model says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,8 @@ class Scores:
         undetermined: Judge answers that could not be read.
         inconclusive: Why these scores support no decision, or None when they do.
         grounds: Per sentence, the references that speak of it; empty where the method has none.
+        contradictions: Per sentence, what is said instead, where the method was told; or empty.
+        remark: What the verdict's reason says of it, in one phrase without content, or None.
     """
 
     sentences: tuple[float | None, ...] = ()
@@ -237,6 +240,8 @@ class Scores:
     undetermined: int = 0
     inconclusive: str | None = None
     grounds: tuple[tuple[Grounds, ...], ...] = ()
+    contradictions: tuple[Contradiction | None, ...] = ()
+    remark: str | None = None
 
     def __post_init__(self) -> None:
         for score in (*self.sentences, self.passage):
@@ -312,10 +317,10 @@ ContraryKind = Literal["number", "date", "name", "negation", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What a sample or a reference says in place of a flagged claim.
+    """What a sample, a reference or another model says in place of a flagged claim.
 
     Attributes:
-        source: Whether a sample or a reference says it.
+        source: Whether a sample or a reference says it, or the policy's second model.
         index: Which one, from 0.
         text: Its sentence nearest to the flagged claim.
         kind: In what the two differ: a `number`, a `date`, a `name`, the `negation`, or in
@@ -323,6 +328,7 @@ class Contradiction:
         claimed: Where the words in question are in the response, in code points: "1923". None
             where no words can be named, or the other side has more.
         said: Where the words that stand against them are in `text`: "1932".
+        model: The model that says it, where it is the policy's second one.
     """
 
     source: EvidenceKind
@@ -331,6 +337,12 @@ class Contradiction:
     kind: ContraryKind = "other"
     claimed: tuple[int, int] | None = None
     said: tuple[int, int] | None = None
+    model: str | None = None
+
+    @property
+    def speaker(self) -> str:
+        """Who says it: `sample 2`, `reference 1`, or a model's name."""
+        return self.model or f"{self.source} {self.index + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +440,8 @@ class StepRecord:
         undetermined: Judge answers that could not be read.
         note: Why the step's scores were not used, or None.
         why: One line of explanation of a passage score, or None. Holds words of the response.
-        skipped: Why the step's `when` left it out, or None.
+        skipped: Why the step was left out, by its `when` or because it had nothing to do; or None.
+        remark: What the verdict's reason says of it, without content, or None.
     """
 
     method: str
@@ -441,6 +454,7 @@ class StepRecord:
     note: str | None = None
     why: str | None = None
     skipped: str | None = None
+    remark: str | None = None
 
     @classmethod
     def joined(cls, records: Sequence[StepRecord]) -> StepRecord:

@@ -34,9 +34,9 @@ from resay.core.verdict import (
     Verdict,
 )
 from resay.engine.code_names import NameClaim, NameFinder, compared, names_in, read_samples
-from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding
+from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding, pool_of
 from resay.engine.state import Board, Entry
-from resay.errors import ScorerError
+from resay.errors import ConfigurationError, ScorerError
 from resay.policy import Block, Policy
 from resay.providers.base import Completion, Provider
 from resay.providers.caching import Cache, Caching
@@ -45,6 +45,7 @@ from resay.providers.prices import Metered
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
+from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
 from resay.scorers.stopping import Aim, Outcome, Stopping
@@ -88,7 +89,7 @@ class Chain:
     ) -> None:
         self._policy = policy
         self._cache = cache
-        self._steps = tuple(steps) or tuple(Step.of(config) for config in policy.chain)
+        self._steps = tuple(steps) or _steps(policy)
         # A function that is not there must not cost the first answer.
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
@@ -357,7 +358,7 @@ class Chain:
             return {}
         with anyio.CancelScope(deadline=deadline):
             for source in sources:
-                pool = evidence.samples if source == "sample" else evidence.references
+                pool = pool_of(source, evidence)
                 await pool.derive(SEARCHES[source], chars=_SEARCHING * pool.chars)
             find = partial(self._deciding.contradictions, board, evidence)
             return await compute(find, chars=_SEARCHING * chars)
@@ -409,6 +410,9 @@ class Chain:
             pending = [i for i in pending if board.entries[i].score is None]
         for group in _groups(steps):
             seen = everything if group[0].corrects else pending
+            if group[0].is_second:
+                # Trusted texts have the last word.
+                seen = [i for i in seen if not board.entries[i].is_grounded]
             if not seen:
                 continue
             await self._run_together([_Run(s, board, seen, evidence, alone) for s in group])
@@ -466,7 +470,7 @@ class Chain:
             unfinished=run.unfinished,
         )
         passage = run.board.asked(run.indices)
-        run.skipped = await step.skip(evidence.query, passage)
+        run.skipped = await step.skip(evidence.query, passage) or step.leave_out(passage, view)
         run.found = Scores() if run.skipped else await step.run(passage, view)
 
     def _stopping(self, run: _Run) -> Stopping | None:
@@ -483,7 +487,9 @@ class Chain:
         settle = run.step.config.settle
         if settle is not None and not all(step.corrects for step in later):
             return Aim((settle.edges,) * count)
-        if not all(step.foresees for step in later if step.corrects):
+        # What a second model will say is not known, and more samples do not tell it.
+        corrections = [step for step in later if step.corrects and not step.is_second]
+        if not all(step.foresees for step in corrections):
             return None
         threshold = self._policy.threshold
         edges = () if threshold.sentence is None else (threshold.sentence,)
@@ -499,7 +505,7 @@ class Chain:
             passage=None if any(s.whole and not s.corrects for s in later) else threshold.passage,
             others=tuple(score for score in others if score is not None),
             one_is_enough=isinstance(self._policy.action, Block),
-            outcome=_outcome(run, [step for step in later if step.corrects]),
+            outcome=_outcome(run, corrections),
         )
 
     async def _ask_for_contradictions(self, board: Board, evidence: Evidence) -> None:
@@ -589,7 +595,26 @@ class _Run:
             note=scores.inconclusive,
             why=scores.why_passage,
             skipped=self.skipped,
+            remark=scores.remark,
         )
+
+
+def _steps(policy: Policy) -> tuple[Step, ...]:
+    """Return the steps of a policy, with its second model at the end."""
+    steps = tuple(Step.of(config) for config in policy.chain)
+    second = policy.second
+    if second is None:
+        return steps
+    compare = None
+    if second.ask == "samples":
+        compare = next((step for step in steps if "samples" in step.needs), None)
+        if compare is None:
+            raise ConfigurationError(
+                "`second.ask` is 'samples', but no method of the chain compares with samples; add"
+                " one, or use 'verification'"
+            )
+    config = CrossModel.Config(second=second)
+    return (*steps, Step(config, cast("Scorer", CrossModel(config, compare))))
 
 
 def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:

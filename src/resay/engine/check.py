@@ -125,6 +125,8 @@ class Check:
             calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
             logprobs=given.logprobs,
+            writer=(query.model if query else None) or model,
+            second=Samples(splitter=policy.splitter),
         )
 
     def allow(self, claims: int, references: Sequence[str] = ()) -> None:

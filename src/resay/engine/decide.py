@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from math import fsum, log
 
@@ -142,14 +143,8 @@ def _with_contrary(
     """
     mine, other = (_value(claim.text), _value(found.text)) if of_fields else (0, 0)
     for kind, here, there in _contrary(claim.text[mine:], found.text[other:], reading):
-        return Contradiction(
-            found.source,
-            found.index,
-            found.text,
-            kind,
-            _moved(here, claim.start + mine),
-            _moved(there, other),
-        )
+        claimed, said = _moved(here, claim.start + mine), _moved(there, other)
+        return replace(found, kind=kind, claimed=claimed, said=said)
     return found
 
 
@@ -203,8 +198,16 @@ OVERDUE = "it did not finish in time"
 SEARCHES: Mapping[EvidenceKind, Callable[[Sequence[Sample]], Contradictions]] = {
     "sample": Contradictions,
     "reference": partial(Contradictions, source="reference"),
+    "second": partial(Contradictions, source="second"),
 }
 """What is made of samples, and of references, to find what contradicts a sentence."""
+
+
+def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
+    """Return where what contradicts a sentence is searched for."""
+    if source == "reference":
+        return evidence.references
+    return evidence.second if source == "second" else evidence.samples
 
 
 class Deciding:
@@ -231,7 +234,15 @@ class Deciding:
         """Return the claims whose scores support no decision."""
         if self._obstacle(board, evidence):
             return frozenset(i for i, claim in enumerate(board.claims) if claim.claims)
-        return board.undecided
+        return self._in_doubt(board)
+
+    def _in_doubt(self, board: Board) -> frozenset[int]:
+        """Return the claims without a score to rely on.
+
+        What is flagged stays so without a second opinion.
+        """
+        waiting = (i for i in board.unconfirmed if not self.flags(board.entries[i]))
+        return board.undecided.union(waiting)
 
     def verdict(
         self,
@@ -257,6 +268,9 @@ class Deciding:
             claims = tuple(sorted((*claims, *names), key=lambda claim: claim.start))
         sentences = self.sentences(board, claims)
         decision, reason = self._decision(board, evidence, sentences, exhausted)
+        if decision != "skipped":
+            remarks = [remark for remark in self._remarks(board) if remark not in reason]
+            reason = "; ".join([reason, *remarks])
         unscored = self.unscored(board)
         # Why sentences could not be scored, or are left alone, is told already.
         everything = decision in {"skipped", "inconclusive"}
@@ -273,6 +287,12 @@ class Deciding:
             unscored=unscored,
             references=evidence.sources if any(e.is_grounded for e in board.entries) else (),
         )
+
+    def _remarks(self, board: Board) -> list[str]:
+        second = self._policy.second
+        if second is not None and self._structured:
+            return [f"no second opinion: {second.model} is not asked about objects and calls"]
+        return [step.remark for step in board.steps if step.remark]
 
     def unscored(self, board: Board) -> tuple[Unscored, ...]:
         """Return what of a passage was not scored."""
@@ -350,10 +370,6 @@ class Deciding:
         Returns:
             By the places of the claims, where there is any.
         """
-        pools: Mapping[EvidenceKind, Samples] = {
-            "sample": evidence.samples,
-            "reference": evidence.references,
-        }
         searches: dict[EvidenceKind, Contradictions] = {}
         reading = _Reading()
         found: dict[int, Contradiction] = {}
@@ -364,8 +380,10 @@ class Deciding:
             if contradiction is None:
                 source = entry.source
                 if source not in searches:
-                    searches[source] = pools[source].derived(SEARCHES[source])
+                    searches[source] = pool_of(source, evidence).derived(SEARCHES[source])
                 contradiction = searches[source].of(claim.standalone, entry.against)
+                if contradiction is not None and source == "second" and self._policy.second:
+                    contradiction = replace(contradiction, model=self._policy.second.model)
             if contradiction is not None:
                 found[i] = _with_contrary(contradiction, claim, reading, of_fields=self._structured)
         return found
@@ -471,8 +489,9 @@ class Deciding:
     def _decide(
         self, board: Board, evidence: Evidence, bands: Counter[Band | None]
     ) -> tuple[Decision, str]:
-        undecided = board.sentences(board.undecided)
-        count, score = len(board.claiming), board.lowest_score(board.undecided)
+        in_doubt = self._in_doubt(board)
+        undecided = board.sentences(in_doubt)
+        count, score = len(board.claiming), board.lowest_score(in_doubt)
         threshold = self._policy.threshold
         basis = self._basis(board, evidence)
         if board.names_score is not None:
@@ -491,7 +510,8 @@ class Deciding:
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
         if undecided:
-            return "inconclusive", self._why_undecided(board.decisive, evidence) or gap
+            why = self._why_undecided(board.decisive, evidence)
+            return "inconclusive", why or self._why_unconfirmed(board, evidence) or gap
         if board.score is None and board.names_score is None:
             return "inconclusive", "no method of the chain returned a score"
         doubtful = bands["doubtful"]
@@ -542,6 +562,13 @@ class Deciding:
         if decisive.note == OVERDUE:
             return self._overdue(evidence)
         return f"{decisive.method}: {decisive.note}"
+
+    def _why_unconfirmed(self, board: Board, evidence: Evidence) -> str | None:
+        """Return why claims have no second opinion, where that is all that is missing."""
+        asked = [record for step, record in board.done if step.is_second]
+        if board.undecided or not asked:
+            return None
+        return self._why_undecided(asked[-1], evidence) or asked[-1].remark
 
     def _overdue(self, evidence: Evidence) -> str:
         return (

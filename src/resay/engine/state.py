@@ -79,6 +79,7 @@ class Board:
         done: What the steps did, in the order in which they ended.
         decisive: The last step that was to decide.
         undecided: The claims without a score to rely on, because calls failed or time was up.
+        unconfirmed: The claims that a second model was to be asked about, in vain.
         kept: The claims that were judged before, or claim nothing, and are not looked at.
         names: The names in the response's code that are compared, with what is known of each.
         whole: What the score speaks for as a whole where no claim has one of its own: the
@@ -92,6 +93,7 @@ class Board:
     done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
     decisive: StepRecord | None = None
     undecided: frozenset[int] = frozenset()
+    unconfirmed: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
     names: Sequence[tuple[Claim, Entry]] = ()
     whole: Literal["sentences", "text"] | None = None
@@ -169,6 +171,10 @@ class Board:
     def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
         """Keep what a step did. A correction hides nothing that went wrong before it."""
         self.done.append((step, done))
+        if step.is_second:
+            lost = range(len(indices)) if done.note is not None else scores.undecided
+            self.unconfirmed = frozenset(() if done.skipped else (indices[i] for i in lost))
+            return
         if done.skipped or (step.corrects and done.note is None):
             return
         self.decisive = done
@@ -242,4 +248,9 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
             unsupported=spans,
         )
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
-    return replace(before, score=score, by=step.name, why=reasons or None, scores=said)
+    after = replace(before, score=score, by=step.name, why=reasons or None, scores=said)
+    if not step.is_second or (before.score is not None and score < before.score):
+        return after
+    # What it is flagged for is what the second model says, and not the samples.
+    instead = scores.contradictions[place] if scores.contradictions else None
+    return replace(after, step=step, columns=(), contradiction=instead)

@@ -16,6 +16,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     ValidationError,
     ValidationInfo,
@@ -23,14 +25,16 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from resay._internal.importing import is_import_path
-from resay._internal.strict import Found, OneOf, Strict
+from resay._internal.strict import OneOf, Strict
 from resay.core.passage import Splitter
 from resay.core.references import KINDS, is_path
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
+from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.journal import JournalConfig
 from resay.policy.reading import read_text, read_yaml, with_variables
@@ -38,8 +42,8 @@ from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices
 from resay.providers.shared_limits import SharedLimitsConfig
-from resay.retrieval import RetrieverConfig, retriever_configs
-from resay.scorers import IMPORTED, ScorerConfig, registry, scorer_class
+from resay.scorers import ScorerConfig, scorer_class
+from resay.scorers.cross_model import Second
 from resay.scorers.gate import When
 
 __all__ = [
@@ -111,18 +115,7 @@ class ReferencesOf(Strict):
     )
 
 
-def _configs() -> Mapping[str, type[BaseModel]]:
-    scorers = registry()
-    return Found(scorers, lambda name: scorers[name].Config)
-
-
-Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
-"""A method with its settings."""
-_WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
 StreamMode = Literal["hold", "after", "buffer"]
-Finish = Literal["content_filter", "stop"]
-Unit = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(gt=0)]
 AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None
 
 
@@ -279,36 +272,6 @@ class Structured(Strict):
     )
 
 
-class Annotate(Strict):
-    """Return the response with its verdict."""
-
-    do: Literal["annotate"] = Field(
-        default="annotate", description="Return the response with its verdict."
-    )
-
-
-class Block(Strict):
-    """Withhold a flagged response."""
-
-    do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
-    exit: Literal["replace", "raise"] = Field(
-        default="replace",
-        description="Return the message instead, or raise HallucinationBlocked.",
-    )
-    message: str = Field(
-        default=_WITHHELD,
-        min_length=1,
-        description="The message that replaces a withheld response.",
-    )
-    finish: Finish = Field(
-        default="content_filter",
-        description="The finish reason of a withheld answer for API clients: filtered"
-        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or"
-        " completed (`stop`, `completed`, `end_turn`), for clients that treat a filtered answer"
-        " as an error.",
-    )
-
-
 class ProcessLimits(Strict):
     """What all checks of this process may take together."""
 
@@ -358,110 +321,6 @@ class Limits(Strict):
         description="Limits for the checks of several processes and machines together, shared"
         " through Redis; needs resay[redis]. null = each process has its own limits.",
     )
-
-
-def _otherwise() -> Mapping[str, type[BaseModel]]:
-    return {"annotate": Annotate, "block": Block}
-
-
-class Regenerate(Strict):
-    """Repair a flagged response by what is found about it."""
-
-    do: Literal["regenerate"] = Field(
-        default="regenerate", description="Repair a flagged response with retrieved documents."
-    )
-    retriever: (
-        Annotated[
-            RetrieverConfig,
-            OneOf(
-                "retriever",
-                "kind",
-                retriever_configs,
-                short=lambda name: {"kind": "function", "name": name},
-            ),
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="The retriever; a string is short for the function of that name, null = the"
-        " retriever that the application passes.",
-    )
-    mode: Literal["repair", "rewrite"] = Field(
-        default="repair",
-        description="Replace or remove only the flagged sentences (repair), or rewrite the whole"
-        " answer (rewrite).",
-    )
-    attempts: int = Field(default=2, ge=1, le=5, description="The number of attempts.")
-    otherwise: Annotated[
-        Annotate | Block, OneOf("action", "do", _otherwise, short=lambda name: {"do": name})
-    ] = Field(
-        default=Annotate(),
-        description="The action if even the best attempt is flagged or could not be checked; a"
-        " string is short for the action of that name.",
-    )
-    k: int = Field(default=3, ge=1, le=50, description="Documents per search.")
-    max_documents: int = Field(
-        default=6, ge=1, le=50, description="The most documents that the model reads."
-    )
-    max_chars: int = Field(
-        default=12_000,
-        ge=500,
-        description="The most characters of documents that the model reads.",
-    )
-    timeout_s: Seconds = Field(default=10.0, description="Seconds for one search.")
-    writer: str | None = Field(
-        default=None,
-        min_length=1,
-        description="The model that writes the new answer, as litellm names it; null = the model"
-        " that wrote the response.",
-    )
-    recheck: (
-        Annotated[
-            tuple[Step, ...],
-            Field(min_length=1, strict=False),
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="The methods that compare the new answer with the documents; null = the"
-        " methods of `chain` that compare with samples, given the documents instead, or `prompt`"
-        " if there are none.",
-    )
-    resample: bool = Field(
-        default=False,
-        description="Also draw samples of the new answer, and check it against them with `chain`.",
-    )
-    edition: str | None = Field(
-        default=None,
-        min_length=1,
-        description="The metadata key with a document's edition or date; if documents contradict"
-        " each other, the newest wins. null = the first existing key of `edition`, `version`,"
-        " `date`, `updated` and similar ones.",
-    )
-    max_removed: Unit = Field(
-        default=0.75,
-        description="The largest share of the answer's characters to remove because no document"
-        " mentions them; beyond it, `otherwise` applies.",
-    )
-    abstention: str | None = Field(
-        default="auto",
-        min_length=1,
-        description="The answer if nothing would be left; auto = a statement in the query's"
-        " language that the documents do not cover this, null = `otherwise` applies.",
-    )
-    citations: Literal["verdict", "marks"] = Field(
-        default="verdict",
-        description="Where to cite the sources of the new answer: in the verdict only, or also in"
-        " the text, as [1] with a list at the end.",
-    )
-
-    @field_validator("max_documents")
-    @classmethod
-    def _must_take_one_search(cls, most: int, info: ValidationInfo) -> int:
-        k = info.data.get("k")
-        if isinstance(k, int) and most < k:
-            raise ValueError(f"must not be less than k ({k!r})")
-        return most
 
 
 _CALLS, _MOST_CALLS = 100, 1_000
@@ -516,6 +375,26 @@ _DEFAULT = "default.yaml"
 _VARIABLE = "RESAY_POLICY"
 
 
+class _Short:
+    """Lets a text stand for a mapping with one key; goes into `Annotated`."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._whole, handler(source))
+
+    def _whole(self, value: object) -> object:
+        return {self._key: value} if isinstance(value, str) else value
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
+
+
 def _actions() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block, "regenerate": Regenerate}
 
@@ -530,6 +409,11 @@ class Policy(Strict):
     sampling: Sampling = Field(default=Sampling(), description="How samples are drawn.")
     chain: tuple[Step, ...] = Field(
         min_length=1, strict=False, description="The methods, in the order in which they run."
+    )
+    second: Annotated[Second | None, _Short("model")] = Field(
+        default=None,
+        description="Another model that is asked for a second opinion once the chain has run;"
+        " a string is short for the model of that name, null = none.",
     )
     threshold: Threshold = Field(
         default=Threshold(),
@@ -653,6 +537,7 @@ class Policy(Strict):
     def named_models(self) -> tuple[tuple[str, str], ...]:
         """The models named beside the one that answers, each after the setting that names it."""
         named: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
+        named.append(("second", self.second and self.second.model))
         steps = self.chain
         if isinstance(self.action, Regenerate):
             steps = (*steps, *(self.action.recheck or ()))

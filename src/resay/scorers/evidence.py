@@ -408,6 +408,8 @@ class Evidence:
         sources: The references one by one, with where they are from, where they are compared with
             before anything else.
         citations: What the provider attached to the answer to cite them.
+        writer: The model that wrote the response, where that is known.
+        second: The samples of another model, where one is asked for any.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -424,6 +426,8 @@ class Evidence:
     unfinished: list[Scores] = field(default_factory=list[Scores])
     sources: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
+    writer: str | None = None
+    second: Samples = field(default_factory=Samples)
 
     def conversation(self, chars: int) -> str:
         """Return the end of the user's conversation as text; see `Query.conversation`."""

@@ -256,7 +256,8 @@ class Step:
         # Asked of every flagged sentence, and comparing with a protocol takes long.
         object.__setattr__(self, "contradicts", isinstance(self.scorer, Contradicts))
         only_references = "references" in self.needs and "samples" not in self.needs
-        object.__setattr__(self, "source", "reference" if only_references else "sample")
+        usual: EvidenceKind = "reference" if only_references else "sample"
+        object.__setattr__(self, "source", getattr(self.scorer, "source", usual))
 
     @classmethod
     def of(cls, config: ScorerConfig) -> Step:
@@ -286,6 +287,11 @@ class Step:
     def stops(self) -> bool:
         """Whether it stops comparing when a stopping rule says so."""
         return getattr(self.scorer, "stops", False) and self.source == "sample"
+
+    @property
+    def is_second(self) -> bool:
+        """Whether it asks the policy's second model."""
+        return self.source == "second"
 
     @property
     def whole(self) -> bool:
@@ -346,6 +352,19 @@ class Step:
         if when is None:
             return None
         reason = when.before(query) or await when.after(query, passage)
+        return reason and f"{self.name}: {reason}"
+
+    def leave_out(self, passage: Passage, evidence: Evidence) -> str | None:
+        """Return why the scorer has nothing to do for a passage, or None.
+
+        Args:
+            passage: The passage.
+            evidence: The evidence as this step sees it.
+        """
+        leaves_out: Callable[[Passage, Evidence], str | None] | None = getattr(
+            self.scorer, "leave_out", None
+        )
+        reason = leaves_out(passage, evidence) if leaves_out else None
         return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:

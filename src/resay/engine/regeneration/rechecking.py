@@ -158,7 +158,7 @@ class Rechecking:
         self, policy: Policy, action: Regenerate, chain: Chain, cache: Cache | None
     ) -> None:
         steps = comparing_with_references(action.recheck or policy.chain)
-        rechecks = policy.model_copy(update={"chain": steps, "when": None})
+        rechecks = policy.model_copy(update={"chain": steps, "when": None, "second": None})
         self._policy = policy
         self._resamples = action.resample
         self._edition = action.edition

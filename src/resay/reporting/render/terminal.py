@@ -193,7 +193,7 @@ def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterato
         yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
     if sentence.contradicted_by:
         said = sentence.contradicted_by
-        quote = f"{said.source} {said.index + 1} says: {clean(said.text)}"
+        quote = f"{clean(said.speaker)} says: {clean(said.text)}"
         yield _below(Text(quote, "italic"))
 
 

@@ -392,7 +392,8 @@ def _card(
     sides += [definition("In doubt", tag("span", claim.text, dir="auto")) for claim in parts]
     if said is not None:
         other = tag("span", said.text, dir="auto")
-        sides.append(definition(f"{said.source.capitalize()} {said.index + 1} says", other))
+        speaker = said.model or said.speaker.capitalize()
+        sides.append(definition(f"{speaker} says", other))
     why = tag("p", sentence.why, class_="why", dir="auto") if sentence.why else None
     by = tag("span", f"by {_methods(sentence)}", class_="by") if sentence.by else None
     head = tag("p", chip(sentence.score, flagged=True), " ", meter(sentence.score), " ", by)

@@ -1,0 +1,161 @@
+"""What a policy does with a flagged answer, and the methods that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
+
+from resay._internal.strict import Found, OneOf, Strict
+from resay.retrieval import RetrieverConfig, retriever_configs
+from resay.scorers import IMPORTED, ScorerConfig, registry
+
+__all__ = ["Annotate", "Block", "Finish", "Regenerate", "Seconds", "Step", "Unit"]
+
+
+def _configs() -> Mapping[str, type[BaseModel]]:
+    scorers = registry()
+    return Found(scorers, lambda name: scorers[name].Config)
+
+
+Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
+"""A method with its settings."""
+_WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
+Finish = Literal["content_filter", "stop"]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Annotate(Strict):
+    """Return the response with its verdict."""
+
+    do: Literal["annotate"] = Field(
+        default="annotate", description="Return the response with its verdict."
+    )
+
+
+class Block(Strict):
+    """Withhold a flagged response."""
+
+    do: Literal["block"] = Field(default="block", description="Withhold a flagged response.")
+    exit: Literal["replace", "raise"] = Field(
+        default="replace",
+        description="Return the message instead, or raise HallucinationBlocked.",
+    )
+    message: str = Field(
+        default=_WITHHELD,
+        min_length=1,
+        description="The message that replaces a withheld response.",
+    )
+    finish: Finish = Field(
+        default="content_filter",
+        description="The finish reason of a withheld answer for API clients: filtered"
+        " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or"
+        " completed (`stop`, `completed`, `end_turn`), for clients that treat a filtered answer"
+        " as an error.",
+    )
+
+
+def _otherwise() -> Mapping[str, type[BaseModel]]:
+    return {"annotate": Annotate, "block": Block}
+
+
+class Regenerate(Strict):
+    """Repair a flagged response by what is found about it."""
+
+    do: Literal["regenerate"] = Field(
+        default="regenerate", description="Repair a flagged response with retrieved documents."
+    )
+    retriever: (
+        Annotated[
+            RetrieverConfig,
+            OneOf(
+                "retriever",
+                "kind",
+                retriever_configs,
+                short=lambda name: {"kind": "function", "name": name},
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The retriever; a string is short for the function of that name, null = the"
+        " retriever that the application passes.",
+    )
+    mode: Literal["repair", "rewrite"] = Field(
+        default="repair",
+        description="Replace or remove only the flagged sentences (repair), or rewrite the whole"
+        " answer (rewrite).",
+    )
+    attempts: int = Field(default=2, ge=1, le=5, description="The number of attempts.")
+    otherwise: Annotated[
+        Annotate | Block, OneOf("action", "do", _otherwise, short=lambda name: {"do": name})
+    ] = Field(
+        default=Annotate(),
+        description="The action if even the best attempt is flagged or could not be checked; a"
+        " string is short for the action of that name.",
+    )
+    k: int = Field(default=3, ge=1, le=50, description="Documents per search.")
+    max_documents: int = Field(
+        default=6, ge=1, le=50, description="The most documents that the model reads."
+    )
+    max_chars: int = Field(
+        default=12_000,
+        ge=500,
+        description="The most characters of documents that the model reads.",
+    )
+    timeout_s: Seconds = Field(default=10.0, description="Seconds for one search.")
+    writer: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The model that writes the new answer, as litellm names it; null = the model"
+        " that wrote the response.",
+    )
+    recheck: (
+        Annotated[
+            tuple[Step, ...],
+            Field(min_length=1, strict=False),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The methods that compare the new answer with the documents; null = the"
+        " methods of `chain` that compare with samples, given the documents instead, or `prompt`"
+        " if there are none.",
+    )
+    resample: bool = Field(
+        default=False,
+        description="Also draw samples of the new answer, and check it against them with `chain`.",
+    )
+    edition: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The metadata key with a document's edition or date; if documents contradict"
+        " each other, the newest wins. null = the first existing key of `edition`, `version`,"
+        " `date`, `updated` and similar ones.",
+    )
+    max_removed: Unit = Field(
+        default=0.75,
+        description="The largest share of the answer's characters to remove because no document"
+        " mentions them; beyond it, `otherwise` applies.",
+    )
+    abstention: str | None = Field(
+        default="auto",
+        min_length=1,
+        description="The answer if nothing would be left; auto = a statement in the query's"
+        " language that the documents do not cover this, null = `otherwise` applies.",
+    )
+    citations: Literal["verdict", "marks"] = Field(
+        default="verdict",
+        description="Where to cite the sources of the new answer: in the verdict only, or also in"
+        " the text, as [1] with a list at the end.",
+    )
+
+    @field_validator("max_documents")
+    @classmethod
+    def _must_take_one_search(cls, most: int, info: ValidationInfo) -> int:
+        k = info.data.get("k")
+        if isinstance(k, int) and most < k:
+            raise ValueError(f"must not be less than k ({k!r})")
+        return most
