@@ -23,6 +23,7 @@ from performance.loop import loop
 from performance.peers import peers
 from performance.queueing import queueing
 from performance.ratios import ratios
+from performance.second import second
 from performance.size import size
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
@@ -54,6 +55,7 @@ app.command()(loop)
 app.command()(handbook)
 app.command()(ratios)
 app.command()(peers)
+app.command()(second)
 app.command()(size)
 
 

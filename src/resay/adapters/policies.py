@@ -150,7 +150,7 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
         steps = comparing_with_references(action.recheck or guard.policy.chain)
         if action.writer is None:
             missing = "a `writer`"
-        elif any(step.asks_response_model for step in steps):
+        elif action.from_ == "documents" and any(step.asks_response_model for step in steps):
             missing = "a judge for the checks of `recheck`"
     if missing is not None:
         raise ConfigurationError(

@@ -76,8 +76,10 @@ def counted(unscored: Iterable[Unscored]) -> str:
     return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
 
 
-Mode = Literal["repair", "rewrite"]
-"""Whether only undecided sentences are replaced, or the whole answer is written again."""
+Mode = Literal["repair", "rewrite", "verify", "consistent"]
+"""Whether only sentences in doubt are replaced, by documents or by samples (repair), or the whole
+answer is written again (rewrite); whether they are replaced by short answers to questions about
+them (verify), or dropped or hedged (consistent)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,9 @@ class Regeneration:
             metadata only texts and numbers.
         removed: How much of the first answer was removed because no document speaks of it, by
             characters, in [0, 1].
-        abstains: Whether the new answer only says that the documents do not tell what was asked.
+        abstains: Whether the new answer only says that what was asked is not known.
         conflicts: The ids of documents that contradict each other about what the answer claims.
+        by: What it was repaired by.
     """
 
     mode: Mode
@@ -159,6 +162,7 @@ class Regeneration:
     removed: float = 0.0
     abstains: bool = False
     conflicts: tuple[str, ...] = ()
+    by: Literal["documents", "samples"] = "documents"
 
     def without_content(self) -> Regeneration:
         """Return the same without the words of answers, searches and documents."""

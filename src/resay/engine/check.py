@@ -100,6 +100,7 @@ class Check:
             cost_usd=limits.cost_usd,
         )
         self._budget = budget
+        self._seen: Evidence | None = None
         model = sources.model if sources else None
         share = BATCH_SHARE if self._via == "batch" else 1.0
         priced = partial(Priced, prices=policy.prices, model=model, share=share)
@@ -173,6 +174,11 @@ class Check:
     def evidence(self) -> Evidence:
         """What the check has to go by."""
         return self._evidence
+
+    @property
+    def seen(self) -> Evidence:
+        """What the response was checked with, with what came along with it."""
+        return self._seen or self._evidence
 
     @property
     def chars(self) -> int:
@@ -474,7 +480,8 @@ class Check:
         if completion.found and "documents" in wanted:
             known = self._with_sources(known, completion.found)
         known = replace(known, citations=completion.citations)
-        return replace(known, logprobs=known.logprobs or completion.logprobs)
+        self._seen = replace(known, logprobs=known.logprobs or completion.logprobs)
+        return self._seen
 
     def finished(self, verdict: Verdict) -> Verdict:
         """Return a verdict with what everything has cost and taken so far."""

@@ -40,6 +40,7 @@ from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_wanted
 
 if TYPE_CHECKING:
+    from resay.engine.regeneration.from_samples import SampleRegenerator
     from resay.engine.regeneration.regenerator import Regenerator
 
 
@@ -331,10 +332,12 @@ async def _free(held: list[Any], chars: int) -> None:
 
 def _regenerator(
     policy: Policy, chain: Chain, cache: Cache | None, retriever: object | None
-) -> Regenerator | None:
+) -> Regenerator | SampleRegenerator | None:
     action = policy.action
     if not isinstance(action, Regenerate):
         return None
+    if action.from_ == "samples":
+        return _by_samples(policy, action, chain, retriever)
     if retriever is None and action.retriever is not None:
         retriever = open_retriever(action.retriever)
     if retriever is None:
@@ -348,6 +351,25 @@ def _regenerator(
 
     rechecking = Rechecking(policy, action, chain, cache)
     return Regenerator(policy, action, as_retriever(retriever), rechecking)
+
+
+def _by_samples(
+    policy: Policy, action: Regenerate, chain: Chain, retriever: object | None
+) -> SampleRegenerator:
+    if chain.needing("samples") is None:
+        raise ConfigurationError(
+            "the policy regenerates from samples, but no method of the chain compares with samples;"
+            " add one, such as `prompt`"
+        )
+    if retriever is not None:
+        raise ConfigurationError(
+            "the policy regenerates from samples, and searches for nothing; omit `retriever`, or"
+            " set `action.from: documents`"
+        )
+    # As above.
+    from resay.engine.regeneration.from_samples import SampleRegenerator
+
+    return SampleRegenerator(policy, action, chain)
 
 
 def _model(query: Query | None, sources: Sources | None) -> str | None:

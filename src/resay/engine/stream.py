@@ -33,6 +33,7 @@ from resay.providers.base import Chunk, Completion, Gathered, Provider, open_str
 from resay.providers.prices import Metered
 
 if TYPE_CHECKING:
+    from resay.engine.regeneration.from_samples import SampleRegenerator
     from resay.engine.regeneration.regenerator import Regenerator
 
 # As many characters take as long as a sentence whose scores are put with those of the others.
@@ -199,7 +200,7 @@ class Holding:
         check: Check,
         asked: Asked,
         tasks: TaskGroup,
-        regenerator: Regenerator | None = None,
+        regenerator: Regenerator | SampleRegenerator | None = None,
     ) -> None:
         self._policy = policy
         self._chain = chain

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from resay._internal.strict import Found, OneOf, Strict
+from resay.core.verdict import Mode
 from resay.retrieval import RetrieverConfig, retriever_configs
 from resay.scorers import IMPORTED, ScorerConfig, registry
 
@@ -61,11 +62,26 @@ def _otherwise() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block}
 
 
+_MODES = {"documents": ("repair", "rewrite"), "samples": ("repair", "verify", "consistent")}
+_OF_DOCUMENTS = ("retriever", "k", "max_documents", "max_chars", "timeout_s", "recheck")
+_OF_DOCUMENTS += ("resample", "edition", "citations")
+
+
 class Regenerate(Strict):
     """Repair a flagged response by what is found about it."""
 
+    # `from` is no name in Python, and what is written down there has the other.
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
     do: Literal["regenerate"] = Field(
-        default="regenerate", description="Repair a flagged response with retrieved documents."
+        default="regenerate",
+        description="Repair a flagged response, with retrieved documents or by the samples.",
+    )
+    from_: Literal["documents", "samples"] = Field(
+        default="documents",
+        alias="from",
+        description="What the new answer is written from: documents that a retriever finds, or"
+        " the samples that were compared with, for those who have no documents.",
     )
     retriever: (
         Annotated[
@@ -83,10 +99,12 @@ class Regenerate(Strict):
         description="The retriever; a string is short for the function of that name, null = the"
         " retriever that the application passes.",
     )
-    mode: Literal["repair", "rewrite"] = Field(
+    mode: Mode = Field(
         default="repair",
         description="Replace or remove only the flagged sentences (repair), or rewrite the whole"
-        " answer (rewrite).",
+        " answer (rewrite). With `from: samples`: replace flagged sentences by what the samples say"
+        " (repair), by short answers to questions about them (verify), or drop what is flagged and"
+        " hedge what is doubtful (consistent).",
     )
     attempts: int = Field(default=2, ge=1, le=5, description="The number of attempts.")
     otherwise: Annotated[
@@ -137,14 +155,15 @@ class Regenerate(Strict):
     )
     max_removed: Unit = Field(
         default=0.75,
-        description="The largest share of the answer's characters to remove because no document"
-        " mentions them; beyond it, `otherwise` applies.",
+        description="The largest share of the answer's characters to remove because nothing"
+        " confirms them; beyond it, `otherwise` applies.",
     )
     abstention: str | None = Field(
         default="auto",
         min_length=1,
         description="The answer if nothing would be left; auto = a statement in the query's"
-        " language that the documents do not cover this, null = `otherwise` applies.",
+        " language that the documents do not cover this, or that it is not known for certain;"
+        " null = `otherwise` applies.",
     )
     citations: Literal["verdict", "marks"] = Field(
         default="verdict",
@@ -159,3 +178,14 @@ class Regenerate(Strict):
         if isinstance(k, int) and most < k:
             raise ValueError(f"must not be less than k ({k!r})")
         return most
+
+    @model_validator(mode="after")
+    def _must_go_together(self) -> Regenerate:
+        known = _MODES[self.from_]
+        if self.mode not in known:
+            listed = " or ".join(filter(None, [", ".join(known[:-1]), known[-1]]))
+            raise ValueError(f"with `from: {self.from_}`, mode must be {listed}, not {self.mode!r}")
+        beside = [name for name in _OF_DOCUMENTS if name in self.model_fields_set]
+        if self.from_ == "samples" and beside:
+            raise ValueError(f"`{beside[0]}` is about documents; omit it, or `from: samples`")
+        return self

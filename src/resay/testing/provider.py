@@ -3,7 +3,9 @@
 As a judge it compares sentences with the context that the question gives, one at a time or in a
 list, in the words of SelfCheckGPT with Prompt. Asked for questions about claims, it makes gaps of
 their last numbers, dates and names; asked what belongs in a gap, it says what it knows, and makes
-up what it does not. Shown documents to answer by, it says the sentences of theirs that are about
+up what it does not. Asked to check the claims of another model's answer, it goes by what it knows.
+Asked to write sentences again by what other answers say, it says what most of them do, or `REMOVE`.
+Shown documents to answer by, it says the sentences of theirs that are about
 the question. Asked to correct a sentence by documents, it says the one of theirs that speaks of the
 same, or `REMOVE`. Each has the numbers of its documents behind it.
 """
@@ -65,6 +67,17 @@ _REFERENCES = re.compile(
     r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
+_CHECK = re.compile(
+    r"Check the claims of an answer that another model wrote\..*"
+    r"<claims-(?P<code>\w+)>\n(?P<claims>.*)\n</claims-(?P=code)>",
+    re.DOTALL,
+)
+_AGAIN = re.compile(
+    r"(?:Sentences of an answer are in doubt|Shorten sentences of an answer)\..*"
+    r"<sentences-(?P<code>\w+)>\n(?P<sentences>.*)\n</sentences-(?P=code)>",
+    re.DOTALL,
+)
+_SAID = re.compile(r"^ +(other answers|keep|in doubt): (.*?)(?: \(x(\d+)\))?$", re.MULTILINE)
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be read is told the form of the answer once more.
 _RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
@@ -119,6 +132,8 @@ def task_in(said: Sequence[str]) -> Task | None:
     if found := _ONE.search(said[-1]):
         verdict = _yes_or_no(found["context"], found["sentence"])
         return Task("judge", lambda world, rng: verdict)
+    if task := _second_look(said[-1]):
+        return task
     if found := _LIST.search(said[-1]):
         verdicts = _verdicts(found["context"], found["sentences"])
         return Task("judge", lambda world, rng: verdicts)
@@ -133,6 +148,17 @@ def task_in(said: Sequence[str]) -> Task | None:
         return Task("judge", lambda world, rng: held)
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None
+
+
+def _second_look(text: str) -> Task | None:
+    """Return what is asked of a second model, or of who writes sentences again by samples."""
+    if found := _CHECK.match(text):
+        claims = _items(found["claims"])
+        return Task("judge", lambda world, rng: _checked(claims, text, world))
+    if found := _AGAIN.match(text):
+        items = _items(found["sentences"])
+        return Task("chat", lambda world, rng: _written_again(items, world))
+    return None
 
 
 def _yes_or_no(context: str, sentence: str) -> str:
@@ -152,6 +178,40 @@ def _verdict(context: str, claim: str) -> str:
     wanted = stems([word for word in said if fold(word) not in exact(said)])
     there = len(wanted & stems(WORD.findall(context)))
     return "contradicted" if there >= SUPPORT * len(wanted) else "not_mentioned"
+
+
+def _checked(claims: Sequence[str], prompt: str, world: World) -> str:
+    """Answer with one line per claim: "2: wrong | It opened in 1932."."""
+    lines: list[str] = []
+    for n, claim in enumerate(claims, 1):
+        subject = world.find(claim) or world.find(prompt)
+        facts = [fact[0] for fact in subject.wordings] if subject else []
+        against = next((fact for fact in facts if _verdict(fact, claim) == "contradicted"), None)
+        if supports(" ".join(facts), claim):
+            lines.append(f"{n}: right")
+        else:
+            lines.append(f"{n}: wrong | {against}" if against else f"{n}: unknown")
+    return "\n".join(lines)
+
+
+def _written_again(items: Sequence[str], world: World) -> str:
+    """Answer with one line per sentence: "1: It opened in 1932."."""
+    lines: list[str] = []
+    for n, item in enumerate(items, 1):
+        said = [(kind, text, int(count or 1)) for kind, text, count in _SAID.findall(item)]
+        kept = [text for kind, text, _ in said if kind == "keep"]
+        most = max((count for kind, _, count in said if kind == "other answers"), default=0)
+        others = [text for kind, text, count in said if (kind, count) == ("other answers", most)]
+        if not kept and most > 1:
+            kept = others[:1]
+        elif not kept and not most:
+            # Asked for it, it goes by what it knows.
+            doubt = next((text for kind, text, _ in said if kind == "in doubt"), "")
+            subject = world.find(item)
+            facts = [fact[0] for fact in subject.wordings] if subject else []
+            kept = [fact for fact in facts if _verdict(fact, doubt) == "contradicted"][:1]
+        lines.append(f"{n}: {' '.join(kept) or 'REMOVE'}")
+    return "\n".join(lines)
 
 
 def _quiz(claims: str) -> str:

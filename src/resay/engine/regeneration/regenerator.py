@@ -183,14 +183,14 @@ def finished(
             adopted=best.attempt,
             edits=_edits(best, draft, verdict),
             sources=tuple(_told(documents[name]) for name in cited),
-            removed=_share(draft.passage, best.unsaid),
+            removed=share_of(draft.passage, best.unsaid),
             abstains=best.is_abstention,
             conflicts=_conflicts(verdict),
         ),
     )
 
 
-def _share(passage: Passage, places: Collection[int]) -> float:
+def share_of(passage: Passage, places: Collection[int]) -> float:
     """Return how much of a passage's sentences some of them are, by characters."""
     lengths = [len(sentence.text) for sentence in passage.sentences]
     return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
@@ -344,7 +344,7 @@ class Writer:
         about = [subject] if subject else topic.names
         shown = nearest(f"{topic.said} {bare}", named_first(documents, about))
         prompt = repairing(
-            _shortened(question),
+            shortened_question(question),
             text[max(start - _AROUND, 0) : start],
             sentence,
             text[end : end + _AROUND],
@@ -368,7 +368,8 @@ class Writer:
         return {k: v for k, v in query.params.items() if k not in left_out}
 
 
-def _shortened(question: str) -> str:
+def shortened_question(question: str) -> str:
+    """Return the beginning and the end of a long question."""
     # What is asked stands at the beginning of a long message, or at its end.
     if len(question) <= _LONGEST_QUESTION:
         return question
@@ -425,11 +426,11 @@ class Regenerator:
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
             found = await self._run(text, verdict, check, shown)
-            around.set(_attributes(found.verdict))
+            around.set(attributes_of(found.verdict))
             return found
 
     async def _run(self, text: str, verdict: Verdict, check: Check, shown: int) -> Regenerated:
-        passage = await _split(text, self._policy)
+        passage = await split_text(text, self._policy)
         gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
         draft = Candidate(passage, verdict)
         work = _Work(self._policy, self._action, self._rechecking, gathering, check, draft, shown)
@@ -493,7 +494,7 @@ class _Work:
             over = True
         # Whatever breaks in here, there is an answer already.
         except Exception as error:
-            self._notes.append(f"it failed with {_what(error)}")
+            self._notes.append(f"it failed with {failure_of(error)}")
             over = True
         finally:
             notes = self._notes if over else [*self._notes, "there was no time left"]
@@ -599,7 +600,7 @@ class _Work:
     def _unfit(self, candidate: Candidate) -> str | None:
         if not candidate.passage.sentences:
             return "nothing was left of the answer"
-        removed, most = _share(self._draft.passage, candidate.unsaid), self._action.max_removed
+        removed, most = share_of(self._draft.passage, candidate.unsaid), self._action.max_removed
         if removed > most and not candidate.is_abstention:
             return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
         if candidate.passage.text == self._best.passage.text:
@@ -608,7 +609,7 @@ class _Work:
 
     async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
         written = await self._writer.answer(documents, index=number)
-        passage = await _split(written.text, self._policy)
+        passage = await split_text(written.text, self._policy)
         named = {
             i: tuple(documents[n - 1].id for n in written.named(s.start, s.end))
             for i, s in enumerate(passage.sentences)
@@ -644,7 +645,7 @@ class _Work:
         told = self._abstentions(unsaid)
         repairs |= {i: Replacement(says) for i, says in told.items()}
         repaired = Repaired.of(draft, repairs, floor=self._shown)
-        passage = await _split(repaired.text, self._policy)
+        passage = await split_text(repaired.text, self._policy)
         named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
         known = " ".join([self._question, *(document.text for document in documents)])
         abstains = frozenset(
@@ -753,12 +754,13 @@ def _named(
     return found
 
 
-async def _split(text: str, policy: Policy) -> Passage:
+async def split_text(text: str, policy: Policy) -> Passage:
+    """Return an answer split into sentences, as a policy says."""
     split = partial(Passage.of, text, splitter=policy.splitter)
     return await compute(split, chars=SPLITTING * len(text))
 
 
-def _attributes(verdict: Verdict) -> dict[str, AttributeValue]:
+def attributes_of(verdict: Verdict) -> dict[str, AttributeValue]:
     """Return what a span says of a regeneration."""
     attempts = verdict.regeneration.attempts if verdict.regeneration else ()
     usage = sum((attempt.usage for attempt in attempts), Usage())
@@ -772,7 +774,8 @@ def _attributes(verdict: Verdict) -> dict[str, AttributeValue]:
     }
 
 
-def _what(error: Exception) -> str:
+def failure_of(error: Exception) -> str:
+    """Return what failed, in words without content."""
     # Only our own messages are sure to hold no word of the answer.
     told = isinstance(error, (ConfigurationError, ScorerError))
     return f"{type(error).__name__}: {error}" if told else type(error).__name__

@@ -51,7 +51,7 @@ def print_regeneration(regeneration: Regeneration, console: Console) -> None:
 def _repair_headline(regeneration: Regeneration) -> str:
     if regeneration.adopted is None:
         return "NOT REGENERATED"
-    return "REPAIRED" if regeneration.mode == "repair" else "REWRITTEN"
+    return "REWRITTEN" if regeneration.mode == "rewrite" else "REPAIRED"
 
 
 def _attempt(number: int, attempt: Attempt) -> Iterator[Text]:

@@ -241,7 +241,7 @@ def headline(regeneration: Regeneration) -> str:
     """Return what became of the first answer."""
     if regeneration.adopted is None:
         return "Not repaired"
-    return "Repaired" if regeneration.mode == "repair" else "Rewritten"
+    return "Rewritten" if regeneration.mode == "rewrite" else "Repaired"
 
 
 def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:

@@ -1,0 +1,301 @@
+"""What a second model finds of the mistakes that the first makes each time, and its cost.
+
+Both models know the same subjects. Of the facts, the first has a tenth wrong, the same way each
+time, and the second another tenth. Beside its facts each answer has a detail that is made up
+afresh each time, which consistency finds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import anyio
+import typer
+
+from resay._internal.event_loops import run_sync
+from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
+from resay.benchmarks.table import Column, ResultTable
+from resay.core.query import Query
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
+from resay.guard import Guard
+from resay.providers.base import Completion, Completions
+from resay.testing import Invention, Subject, World
+from resay.testing.provider import task_in
+
+__all__ = ["FIRST", "SECOND", "WAYS", "Models", "Worlds", "ask", "second"]
+
+FIRST, SECOND = "simulated/first", "simulated/second"
+_KINDS = ("mill", "bridge", "tower", "canal", "library", "lighthouse", "theatre", "railway")
+_ENDINGS = ("ford", "wick", "holm", "stead", "mouth", "field", "haven", "bury")
+_STEMS = ("Aber", "Brack", "Cald", "Dun", "Eskel", "Fal", "Grim", "Hal", "Ilm", "Kest", "Lind")
+_PEOPLE = ("Agnes Thorne", "Albin Marwick", "Cora Quill", "Silas Pendrake", "Mabel Selwater")
+_TEMPLATES = (
+    ("The {name} was opened in {value}.", "In {value} the {name} was opened."),
+    ("The {name} was designed by the architect {value}.",),
+    ("The {name} measures {value} metres from end to end.",),
+    ("The {name} employed {value} workers when it was built.",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """What each of the two models believes.
+
+    Attributes:
+        first: What the first model believes.
+        second: What the second does.
+        wrong: The facts that the first has wrong, in its wordings.
+        right: Those that it has right.
+        doubted: Of these, those that the second has wrong.
+    """
+
+    first: World
+    second: World
+    wrong: frozenset[str]
+    right: frozenset[str]
+    doubted: frozenset[str]
+
+    @classmethod
+    def of(cls, subjects: int, *, wrong: float = 0.1, seed: int = 0) -> Worlds:
+        """Return two worlds.
+
+        Args:
+            subjects: How many subjects both know.
+            wrong: The share of the facts that each has wrong; they have none of these in common.
+            seed: What the facts are drawn from.
+        """
+        rng = random.Random(seed)
+        places = [(i, n) for i in range(subjects) for n in range(len(_TEMPLATES))]
+        rng.shuffle(places)
+        count = round(wrong * len(places))
+        mistaken = frozenset(places[:count]), frozenset(places[count : 2 * count])
+        believed: tuple[list[Subject], list[Subject]] = [], []
+        said: dict[str, set[str]] = {"wrong": set(), "right": set(), "doubted": set()}
+        for i in range(subjects):
+            name = f"{_STEMS[i % 11]}{_ENDINGS[i // 11 % 8]} {_KINDS[i // 88 % 8]} {i:03}"
+            truth = _values(rng)
+            false = _values(rng, other_than=truth)
+            for model in (0, 1):
+                values = [
+                    false[n] if (i, n) in mistaken[model] else value
+                    for n, value in enumerate(truth)
+                ]
+                facts = [
+                    tuple(wording.format(name=name, value=value) for wording in wordings)
+                    for wordings, value in zip(_TEMPLATES, values, strict=True)
+                ]
+                made_up = Invention(f"The first visitor of the {name} was {{person}} in {{year}}.")
+                believed[model].append(Subject(name, (), facts, (made_up,)))
+                for n, fact in enumerate(facts if model == 0 else ()):
+                    said["wrong" if (i, n) in mistaken[0] else "right"].update(fact)
+                    said["doubted"].update(fact if (i, n) in mistaken[1] else ())
+        sets = (frozenset(said[kind]) for kind in ("wrong", "right", "doubted"))
+        return cls(World(believed[0]), World(believed[1]), *sets)
+
+
+def _values(rng: random.Random, other_than: Sequence[str] = ()) -> list[str]:
+    while True:
+        year, length, workers = rng.randint(1712, 1994), rng.randint(20, 980), rng.randint(30, 900)
+        values = [str(year), rng.choice(_PEOPLE), str(length), str(workers)]
+        if not any(a == b for a, b in zip(values, other_than, strict=False)):
+            return values
+
+
+@dataclass(slots=True)
+class Models:
+    """Both models behind one provider, which counts the calls of each.
+
+    Attributes:
+        worlds: What they believe.
+        calls: How many calls each was sent.
+    """
+
+    worlds: Worlds
+    calls: Counter[str] = field(default_factory=Counter[str])
+    _drawn: Counter[str] = field(default_factory=Counter[str])
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return that each answer is asked for alone."""
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Answer as the model that is asked."""
+        model = query.model or FIRST
+        self.calls[model] += 1
+        world = self.worlds.second if model == SECOND else self.worlds.first
+        said = [str(message["content"]) for message in query.messages if message["role"] == "user"]
+        key = f"{model} {said}"
+        self._drawn[key] += 1
+        rng = random.Random(f"{self._drawn[key]} {key}")
+        task = task_in(said)
+        text = task.answer(world, rng) if task else world.answer(said[-1], rng).text
+        return Completions((Completion(text),), Usage(1, len(str(said)) // 4, len(text) // 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of checking.
+
+    Attributes:
+        name: What it is called.
+        chain: The method that compares with the first model's own samples.
+        second: The policy's `second`, without its model; None for no second model.
+    """
+
+    name: str
+    chain: str
+    second: Mapping[str, Any] | None = None
+
+    @property
+    def policy(self) -> Mapping[str, Any]:
+        """The policy of its guard."""
+        modes = {"mode": "per_sample"} if self.chain == "prompt" else {}
+        policy: dict[str, Any] = {
+            "chain": [{"method": self.chain, **modes}],
+            "cache": {"store": "none"},
+        }
+        if self.second is not None:
+            policy["second"] = {"model": SECOND, **self.second}
+        return policy
+
+
+WAYS = (
+    Way("prompt", "prompt"),
+    Way("prompt, verification", "prompt", {}),
+    Way("prompt, verification, share 0.5", "prompt", {"share": 0.5}),
+    Way("prompt, verification, share 0", "prompt", {"share": 0.0}),
+    Way("prompt, samples", "prompt", {"ask": "samples"}),
+    Way("facts", "facts"),
+    Way("facts, verification", "facts", {}),
+    Way("facts, samples", "facts", {"ask": "samples"}),
+)
+"""The ways of checking, in order."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one way found.
+
+    Attributes:
+        answers: How many answers were checked.
+        inconclusive: How many of them could not be decided about.
+        calls: How many calls the checks made, by model.
+        flagged: How many claims of each kind were flagged.
+        claims: How many there were.
+    """
+
+    answers: int = 0
+    inconclusive: int = 0
+    calls: Counter[str] = field(default_factory=Counter[str])
+    flagged: Counter[str] = field(default_factory=Counter[str])
+    claims: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, verdict: Verdict, worlds: Worlds) -> None:
+        """Count the claims of one answer."""
+        self.answers += 1
+        self.inconclusive += verdict.inconclusive
+        for sentence in verdict.sentences:
+            kind = "made up"
+            if sentence.text in worlds.wrong:
+                kind = "wrong"
+            elif sentence.text in worlds.doubted:
+                kind = "doubted"
+            elif sentence.text in worlds.right:
+                kind = "right"
+            self.claims[kind] += 1
+            self.flagged[kind] += sentence.flagged
+
+    def share(self, *kinds: str) -> float:
+        """Return the share of the claims of some kinds that was flagged."""
+        count = sum(self.claims[kind] for kind in kinds)
+        return sum(self.flagged[kind] for kind in kinds) / count if count else 0.0
+
+
+async def ask(way: Way, worlds: Worlds) -> Tally:
+    """Ask the first model about each subject, and count what the check finds.
+
+    Args:
+        way: How it is checked.
+        worlds: What the models believe.
+    """
+    models, found = Models(worlds), Tally()
+    guard = Guard(way.policy, model=FIRST, provider=models)
+    slots = anyio.Semaphore(8)
+
+    async def one(name: str) -> None:
+        async with slots:
+            answer = await guard.aask(f"Tell me about the {name}.")
+            found.add(answer.verdict, worlds)
+
+    async with anyio.create_task_group() as tasks:
+        for subject in worlds.first.subjects:
+            tasks.start_soon(one, subject.name)
+    found.calls = models.calls
+    found.calls[FIRST] -= found.answers
+    return found
+
+
+_COLUMNS = (
+    Column("way", "way"),
+    Column("wrong", "wrong each time, %", 1),
+    Column("made_up", "made up, %", 1),
+    Column("alarms", "false alarms, %", 1),
+    Column("both_right", "both right, %", 1),
+    Column("own", "first's calls", 2),
+    Column("second", "second's", 2),
+    Column("more", "more calls", 2),
+)
+_NOTES = (
+    "wrong each time, made up: of these claims of the first model's answers, those that were"
+    " flagged. false alarms: of its right claims, those that were flagged; both right: of those"
+    " that the second model has right as well.",
+    "first's calls, second's: the calls of a check to the first model (samples and judges, without"
+    " the answer itself) and to the second. more calls: than the same chain with no second model.",
+    "The models are simulated: the second contradicts whatever it believes otherwise. Real models"
+    " share some of their mistakes, and overlook others.",
+)
+
+
+async def run(subjects: int) -> ResultTable:
+    """Check answers in all ways.
+
+    Args:
+        subjects: How many answers.
+
+    Returns:
+        A row for each way.
+    """
+    worlds = Worlds.of(subjects)
+    rows: list[dict[str, Any]] = []
+    alone: dict[str, float] = {}
+    for way in WAYS:
+        found = await ask(way, worlds)
+        own, others = (found.calls[model] / found.answers for model in (FIRST, SECOND))
+        alone.setdefault(way.chain, own + others)
+        rows.append(
+            {
+                "way": way.name,
+                "wrong": 100 * found.share("wrong"),
+                "made_up": 100 * found.share("made up"),
+                "alarms": 100 * found.share("right", "doubted"),
+                "both_right": 100 * found.share("right"),
+                "own": own,
+                "second": others,
+                "more": own + others - alone[way.chain],
+            }
+        )
+    return ResultTable("second", _COLUMNS, tuple(rows), _NOTES, {"answers": subjects})
+
+
+def second(
+    subjects: Annotated[int, typer.Option(min=10, help="How many answers are checked.")] = 500,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure what a second model finds of the mistakes that the first makes each time."""
+    print_result(run_sync(run, subjects), form_of(as_json, as_markdown))
