@@ -63,8 +63,10 @@ def _otherwise() -> Mapping[str, type[BaseModel]]:
 
 
 _MODES = {"documents": ("repair", "rewrite"), "samples": ("repair", "verify", "consistent")}
-_OF_DOCUMENTS = ("retriever", "k", "max_documents", "max_chars", "timeout_s", "recheck")
-_OF_DOCUMENTS += ("resample", "edition", "citations")
+_OF_DOCUMENTS = (
+    *("retriever", "k", "max_documents", "max_chars", "timeout_s"),
+    *("recheck", "resample", "edition", "citations"),
+)
 
 
 class Regenerate(Strict):
@@ -185,7 +187,8 @@ class Regenerate(Strict):
         if self.mode not in known:
             listed = " or ".join(filter(None, [", ".join(known[:-1]), known[-1]]))
             raise ValueError(f"with `from: {self.from_}`, mode must be {listed}, not {self.mode!r}")
-        beside = [name for name in _OF_DOCUMENTS if name in self.model_fields_set]
+        known_fields = type(self).model_fields
+        beside = [n for n in _OF_DOCUMENTS if getattr(self, n) != known_fields[n].default]
         if self.from_ == "samples" and beside:
             raise ValueError(f"`{beside[0]}` is about documents; omit it, or `from: samples`")
         return self

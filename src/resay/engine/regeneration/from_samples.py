@@ -29,6 +29,7 @@ from typing import Any
 import anyio
 
 from resay._internal.telemetry import span
+from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage
 from resay.core.quantities.words import Language, guess_language
 from resay.core.query import Query
@@ -407,11 +408,9 @@ class _Work:
             remove=REMOVE,
         )
 
+        # Without a number, it may be a refusal.
         def read(completion: Completion) -> Sequence[str | None]:
-            found = read_numbered(completion.text, count, str.strip)
-            # Asked for one sentence, models leave its number out.
-            lines = [line for line in completion.text.splitlines() if line.strip()]
-            return lines if found == [None] and len(lines) == 1 else found
+            return read_numbered(completion.text, count, str.strip)
 
         judge = judge_for(self.action.writer, self.check.seen)
         reading = await ask(judge.at(number), prompt, read, _AGAIN.format(count=count))
@@ -420,6 +419,8 @@ class _Work:
         found: dict[int, Replacement] = {}
         for target, line in zip(targets, reading.slots, strict=True):
             written = None if line is None else replacement_in(line, ())
+            if written and claims_nothing(written.text, is_open=True, asked=question):
+                written = Replacement("")
             # With another number of bars the row of a table has other columns.
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resay import Guard
+from resay.core.query import Query
+from resay.core.usage import Usage
+from resay.engine.actions import Answer
+from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
+from resay.policy import Policy, Regenerate
+from resay.providers.base import Completion, Completions
+from resay.testing import SimulatedProvider, Subject, World
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "Tell me about the Old Mill."
+RIGHT = "The Old Mill was built in 1801."
+WHEEL = "Its wheel measures 7 metres."
+WRONG = "The Old Mill was built in 1845."
+DRAFT = f"{WRONG} {WHEEL}"
+CORRECTION = "Sentences of an answer are in doubt."
+
+
+class Model:
+    """Draws samples, writes sentences, and answers questions, as a test wants."""
+
+    def __init__(
+        self,
+        written: str | Exception = f"1: {RIGHT}",
+        *,
+        draft: str = DRAFT,
+        sample: str | Callable[[int], str] = f"{RIGHT} {WHEEL}",
+        answer: Callable[[str], str] = lambda prompt: "1801",
+    ) -> None:
+        self.written = written
+        self.draft = draft
+        self.sample = sample
+        self.answer = answer
+        self.prompts: list[str] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions((Completion(self._say(query)),), Usage(1, 10, 10))
+
+    def _say(self, query: Query) -> str:
+        asked = query.question
+        if asked == QUESTION:
+            if not query.varied:
+                return self.draft
+            said = self.sample if isinstance(self.sample, str) else self.sample(query.index)
+            return f"{said} That is what note {query.index} of the archive says about it."
+        self.prompts.append(asked)
+        if asked.startswith((CORRECTION, "Shorten sentences")):
+            if isinstance(self.written, Exception):
+                raise self.written
+            return self.written
+        if asked.startswith("Prepare a quiz"):
+            return "1: In which year was the Old Mill built? | 1845"
+        return self.answer(asked)
+
+
+async def repaired(model: Model, mode: str = "repair", **policy: Any) -> Answer:
+    action = {"do": "regenerate", "from": "samples", "mode": mode, **policy.pop("action", {})}
+    basic = {"chain": [{"method": "facts"}], "limits": {"retries": 0}, "action": action}
+    return await Guard({**basic, **policy}, provider=model).aask(QUESTION)
+
+
+async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead() -> None:
+    model = Model()
+    answer = await repaired(model)
+    assert answer.text == f"{RIGHT} {WHEEL}"
+    assert (answer.action, answer.regenerated, answer.flagged) == ("regenerate", True, False)
+    (prompt,) = model.prompts
+    assert f"1. {WRONG}\n   in doubt: {WRONG}\n   other answers: {RIGHT} (x5)" in prompt
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert (told.by, told.mode, told.adopted, told.draft) == ("samples", "repair", 0, DRAFT)
+    assert [(edit.before, edit.after) for edit in told.edits] == [(WRONG, RIGHT)]
+    (attempt,) = told.attempts
+    assert attempt.decision == "consistent"
+    assert attempt.score_before is not None
+    assert attempt.score_after is not None
+    assert attempt.score_after < attempt.score_before
+    assert (attempt.usage.calls, attempt.documents) == (1, ())
+    # The check is not made anew: the same samples, and only what is new.
+    assert answer.verdict.usage.calls == answer.verdict.samples + 1
+
+
+async def test_an_answer_that_is_no_better_is_not_given() -> None:
+    model = Model(f"1: {WRONG.replace('1845', '1846')}")
+    answer = await repaired(model)
+    assert (answer.text, answer.action, answer.flagged) == (DRAFT, "annotate", True)
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert told.adopted is None
+    assert [attempt.decision for attempt in told.attempts] == ["flagged", "flagged"]
+    blocked = await repaired(model, action={"otherwise": "block"})
+    assert blocked.blocked
+
+
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        (ProviderTimeoutError("late"), "it failed with ProviderError"),
+        ("1: I cannot say.", "of the answer would be removed"),
+        ("I cannot help\nwith that.", "nothing could be written"),
+        (f"1: {WRONG}", "nothing was changed"),
+    ],
+)
+async def test_whatever_fails_the_first_answer_is_given(
+    written: str | Exception, note: str
+) -> None:
+    model = Model(written, answer=lambda prompt: "no")
+    answer = await repaired(model, action={"max_removed": 0})
+    assert (answer.text, answer.flagged) == (DRAFT, True)
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert note in (told.attempts[0].note or "")
+
+
+async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> None:
+    model = Model()
+    answer = await repaired(model, "verify")
+    assert answer.text == f"{RIGHT} {WHEEL}"
+    quiz, *questions, last = model.prompts
+    assert quiz.startswith("Prepare a quiz")
+    assert len(questions) == 3
+    assert not any(WRONG in prompt or "1845" in prompt for prompt in questions)
+    assert last.startswith(CORRECTION)
+    assert "   asked: In which year was the Old Mill built?\n   answered: 1801 (x3)" in last
+    unknown = await repaired(Model(answer=lambda prompt: "I don't know."), "verify")
+    assert unknown.text == f"{RIGHT} {WHEEL}"
+
+
+async def test_consistent_claims_are_kept_and_contradicted_ones_dropped_without_a_call() -> None:
+    model = Model()
+    answer = await repaired(model, "consistent")
+    assert (answer.text, answer.action) == (WHEEL, "regenerate")
+    assert model.prompts == []
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert [(edit.before, edit.after) for edit in told.edits] == [(WRONG, "")]
+
+
+async def test_doubtful_claims_are_hedged_once() -> None:
+    def sample(index: int) -> str:
+        return f"{RIGHT} {WHEEL.replace('7', '9') if index < 2 else WHEEL}"
+
+    policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
+    answer = await repaired(Model(sample=sample), "consistent", **policy)
+    assert answer.text == "Its wheel measures 7 metres (uncertain)."
+    (hedged,) = answer.verdict.sentences
+    assert hedged.band == "doubtful"
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert len(told.attempts) == 1
+
+
+async def test_of_a_sentence_that_is_wrong_in_part_the_rest_is_kept() -> None:
+    draft = f"The Old Mill was built in 1845, and its wheel measures 7 metres. {RIGHT}"
+    model = Model("1: Its wheel measures 7 metres.", draft=draft)
+    answer = await repaired(model, "consistent")
+    assert answer.text == f"{WHEEL} {RIGHT}"
+    (prompt,) = model.prompts
+    assert "   leave out: The Old Mill was built in 1845" in prompt
+    assert "   keep: " in prompt
+    # What cannot be shortened is dropped.
+    answer = await repaired(Model("no", draft=draft), "consistent", action={"max_removed": 0.9})
+    assert answer.text == RIGHT
+
+
+async def test_where_nothing_is_left_the_answer_says_so() -> None:
+    answer = await repaired(Model(draft=WRONG), "consistent")
+    assert answer.text == "I do not know this for certain."
+    assert answer.verdict.skipped
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert told.abstains
+    silent = await repaired(Model(draft=WRONG), "consistent", action={"abstention": None})
+    assert (silent.text, silent.flagged) == (WRONG, True)
+
+
+async def test_a_stream_goes_on_with_the_repaired_answer() -> None:
+    action = {"do": "regenerate", "from": "samples"}
+    policy = {"chain": [{"method": "facts"}], "action": action}
+    draft = f"{WHEEL} {WRONG}"
+    async with Guard(policy, provider=Model(draft=draft)).astream(QUESTION) as stream:
+        parts = [part.text async for part in stream]
+    assert "".join(parts) == f"{WHEEL} {RIGHT}"
+    assert stream.answer.regenerated
+
+
+async def test_a_simulated_model_repairs_what_another_contradicts() -> None:
+    wrong = World([Subject("Old Mill", (), ["The Old Mill was built in 1801 by monks."])])
+    known = World([Subject("Old Mill", (), ["The Old Mill was built in 1799 by monks."])])
+    with SimulatedProvider(world=wrong) as own, SimulatedProvider(world=known) as other:
+        policy = {
+            "chain": [{"method": "facts"}],
+            "second": {"model": "openai/simulated", "params": other.params},
+            "action": {"do": "regenerate", "from": "samples", "mode": "consistent"},
+        }
+        answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **own.params)
+    assert answer.text == "I do not know this for certain."
+
+
+def test_a_policy_says_what_the_new_answer_is_written_from() -> None:
+    policy = Policy.parse("chain: [{method: facts}]\naction: {do: regenerate, from: samples}")
+    assert isinstance(policy.action, Regenerate)
+    assert (policy.action.from_, policy.action.mode) == ("samples", "repair")
+    assert Policy.of(policy.model_dump()) == policy
+    for action, message in (
+        (
+            "from: samples, mode: rewrite",
+            "must be repair, verify or consistent, not 'rewrite'",
+        ),
+        ("mode: verify", "with `from: documents`, mode must be repair or rewrite, not 'verify'"),
+        ("from: samples, retriever: 'a:b'", "`retriever` is about documents"),
+        ("from: files", "must be 'documents' or 'samples'|documents"),
+    ):
+        with pytest.raises(PolicyError, match=message):
+            Policy.parse(f"chain: [{{method: facts}}]\naction: {{do: regenerate, {action}}}")
+    action = {"do": "regenerate", "from": "samples"}
+    with pytest.raises(ConfigurationError, match="no method of the chain compares with samples"):
+        Guard({"chain": [{"method": "zero_shot"}], "action": action})
+    with pytest.raises(ConfigurationError, match="omit `retriever`"):
+        Guard({"chain": [{"method": "facts"}], "action": action}, retriever=lambda query: [])
