@@ -61,12 +61,15 @@ class Worlds:
     doubted: frozenset[str]
 
     @classmethod
-    def of(cls, subjects: int, *, wrong: float = 0.1, seed: int = 0) -> Worlds:
+    def of(
+        cls, subjects: int, *, wrong: float = 0.1, unknown: float = 0.0, seed: int = 0
+    ) -> Worlds:
         """Return two worlds.
 
         Args:
             subjects: How many subjects both know.
             wrong: The share of the facts that each has wrong; they have none of these in common.
+            unknown: The share of the facts that the second has never heard of.
             seed: What the facts are drawn from.
         """
         rng = random.Random(seed)
@@ -89,6 +92,9 @@ class Worlds:
                     tuple(wording.format(name=name, value=value) for wording in wordings)
                     for wordings, value in zip(_TEMPLATES, values, strict=True)
                 ]
+                if model == 1:
+                    # Of the name it has heard.
+                    facts = [f for n, f in enumerate(facts) if not n or rng.random() >= unknown]
                 made_up = Invention(f"The first visitor of the {name} was {{person}} in {{year}}.")
                 believed[model].append(Subject(name, (), facts, (made_up,)))
                 for n, fact in enumerate(facts if model == 0 else ()):
@@ -261,16 +267,17 @@ _NOTES = (
 )
 
 
-async def run(subjects: int) -> ResultTable:
+async def run(subjects: int, unknown: float = 0.0) -> ResultTable:
     """Check answers in all ways.
 
     Args:
         subjects: How many answers.
+        unknown: The share of the facts that the second model has never heard of.
 
     Returns:
         A row for each way.
     """
-    worlds = Worlds.of(subjects)
+    worlds = Worlds.of(subjects, unknown=unknown)
     rows: list[dict[str, Any]] = []
     alone: dict[str, float] = {}
     for way in WAYS:
@@ -289,13 +296,18 @@ async def run(subjects: int) -> ResultTable:
                 "more": own + others - alone[way.chain],
             }
         )
-    return ResultTable("second", _COLUMNS, tuple(rows), _NOTES, {"answers": subjects})
+    return ResultTable(
+        "second", _COLUMNS, tuple(rows), _NOTES, {"answers": subjects, "unknown": unknown}
+    )
 
 
 def second(
-    subjects: Annotated[int, typer.Option(min=10, help="How many answers are checked.")] = 500,
+    subjects: Annotated[int, typer.Option(min=10, help="How many answers are checked.")] = 250,
+    unknown: Annotated[
+        float, typer.Option(min=0, max=1, help="The facts that the second never heard of.")
+    ] = 0.0,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what a second model finds of the mistakes that the first makes each time."""
-    print_result(run_sync(run, subjects), form_of(as_json, as_markdown))
+    print_result(run_sync(run, subjects, unknown), form_of(as_json, as_markdown))
