@@ -283,10 +283,12 @@ class CrossModel:
         if query is None or provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
         asked = query.for_sampling(model=second.model, params=second.params)
+        found = Scores()
         async with anyio.create_task_group() as tasks:
             pool.draw_from(tasks, provider, asked, most=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
-            found = await step.run(passage, view) if await pool.all() else Scores()
+            if await pool.all():
+                found = await step.run(passage, view)
         failures = (*(type(error).__name__ for error in pool.failures), *found.failures)
         if not len(pool):
             why = tally(failures) or "its answers are empty"
