@@ -26,7 +26,7 @@ from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
-from resay.providers.layers import Limited, Retrying, TimeLimited, Traced
+from resay.providers.layers import Limited, Retrying, TimeLimited, Traced, WithLogprobs
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
@@ -315,10 +315,15 @@ class Check:
         )
         keep = compared_calls if calls else partial(compared, query=query)
         reads = calls or query.wants_object
-        comparable = Comparable(self._limited(sampler), keep, reads_objects=reads)
+        limited, weighed = self._limited(sampler), self._chain.needing("sample_logprobs")
+        if weighed:
+            limited = WithLogprobs(limited, 0)
+        comparable = Comparable(limited, keep, reads_objects=reads)
         provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
             kind = "calls" if calls else "fields" if query.wants_object else "sample"
+            # What was kept without probabilities does not do.
+            kind = f"{kind}_logprobs" if weighed else kind
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from resay.core.verdict import Contradiction
 
-Need = Literal["samples", "judge", "references", "logprobs", "query", "scores"]
+Need = Literal["samples", "judge", "references", "logprobs", "sample_logprobs", "query", "scores"]
 """What a scorer must find in the evidence. One that needs `scores` corrects what the steps before
-it found, and sees every sentence of the passage, settled or not."""
+it found, and sees every sentence of the passage, settled or not. One that needs `sample_logprobs`
+has samples drawn with the probabilities of their tokens."""
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 

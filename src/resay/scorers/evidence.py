@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,6 +22,9 @@ from resay.providers.base import Completion, Completions, Provider
 from resay.providers.layers import FanOut, draw
 from resay.scorers.stopping import Stopping
 
+Pair: TypeAlias = tuple[str, str]
+"""A premise and a hypothesis."""
+
 SPLITTING = 5
 """As many characters take as long as one of a text that is split into sentences."""
 
@@ -35,6 +38,7 @@ class Sample:
         index: Its place among the samples, from 0, in order of arrival.
         text: What the model wrote this time.
         runs: What splits it into words, shared with the other samples of a pool.
+        logprobs: Its tokens, where they were asked for and the provider returned them.
     """
 
     def __init__(
@@ -43,9 +47,11 @@ class Sample:
         text: str,
         splitter: Splitter = "builtin",
         runs: Runs | None = None,
+        logprobs: tuple[TokenLogprob, ...] = (),
     ) -> None:
         self.index = index
         self.text = text
+        self.logprobs = logprobs
         self.runs = Runs() if runs is None else runs
         self._splitter: Splitter = splitter
         self._derived: dict[object, object] = {}
@@ -108,11 +114,11 @@ class Samples:
         for text in texts:
             self._add(text)
 
-    def _add(self, text: str) -> None:
+    def _add(self, text: str, logprobs: tuple[TokenLogprob, ...] = ()) -> None:
         # An empty text (a tool call, a filtered answer) says nothing about the passage.
         if text and not text.isspace():
             self._differ = self._differ or (bool(self._items) and text != self._items[0].text)
-            self._items.append(Sample(len(self._items), text, self._splitter, self.runs))
+            self._items.append(Sample(len(self._items), text, self._splitter, self.runs, logprobs))
             self.chars += len(text)
 
     def draw_from(
@@ -147,7 +153,7 @@ class Samples:
             nonlocal left
             left -= 1
             source.coming -= 1
-            self._add(completion.text)
+            self._add(completion.text, completion.logprobs)
             self._go_on()
 
         try:
@@ -291,6 +297,76 @@ class _Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Entailment:
+    """What a premise says of a hypothesis, as probabilities that sum to 1."""
+
+    entails: float
+    neutral: float
+    contradicts: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entailed:
+    """What premises say of hypotheses.
+
+    Attributes:
+        of: By pair; None where the answer could not be read. Pairs whose call failed are missing.
+        failures: Kinds of calls that failed.
+    """
+
+    of: Mapping[Pair, Entailment | None]
+    failures: tuple[str, ...] = ()
+
+    def undetermined(self, pairs: Iterable[Pair]) -> int:
+        """Return of how many pairs the answer could not be read."""
+        return sum(pair in self.of and self.of[pair] is None for pair in pairs)
+
+
+class Entailments:
+    """The matrix of what texts of a check say of each other: each entry is found once.
+
+    Whoever wants entries gets those that are known; the others are found together, in one batch.
+    Methods that run at the same time wait for each other's.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, dict[Pair, Entailment | None]] = {}
+        self._locks: dict[object, anyio.Lock] = {}
+
+    async def find(
+        self,
+        source: object,
+        pairs: Iterable[Pair],
+        ask: Callable[[Sequence[Pair]], Awaitable[Entailed]],
+    ) -> Entailed:
+        """Return what premises say of hypotheses.
+
+        A text entails itself. What could not be found because a call failed is tried again for
+        the next who wants it.
+
+        Args:
+            source: Who says so; entries of different sources are different.
+            pairs: What is wanted, in any order.
+            ask: Finds what is not known yet, all at once.
+
+        Returns:
+            At least the entries wanted that could be had, with the failures of this time.
+        """
+        known = self._known.setdefault(source, {})
+        failures: tuple[str, ...] = ()
+        async with self._locks.setdefault(source, anyio.Lock()):
+            missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+            same = {pair: Entailment(1.0, 0.0, 0.0) for pair in missing if pair[0] == pair[1]}
+            known.update(same)
+            missing = [pair for pair in missing if pair not in same]
+            if missing:
+                found = await ask(missing)
+                known.update(found.of)
+                failures = found.failures
+        return Entailed(known, failures)
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """The LLM a prompt-based scorer asks."""
 
@@ -410,6 +486,8 @@ class Evidence:
         citations: What the provider attached to the answer to cite them.
         writer: The model that wrote the response, where that is known.
         second: The samples of another model, where one is asked for any.
+        entailments: What the response, its claims and the samples say of each other, as far as a
+            method has asked; shared by all methods of the check.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -428,6 +506,7 @@ class Evidence:
     citations: tuple[Citation, ...] = ()
     writer: str | None = None
     second: Samples = field(default_factory=Samples)
+    entailments: Entailments = field(default_factory=Entailments)
 
     def conversation(self, chars: int) -> str:
         """Return the end of the user's conversation as text; see `Query.conversation`."""

@@ -43,7 +43,7 @@ from resay.models import ModelField, Pair, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import SPLITTING, Entailed, Entailment, Evidence, Sample
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles
@@ -196,6 +196,32 @@ class Nli(SampleScorer):
             return None
         return Contradiction("sample", index, max(contradicting, key=lambda pair: pair[0])[1])
 
+    async def entailed(self, pairs: Sequence[Pair]) -> Entailed:
+        """Return what the model says of premises and hypotheses, for the matrix of a check.
+
+        Over the windows of a long premise the greatest probabilities of entailment and of
+        contradiction are taken, as for scores. A hypothesis that is too long is entailed as far
+        as its least entailed part, and contradicted as far as its most contradicted one.
+
+        Args:
+            pairs: The premises and hypotheses.
+
+        Raises:
+            ConfigurationError: The model cannot be had, or has the wrong labels.
+            ScorerError: The model failed.
+        """
+        texts = {premise for premise, _ in pairs}
+        chars = SPLITTING * sum(map(len, texts))
+        split = await compute(lambda: {text: Passage.of(text) for text in texts}, chars=chars)
+        plan = await self._plan([(text, split[premise]) for premise, text in pairs])
+        read = [tuple(parts.values()) for parts in await self._by_part(plan)]
+        return Entailed(
+            {
+                pair: _entailment(min(e for e, _ in parts), max(c for _, c in parts))
+                for pair, parts in zip(pairs, read, strict=True)
+            }
+        )
+
     def _premises(self, passage: Passage, sample: Sample) -> list[tuple[str, Passage]]:
         """Return each sentence with what it is compared with."""
         text, sentences = sample.passage, [sentence.standalone for sentence in passage.sentences]
@@ -239,18 +265,23 @@ class Nli(SampleScorer):
 
     async def _contradicted(self, plan: Sequence[_Parts]) -> list[float]:
         """Return P(contradict) of each sentence, from those of its parts and their windows."""
+        found = await self._by_part(plan)
+        return [max(_relative(e, c) for e, c in parts.values()) for parts in found]
+
+    async def _by_part(self, plan: Sequence[_Parts]) -> list[dict[str, tuple[float, float]]]:
+        """Return the greatest P(entailment) and P(contradiction) of each part, over windows."""
         pairs = [(w, part) for parts in plan for part, texts in parts.items() for w in texts]
         found = await self._probabilities(pairs)
-        scores: list[float] = []
+        read: list[dict[str, tuple[float, float]]] = []
         start = 0
         for parts in plan:
-            of_parts: list[float] = []
-            for texts in parts.values():
+            of_parts: dict[str, tuple[float, float]] = {}
+            for part, texts in parts.items():
                 entails, contradicts = found[start : start + len(texts)].max(axis=0)
-                of_parts.append(_relative(float(entails), float(contradicts)))
+                of_parts[part] = float(entails), float(contradicts)
                 start += len(texts)
-            scores.append(max(of_parts))
-        return scores
+            read.append(of_parts)
+        return read
 
     async def _probabilities(self, pairs: Sequence[Pair]) -> Doubles:
         """Return P(entailment) and P(contradiction) of premises and hypotheses, side by side."""
@@ -275,6 +306,13 @@ def _relative(entails: float, contradicts: float) -> float:
     either = entails + contradicts
     # A server's rounded probabilities can both be 0; then it has no opinion.
     return contradicts / either if either else 0.5
+
+
+def _entailment(entails: float, contradicts: float) -> Entailment:
+    # Of different windows they may be over 1 together.
+    total = max(entails + contradicts, 1.0)
+    entails, contradicts = entails / total, contradicts / total
+    return Entailment(entails, max(1.0 - entails - contradicts, 0.0), contradicts)
 
 
 def _place(labels: Sequence[str], names: frozenset[str]) -> int:

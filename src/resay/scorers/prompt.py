@@ -274,6 +274,33 @@ def render_all(claims: Sequence[str], context: str, conversation: str = "") -> s
     )
 
 
+async def ask_about(
+    judge: Judge, claims: Sequence[str], context: str, conversation: str = "", *, restate: bool
+) -> Reading[Said]:
+    """Ask a judge what a text says of claims, in one call.
+
+    Args:
+        judge: Who is asked.
+        claims: The claims.
+        context: The text.
+        conversation: What both answer; empty where that is not known.
+        restate: Whether what cannot be read is asked for once more.
+    """
+    count = len(claims)
+
+    def read_all(answer: Completion) -> Sequence[Said | None]:
+        found = read_numbered(answer.text, count, _read)
+        # Asked about one claim, judges leave its number out.
+        return [_read(answer.text)] if count == 1 and found == [None] else found
+
+    return await ask(
+        judge,
+        render_all(claims, context, conversation),
+        read_all,
+        _NUMBERED.format(count=count) if restate else None,
+    )
+
+
 # What not mentioned counts until `facts` has looked.
 _SILENCE = 0.6
 # What an answer counts that cannot be read.
@@ -601,24 +628,12 @@ class Prompt(SampleScorer):
         self, claims: Sequence[str], sample: Sample, evidence: Evidence
     ) -> Reading[Said]:
         """Ask about claims together; about one alone where the published question is asked."""
-        config, count = self.config, len(claims)
-        judge = judge_for(config.judge, evidence)
+        config, judge = self.config, judge_for(self.config.judge, evidence)
         if config.form == "published":
             restated = RESTATED if config.restate else None
             return await ask(judge, render(claims[0], sample.text), _read_published, restated)
-
-        def read_all(answer: Completion) -> Sequence[Said | None]:
-            found = read_numbered(answer.text, count, _read)
-            # Asked about one claim, judges leave its number out.
-            return [_read(answer.text)] if count == 1 and found == [None] else found
-
         said = evidence.conversation(config.conversation_chars)
-        return await ask(
-            judge,
-            render_all(claims, sample.text, said),
-            read_all,
-            _NUMBERED.format(count=count) if config.restate else None,
-        )
+        return await ask_about(judge, claims, sample.text, said, restate=config.restate)
 
 
 _CHOICES: Mapping[str, Said] = {

@@ -159,7 +159,11 @@ class Comparable(Layer):
         return Completions(items, answers.usage, answers.failures)
 
     def _kept(self, items: Sequence[Completion]) -> tuple[Completion, ...]:
-        return tuple(Completion(self._keep(item), item.finish_reason) for item in items)
+        kept = [(item, self._keep(item)) for item in items]
+        return tuple(
+            Completion(text, item.finish_reason, item.logprobs if text == item.text else ())
+            for item, text in kept
+        )
 
 
 def compared(completion: Completion, query: Query) -> str:

@@ -16,17 +16,20 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
-from typing import Any, Generic, TypeVar, cast
+from math import exp
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
+from resay.core.logprobs import TokenLogprob
 from resay.core.query import Message, Query
 from resay.core.verdict import Scores
 from resay.errors import ProviderError, ScorerError
 from resay.providers.base import Completion
+from resay.providers.layers import WithLogprobs
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
@@ -429,6 +432,83 @@ async def ask_together(
         *(readings[i] for i in sorted(readings)),
         *(_unanswered(read, error) for error in lost),
     )
+
+
+By = Literal["auto", "logprobs", "votes"]
+"""How a judge's confidence is found: by the probabilities of its first words, by the shares of
+several answers, or by the former where the provider returns them."""
+_ALTERNATIVES = 5
+
+
+async def ask_probability(
+    judge: Judge,
+    prompt: str,
+    read: Callable[[str], bool | None],
+    restatement: str | None,
+    *,
+    by: By = "auto",
+    votes: int = 5,
+) -> Reading[float]:
+    """Ask a judge a question with two answers, and return how sure it is of the one.
+
+    Args:
+        judge: Who is asked.
+        prompt: The question.
+        read: Reads an answer, or a token: True for the one, False for the other.
+        restatement: As for `ask`.
+        by: How its confidence is found. By the first token that `read` can read, the probability of
+            the one is taken relative to both, over the most probable tokens at its place.
+        votes: How many answers there are where it is found by their shares.
+
+    Returns:
+        The confidence in its one slot; None where no answer could be read, or there are no
+        probabilities and there is no vote.
+    """
+
+    def slot(answer: Completion) -> list[bool | None]:
+        return [read(answer.text)]
+
+    readings: tuple[Reading[bool], ...] = ()
+    if by != "votes":
+        messages, sure = (
+            _sendable(prompt),
+            replace(judge, provider=WithLogprobs(judge.provider, _ALTERNATIVES)),
+        )
+        try:
+            first = (await sure.complete(messages)).first
+        except ProviderError as error:
+            return Reading((None,), answered=False, failures=(type(error).__name__,))
+        confidence = _confidence(first.logprobs, read)
+        if confidence is not None or by == "logprobs":
+            return Reading((confidence,))
+        readings = (await _settle(judge, messages, first, slot, restatement),)
+    if missing := votes - len(readings):
+        varied = await ask_together(judge.varied(), prompt, slot, restatement, missing)
+        readings = (*readings, *varied)
+    known = [vote for reading in readings for vote in reading.slots if vote is not None]
+    return Reading(
+        (sum(known) / len(known) if known else None,),
+        answered=any(reading.answered for reading in readings),
+        failures=tuple(failure for reading in readings for failure in reading.failures),
+    )
+
+
+def _confidence(tokens: Sequence[TokenLogprob], read: Callable[[str], bool | None]) -> float | None:
+    for token in tokens:
+        said = read(token.token)
+        if said is None or token.logprob is None:
+            continue
+        beside = {one.token: one.logprob for one in token.top}
+        mass = {True: 0.0, False: 0.0}
+        for text, logprob in {**beside, token.token: token.logprob}.items():
+            means = read(text)
+            if means is not None:
+                mass[means] += exp(min(logprob, 0.0))
+        if not beside:
+            mass[not said] = max(1.0 - mass[said], 0.0)
+        total = mass[True] + mass[False]
+        return mass[True] / total if total else float(said)
+    return None
 
 
 def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:

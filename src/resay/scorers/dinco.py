@@ -1,0 +1,335 @@
+"""Verbalised confidence, normalised by distractors (`dinco`).
+
+Wang and Stengel-Eskin, "Calibrating Verbalized Confidence with Self-Generated Distractors",
+arXiv 2509.25532, ICLR 2026 (DiNCo). A model that knows little of a matter finds whatever it is
+shown believable. So it is asked how sure it is of a claim, and, each for itself, of alternatives to
+the claim that it wrote itself, which cannot be true as well. With p(c) its confidence in the claim,
+p(d) in a distractor, and the entailment between them from a classifier or a judge,
+
+    beta = p(c) + sum_d p(d) w_c(d) w_u(d)
+    w_c(d) = the mean of P(contradiction) of c and d in both directions
+    w_u(d) = 1 / (1 + the sum of P(entailment) of d by the other distractors)
+    NVC    = p(c) / max(1, beta)
+
+so that distractors count as far as they contradict the claim, and those that say the same count
+once. The confidence is the mean of NVC and the claim's self-consistency, its mean P(entailment) by
+the samples; the score is 1 - that. `consistency: false` leaves the samples out, and `distractors:
+0` the distractors: then it is plain verbalised confidence.
+
+p is P(Yes) of the answer's first token relative to Yes and No, as published; where the provider
+returns no token probabilities, the share of Yes among `votes` answers. The prompts are the paper's
+for biographies, of any topic: "a fact" stands for "a fact about a person", and the topic is the
+question. The paper finds distractors by beam search; here they are `distractors` answers to one
+prompt, equal ones once.
+
+Cost, of each claim: 1 call for distractors where the provider takes `n`, else as many as
+`distractors`; 1 for the claim and 1 for each distractor, `votes` times as many without token
+probabilities; and the classifications, or calls of `by: judge`. Good at: claims that a model
+repeats although it does not know. Bad at: cost, and claims that have no near alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, mean_score, tally
+from resay.providers.base import Completion
+from resay.scorers.base import Need
+from resay.scorers.common.judging import (
+    By,
+    Reading,
+    ask_probability,
+    ask_together,
+    judge_for,
+    read_yes_no,
+    strip_decoration,
+)
+from resay.scorers.evidence import Entailment, Evidence, Judge, Pair
+from resay.scorers.semantic import Entailing, EntailingConfig, why_unknown
+
+_DISTRACTOR = """\
+You will be given a fact. Assuming the fact is accurate, your task is to generate a \
+plausible but inaccurate statement of a similar nature. The distractor statement should form a \
+minimal pair with the original statement, i.e. the distractor should be as similar to the original \
+as possible while ensuring that the distractor is not factual. The distractor should be crafted so \
+that someone with only superficial knowledge about the topic is likely to be fooled.
+
+Let's see some examples before the real task.
+
+Topic: Barack Obama
+Fact: Barack Obama was born in Hawaii.
+Distractor: Barack Obama was born in Kenya.
+
+Topic: Wright brothers
+Fact: Wright airplanes were involved in fatal crashes.
+Distractor: Wright airplanes were praised for their safety.
+
+Topic: John Clempert
+Fact: John Clempert was inspired by Houdini when developing acts.
+Distractor: John Clempert was inspired by Penn and Teller when developing acts.
+
+Now for the real task. Only output a distractor as in the examples.
+
+Topic: {topic}
+Fact: {claim}
+Distractor:"""
+_CONFIDENCE = """\
+Your task is to determine whether the following claim related to {topic} is correct. Only output \
+"Yes" (correct) or "No" (incorrect).
+
+Claim: {claim}
+
+Yes or No:"""
+_RESTATED = "Answer with one word, Yes or No. Is the claim correct?"
+_LABEL = "distractor:"
+_MOST_CHARS = 1000
+
+
+def render_distractor(topic: str, claim: str) -> str:
+    """Return the request for an alternative to a claim."""
+    return _DISTRACTOR.format(topic=topic, claim=claim)
+
+
+def render_confidence(topic: str, claim: str) -> str:
+    """Return the question whether a claim is correct."""
+    return _CONFIDENCE.format(topic=topic, claim=claim)
+
+
+def normalised(
+    confidence: float,
+    distractors: Sequence[float],
+    claim_to: Sequence[Entailment],
+    to_claim: Sequence[Entailment],
+    between: Sequence[Sequence[Entailment]],
+) -> float:
+    """Return the normalised verbalised confidence in a claim, in [0, 1].
+
+    Args:
+        confidence: That in the claim.
+        distractors: That in each distractor.
+        claim_to: What the claim says of each distractor.
+        to_claim: What each says of the claim.
+        between: What distractor i says of distractor j.
+    """
+    beta = confidence
+    for j, p in enumerate(distractors):
+        contradicts = (claim_to[j].contradicts + to_claim[j].contradicts) / 2
+        alike = sum(row[j].entails for i, row in enumerate(between) if i != j)
+        beta += p * contradicts / (1.0 + alike)
+    return confidence / max(1.0, beta)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was said of one claim: its confidence, its distractors with theirs."""
+
+    confidence: Reading[float]
+    distractors: Mapping[str, Reading[float]]
+    failures: tuple[str, ...] = ()
+
+
+class Dinco:
+    """Asks a model how sure it is of claims and of alternatives to them."""
+
+    name: ClassVar[str] = "dinco"
+    by_sentence: ClassVar[bool] = True
+
+    class Config(EntailingConfig):
+        """Settings of `dinco`."""
+
+        method: Literal["dinco"] = "dinco"
+        asked: str | None = Field(
+            default=None,
+            description="The model whose confidence is asked for; null = the one that wrote the"
+            " response.",
+        )
+        distractors: int = Field(
+            default=5, ge=0, le=20, description="How many alternatives to each claim are drawn."
+        )
+        consistency: bool = Field(
+            default=True, description="Whether the samples' support of the claim counts for half."
+        )
+        confidence: By = Field(
+            default="auto",
+            description="By the probabilities of the answer's tokens (logprobs), by the shares of"
+            " several answers (votes), or by the former where the provider returns them (auto).",
+        )
+        votes: int = Field(
+            default=5, ge=1, le=100, description="How many answers, where shares are taken."
+        )
+
+        @property
+        def asks_response_model(self) -> bool:
+            """Whether the model that wrote the response is asked."""
+            return self.asked is None or super().asks_response_model
+
+        @property
+        def named_judge(self) -> str | None:
+            """The model whose confidence is asked for."""
+            return self.asked
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._entailing = Entailing(self.config)
+        self.needs: frozenset[Need] = self._entailing.needs | {"judge", "query"}
+        if self.config.consistency:
+            self.needs |= {"samples"}
+
+    async def prepare(self) -> None:
+        """Load the model, where there is one.
+
+        Raises:
+            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
+            ScorerError: Its server does not answer.
+        """
+        await self._entailing.prepare()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Ask about each claim.
+
+        Args:
+            passage: The response; its `sentences` are asked about.
+            evidence: The query, who answers for the model, and the samples.
+
+        Returns:
+            Sentence scores; None where there was no readable answer about the claim itself.
+
+        Raises:
+            ConfigurationError: The classifier cannot be had, or has the wrong labels.
+            ScorerError: The classifier failed, or there is nobody to ask.
+        """
+        judge = judge_for(self.config.asked, evidence)
+        topic = evidence.query.question if evidence.query else ""
+        claims = [" ".join(s.standalone.split()) for s in passage.sentences]
+        asked: dict[int, _Asked] = {}
+
+        async def ask_about(i: int) -> None:
+            asked[i] = await self._ask(judge, topic, claims[i])
+
+        async with anyio.create_task_group() as tasks:
+            for i in range(len(claims)):
+                tasks.start_soon(ask_about, i)
+        samples: list[str] = []
+        if self.config.consistency:
+            samples = [sample.text for sample in await evidence.samples.all()]
+            if not samples:
+                return Scores(inconclusive="there are no samples to compare with")
+        pairs = [p for i, claim in enumerate(claims) for p in _pairs(claim, asked[i], samples)]
+        entailed = await self._entailing.find(pairs, evidence)
+        found = [
+            self._scored(claim, asked[i], samples, entailed.of) for i, claim in enumerate(claims)
+        ]
+        scores = tuple(score for score, _ in found)
+        failures = (
+            *(kind for i in range(len(claims)) for kind in asked[i].failures),
+            *entailed.failures,
+        )
+        return Scores(
+            sentences=scores,
+            why=tuple(why for _, why in found),
+            failures=failures,
+            lost=tuple(i for i, score in enumerate(scores) if score is None),
+            undetermined=sum(one.confidence.undetermined for one in asked.values())
+            + entailed.undetermined(pairs),
+            inconclusive=_why_inconclusive(scores, failures) or why_unknown(pairs, entailed),
+        )
+
+    async def _ask(self, judge: Judge, topic: str, claim: str) -> _Asked:
+        config = self.config
+        drawn: tuple[Reading[str], ...] = ()
+        if config.distractors:
+            drawn = await ask_together(
+                judge.varied(), render_distractor(topic, claim), _read, None, config.distractors
+            )
+        texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
+        texts.pop(_folded(claim), None)
+        readings: dict[str, Reading[float]] = {}
+
+        async def sure_of(text: str) -> None:
+            readings[text] = await ask_probability(
+                judge,
+                render_confidence(topic, text),
+                read_yes_no,
+                _RESTATED if config.restate else None,
+                by=config.confidence,
+                votes=config.votes,
+            )
+
+        async with anyio.create_task_group() as tasks:
+            for text in (claim, *texts.values()):
+                tasks.start_soon(sure_of, text)
+        failures = [kind for reading in drawn for kind in reading.failures]
+        failures += [kind for reading in readings.values() for kind in reading.failures]
+        mine = readings.pop(claim)
+        known = {text: r for text, r in readings.items() if r.slots[0] is not None}
+        return _Asked(mine, known, tuple(failures))
+
+    def _scored(
+        self,
+        claim: str,
+        asked: _Asked,
+        samples: Sequence[str],
+        of: Mapping[Pair, Entailment | None],
+    ) -> tuple[float | None, str | None]:
+        sure = asked.confidence.slots[0]
+        if sure is None:
+            return None, None
+        texts = list(asked.distractors)
+        nvc = normalised(
+            sure,
+            [asked.distractors[text].slots[0] or 0.0 for text in texts],
+            [_known(of, claim, text) for text in texts],
+            [_known(of, text, claim) for text in texts],
+            [[_known(of, one, other) for other in texts] for one in texts],
+        )
+        told = f"sure of it {sure:.2f}"
+        if self.config.distractors:
+            count = f"{len(texts)} alternative{'' if len(texts) == 1 else 's'}"
+            told += f", normalised by {count} {nvc:.2f}"
+        if not self.config.consistency:
+            return 1.0 - nvc, told
+        support = [one.entails for s in samples if (one := of.get((s, claim))) is not None]
+        consistency = mean_score(support)
+        if consistency is None:
+            return None, None
+        return 1.0 - (nvc + consistency) / 2, f"{told}; {consistency:.2f} support in samples"
+
+
+# As in the measures of meaning: what cannot be read is neutral.
+_NEUTRAL = Entailment(0.0, 1.0, 0.0)
+
+
+def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:
+    return of.get((premise, hypothesis)) or _NEUTRAL
+
+
+def _pairs(claim: str, asked: _Asked, samples: Sequence[str]) -> list[Pair]:
+    texts = (claim, *asked.distractors)
+    between = [(one, other) for one in texts for other in texts if one != other]
+    return [*between, *((sample, claim) for sample in samples)]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().replace(".", "").split())
+
+
+def _read(answer: Completion) -> list[str | None]:
+    """Read a distractor: the first line, without its label."""
+    line = next((line for line in answer.text.splitlines() if line.strip()), "")
+    text = strip_decoration(line)
+    text = text[len(_LABEL) :] if text.casefold().startswith(_LABEL) else text
+    return [" ".join(text.split())[:_MOST_CHARS] or None]
+
+
+def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -> str | None:
+    lost = sum(score is None for score in scores)
+    if lost * 2 <= len(scores):
+        return None
+    told = f" ({tally(failures)})" if failures else ""
+    return f"{lost} of {len(scores)} claims got no readable yes or no{told}"

@@ -1,0 +1,176 @@
+"""P(True) (`p_true`): how probable the model itself finds what it said.
+
+Kadavath et al., "Language Models (Mostly) Know What They Know", arXiv 2207.05221, 2022, sections 3
+and 4. The model is shown the question and a possible answer, and asked whether that is (A) true or
+(B) false. P(True) is the probability of (A), here relative to (A) and (B), since chat models may
+write anything; the score is 1 - P(True).
+
+`ideas` shows samples as brainstormed ideas before the possible answer, which the paper found to
+help. `of: response` asks about the whole response, as published; by default each sentence or claim
+is the possible answer.
+
+Where the provider returns no token probabilities, P(True) is the share of (A) among `votes`
+answers, as Farquhar et al. (Nature 630, 2024) have it for models that show none.
+
+Cost: one call for each sentence or claim, or `votes` without token probabilities (1 where the
+provider takes `n`). Good at: short answers, large models. Bad at: what the model firmly believes,
+and small models, which call everything true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, tally
+from resay.scorers.base import Need
+from resay.scorers.common.judging import (
+    By,
+    JudgedConfig,
+    Reading,
+    ask_probability,
+    judge_for,
+)
+from resay.scorers.evidence import Evidence
+
+_PROMPT = """\
+Question: {question}
+{ideas}Possible Answer: {answer}
+Is the possible answer:
+ (A) True
+ (B) False
+The possible answer is:"""
+_IDEAS = "Here are some brainstormed ideas: {ideas}\n"
+_RESTATED = "Answer with (A) or (B) and nothing else. The possible answer is:"
+# The article begins with an A too.
+_OPTION = re.compile(
+    r"[\s*_`\"']*\(?\s*(?:(?P<letter>[AB])\s*\)?[\s.:*_`\"')-]*(?:true|false)?"
+    r"|(?P<word>true|false)\b(?!\s+or\b).*)[\s.*_`\"')]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def render(question: str, answer: str, ideas: Sequence[str] = ()) -> str:
+    """Return the question about a possible answer.
+
+    Args:
+        question: What it answers.
+        answer: The possible answer.
+        ideas: Other answers, shown before it.
+    """
+    listed = "\n".join(" ".join(idea.split()) for idea in ideas)
+    return _PROMPT.format(
+        question=question,
+        ideas=_IDEAS.format(ideas=listed) if ideas else "",
+        answer=" ".join(answer.split()),
+    )
+
+
+def read_option(text: str) -> bool | None:
+    """Read (A) or True as True, (B) or False as False, and anything else as None."""
+    found = _OPTION.fullmatch(text)
+    if found is None:
+        return None
+    return (found["letter"] or found["word"]).casefold() in {"a", "true"}
+
+
+class PTrue:
+    """Asks the model how probable it finds its own claims."""
+
+    name: ClassVar[str] = "p_true"
+
+    class Config(JudgedConfig):
+        """Settings of `p_true`."""
+
+        method: Literal["p_true"] = "p_true"
+        of: Literal["claims", "response"] = Field(
+            default="claims",
+            description="What is the possible answer: each sentence or claim, or the response.",
+        )
+        ideas: int = Field(
+            default=0,
+            ge=0,
+            le=20,
+            description="How many samples are shown as brainstormed ideas, as in the paper's"
+            " section 4; 0 = none, and no samples are drawn for it.",
+        )
+        by: By = Field(
+            default="auto",
+            description="By the probabilities of the answer's tokens (logprobs), by the shares of"
+            " several answers (votes), or by the former where the provider returns them (auto).",
+        )
+        votes: int = Field(
+            default=5, ge=1, le=100, description="How many answers, where shares are taken."
+        )
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self.by_text = self.config.of == "response"
+        self.by_sentence = not self.by_text
+        self.needs: frozenset[Need] = frozenset({"judge", "query"})
+        if self.config.ideas:
+            self.needs |= {"samples"}
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Ask about each claim, or the response.
+
+        Args:
+            passage: The response; its `sentences` are asked about.
+            evidence: The query, who answers for the judge, and samples to show.
+
+        Returns:
+            Sentence scores, or a passage score; None where there was no readable answer.
+
+        Raises:
+            ScorerError: There is no judge to ask.
+        """
+        config, judge = self.config, judge_for(self.config.judge, evidence)
+        question = evidence.query.question if evidence.query else ""
+        wanted = evidence.samples.first(config.ideas)
+        ideas = [sample.text async for sample in wanted] if config.ideas else []
+        about = [passage.text] if self.by_text else [s.standalone for s in passage.sentences]
+        readings: dict[int, Reading[float]] = {}
+
+        async def ask_about(i: int) -> None:
+            readings[i] = await ask_probability(
+                judge,
+                render(question, about[i], ideas),
+                read_option,
+                _RESTATED if config.restate else None,
+                by=config.by,
+                votes=config.votes,
+            )
+
+        async with anyio.create_task_group() as tasks:
+            for i in range(len(about)):
+                tasks.start_soon(ask_about, i)
+        found = [readings[i] for i in range(len(about))]
+        known = [reading.slots[0] for reading in found]
+        scores = [None if p is None else 1.0 - p for p in known]
+        told = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
+        failures = tuple(failure for reading in found for failure in reading.failures)
+        return Scores(
+            sentences=() if self.by_text else tuple(scores),
+            passage=scores[0] if self.by_text else None,
+            why=() if self.by_text else tuple(told),
+            why_passage=told[0] if self.by_text else None,
+            failures=failures,
+            lost=tuple(i for i, s in enumerate(scores) if s is None) if not self.by_text else None,
+            undetermined=sum(reading.undetermined for reading in found),
+            inconclusive=_why_inconclusive(found, failures),
+        )
+
+
+def _why_inconclusive(found: Sequence[Reading[float]], failures: Sequence[str]) -> str | None:
+    lost = sum(not reading.answered for reading in found)
+    if lost * 2 > len(found):
+        return f"{lost} of {len(found)} questions failed ({tally(failures)})"
+    unread = sum(reading.undetermined for reading in found)
+    if (lost + unread) * 2 > len(found):
+        return f"{unread} of {len(found)} judge answers were neither (A) nor (B)"
+    return None

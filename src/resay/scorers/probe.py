@@ -1,0 +1,340 @@
+"""Semantic entropy of answers about each claim (`probe`).
+
+Farquhar, Kossen, Kuhn and Gal, "Detecting hallucinations in large language models using semantic
+entropy", Nature 630, 2024, the procedure for long texts, with the prompts released with it. For
+each claim of the response
+
+1. a judge writes `questions` questions that the claim might answer in the context of the text
+   before it, with the answer that the claim gives, `draws` times over;
+2. the model that wrote the response answers each question `answers` times, in as few words as
+   possible;
+3. these answers and the claim's are put into meanings: two are the same where one entails the other
+   and neither contradicts it;
+4. the entropy of the meanings of a question is averaged over its questions.
+
+The score is the entropy divided by its greatest value, log of the number of answers; 1 where
+answers that are not known (unknown, unclear, not available, not provided) are half of them, as
+released. The method `prompt` has a cheaper form for claims that samples do not mention
+(`probe: n`), which compares answers with the claim's by what numbers, dates and words mean.
+
+Cost, of each claim: `draws` calls for questions, and draws x questions x answers short ones (draws
+x questions where the provider takes `n`), and the classifications of its answers, or calls of `by:
+judge`. The paper has 2, 3 and 3: 20 calls. Good at: single facts of long texts, without samples of
+the whole. Bad at: cost, and claims that answer no question with one answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, Literal
+
+import anyio
+from pydantic import Field
+
+from resay.core.passage import Passage
+from resay.core.verdict import Scores, mean_score, tally
+from resay.providers.base import Completion
+from resay.scorers.base import Need
+from resay.scorers.common.judging import Reading, ask_together, judge_for, strip_decoration
+from resay.scorers.evidence import Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.semantic import (
+    Entailing,
+    EntailingConfig,
+    Equivalence,
+    entropy,
+    meanings,
+    why_unknown,
+)
+
+_QUESTIONS = """\
+{before}
+
+{claim}
+
+Generate a list of {count} questions, that might have generated the sentence in the context of the \
+preceding original text, as well as their answers. Please do not use specific facts that appear in \
+the follow-up sentence when formulating the question.
+Make the questions and answers diverse. Avoid yes-no questions.
+The answers should not be a full sentence and as short as possible, e.g. only a name, place, or \
+thing. Use the format "1. {{question}} -- {{answer}}\""""
+_ALONE = "You see the sentence:"
+_FOLLOWING = """\
+Following this text:
+
+{text}
+
+You see the sentence:"""
+_ANSWER = """\
+We are writing an answer to the question "{asked}". {before}
+
+{question}
+
+Please answer this question. Do not answer in a full sentence. Answer with as few words as \
+possible, e.g. only a name, place, or thing."""
+_ANSWER_FIRST = "First, we observe the following question:"
+_ANSWER_NEXT = """\
+So far we have written:
+
+{text}
+
+The next sentence should be the answer to the following question:"""
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+_LINE = re.compile(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\s+(?P<answer>\S.*)")
+_NOT_KNOWN = ("not available", "not provided", "unknown", "unclear")
+_MOST_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a claim, and the answer that the claim gives."""
+
+    text: str
+    answer: str
+
+
+def render_questions(claim: str, before: str, count: int) -> str:
+    """Return the request for questions about a claim.
+
+    Args:
+        claim: The claim.
+        before: The text before it; empty for the first one.
+        count: How many.
+    """
+    return _QUESTIONS.format(
+        before=_FOLLOWING.format(text=before) if before else _ALONE,
+        claim=claim,
+        count=_NUMBERS.get(count, count),
+    )
+
+
+def render_answer(asked: str, before: str, question: str) -> str:
+    """Return a question as the model is asked it.
+
+    Args:
+        asked: The user's question.
+        before: The text before the claim; empty for the first one.
+        question: The question.
+    """
+    return _ANSWER.format(
+        asked=asked,
+        before=_ANSWER_NEXT.format(text=before) if before else _ANSWER_FIRST,
+        question=question,
+    )
+
+
+def read_questions(text: str, count: int) -> list[Question | None]:
+    """Read lines such as `1. In which year did it open? -- 1932`, so many of them at most."""
+    lines = (_LINE.fullmatch(line) for line in text.splitlines())
+    found = [
+        Question(line["question"].strip(), line["answer"].strip().rstrip("."))
+        for line in lines
+        if line and len(line[0]) <= _MOST_CHARS
+    ]
+    return [*found[:count], *[None] * max(count - len(found), 0)]
+
+
+class Probe:
+    """Asks the model about each claim, several times, and takes the entropy of what it says."""
+
+    name: ClassVar[str] = "probe"
+    by_sentence: bool = False
+
+    class Config(EntailingConfig):
+        """Settings of `probe`."""
+
+        method: Literal["probe"] = "probe"
+        questions: int = Field(
+            default=3, ge=1, le=8, description="How many questions are written at once."
+        )
+        draws: int = Field(
+            default=1, ge=1, le=10, description="How often they are written; in the paper twice."
+        )
+        answers: int = Field(
+            default=3, ge=1, le=20, description="How many answers there are to each question."
+        )
+        equivalence: Equivalence = Field(
+            default="lax",
+            description="Which answers mean the same: as for the method `semantic`; the paper has"
+            " lax.",
+        )
+        writer: str | None = Field(
+            default=None,
+            description="The model that writes the questions; null = the one that wrote the"
+            " response.",
+        )
+
+        @property
+        def asks_response_model(self) -> bool:
+            """Whether the model that wrote the response is asked; it always gives the answers."""
+            return True
+
+        @property
+        def named_judge(self) -> str | None:
+            """The model that writes the questions, or None for the one of the response."""
+            return self.writer
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        self._entailing = Entailing(self.config)
+        self.needs: frozenset[Need] = self._entailing.needs | {"judge", "query"}
+
+    async def prepare(self) -> None:
+        """Load the model, where there is one.
+
+        Raises:
+            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
+            ScorerError: Its server does not answer.
+        """
+        await self._entailing.prepare()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Ask about each claim.
+
+        Args:
+            passage: The response; its `sentences` are asked about.
+            evidence: The query, who writes questions, and who answers them, as samples are drawn.
+
+        Returns:
+            Sentence scores with the entropies in `raw` where all have one; None where no question
+            could be read, or no answer came.
+
+        Raises:
+            ConfigurationError: The classifier cannot be had, or has the wrong labels.
+            ScorerError: The classifier failed, or there is nobody to ask.
+        """
+        model = evidence.prober
+        if model is None:
+            return Scores(inconclusive="the model that wrote the response cannot be asked")
+        writer = judge_for(self.config.writer, evidence)
+        asked = evidence.query.question if evidence.query else ""
+        claims = [" ".join(s.standalone.split()) for s in passage.sentences]
+        found: dict[int, _Claim] = {}
+
+        async def ask_about(i: int) -> None:
+            before = " ".join(claims[:i])
+            found[i] = await self._ask(writer, model, asked, claims[i], before)
+
+        async with anyio.create_task_group() as tasks:
+            for i in range(len(claims)):
+                tasks.start_soon(ask_about, i)
+        pairs = [
+            (one, other)
+            for i in range(len(claims))
+            for answers in found[i].answers.values()
+            for one in answers
+            for other in answers
+            if one != other
+        ]
+        entailed = Entailed({})
+        if pairs:
+            entailed = await self._entailing.find(pairs, evidence)
+        results = [self._entropy(found[i], entailed) for i in range(len(claims))]
+        scores = [None if r is None else r.score for r in results]
+        failures = (*(k for i in range(len(claims)) for k in found[i].failures), *entailed.failures)
+        raw = [r.entropy for r in results if r is not None]
+        return Scores(
+            sentences=tuple(scores),
+            raw=tuple(raw) if len(raw) == len(results) else (),
+            why=tuple(None if r is None else r.why for r in results),
+            failures=failures,
+            lost=tuple(i for i, score in enumerate(scores) if score is None),
+            undetermined=sum(found[i].unread for i in range(len(claims)))
+            + entailed.undetermined(pairs),
+            inconclusive=_why_inconclusive(scores, failures) or why_unknown(pairs, entailed),
+        )
+
+    async def _ask(
+        self, writer: Judge, model: Judge, asked: str, claim: str, before: str
+    ) -> _Claim:
+        config = self.config
+        prompt = render_questions(claim, before, config.questions)
+
+        def read(answer: Completion) -> list[Question | None]:
+            return read_questions(answer.text, config.questions)
+
+        drawn = await ask_together(writer.varied(), prompt, read, None, config.draws)
+        questions = dict.fromkeys(q for reading in drawn for q in reading.slots if q is not None)
+        said: dict[Question, Sequence[Reading[str]]] = {}
+
+        async def answer(question: Question) -> None:
+            text = render_answer(asked, before, question.text)
+            messages = (*model.query.messages, {"role": "user", "content": text})
+            said[question] = await ask_together(model, messages, _short, None, config.answers)
+
+        async with anyio.create_task_group() as tasks:
+            for question in questions:
+                tasks.start_soon(answer, question)
+        failures = [kind for reading in drawn for kind in reading.failures]
+        failures += [kind for readings in said.values() for r in readings for kind in r.failures]
+        answers = {
+            question: [question.answer, *(t for r in said[question] for t in r.slots if t)]
+            for question in questions
+        }
+        return _Claim(
+            {question: texts for question, texts in answers.items() if len(texts) > 1},
+            sum(r.answered and not any(r.slots) for r in drawn),
+            tuple(failures),
+        )
+
+    def _entropy(self, claim: _Claim, entailed: Entailed) -> _Result | None:
+        scores: list[float] = []
+        entropies: list[float] = []
+        told: list[str] = []
+        for question, answers in claim.answers.items():
+            unknown = sum(any(w in a.casefold() for w in _NOT_KNOWN) for a in answers)
+            matrix = [[_known(entailed, one, other) for other in answers] for one in answers]
+            found = meanings(matrix, self.config.equivalence)
+            value = entropy(found)
+            if unknown >= len(answers) // 2:
+                value = log(len(answers))
+            entropies.append(value)
+            scores.append(value / log(len(answers)))
+            said = dict(zip(reversed(found), reversed(answers), strict=True))
+            counts = ", ".join(f"{said[m]} (x{found.count(m)})" for m in sorted(said))
+            told.append(f"{question.text!r}: {counts}")
+        score, value = mean_score(scores), mean_score(entropies)
+        if score is None or value is None:
+            return None
+        return _Result(min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(told)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What was asked about one claim, with the claim's own answer first, and what was not read."""
+
+    answers: dict[Question, list[str]]
+    unread: int
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    score: float
+    entropy: float
+    why: str
+
+
+_SAME = Entailment(1.0, 0.0, 0.0)
+# As in the measures of meaning: what cannot be read is neutral.
+_NEUTRAL = Entailment(0.0, 1.0, 0.0)
+
+
+def _known(entailed: Entailed, one: str, other: str) -> Entailment:
+    pair: Pair = (one, other)
+    return _SAME if one == other else entailed.of.get(pair) or _NEUTRAL
+
+
+def _short(answer: Completion) -> list[str | None]:
+    line = next((line for line in answer.text.splitlines() if line.strip()), "")
+    return [strip_decoration(line).rstrip(" .*_`\"'")[:_MOST_CHARS] or None]
+
+
+def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -> str | None:
+    lost = sum(score is None for score in scores)
+    if lost * 2 <= len(scores):
+        return None
+    told = f" ({tally(failures)})" if failures else ""
+    return f"about {lost} of {len(scores)} claims no question or no answer could be had{told}"
