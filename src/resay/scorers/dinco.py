@@ -171,15 +171,16 @@ class Dinco:
 
         @property
         def named_judge(self) -> str | None:
-            """The model whose confidence is asked for."""
-            return self.asked
+            """The model whose confidence is asked for, or the judge of entailment, if named."""
+            return self.asked or super().named_judge
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        self.needs: frozenset[Need] = self._entailing.needs | {"judge", "query"}
+        wanted: set[Need] = {"judge", "query", *self._entailing.needs}
         if self.config.consistency:
-            self.needs |= {"samples"}
+            wanted.add("samples")
+        self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
         """Load the model, where there is one.

@@ -173,13 +173,14 @@ class Probe:
 
         @property
         def named_judge(self) -> str | None:
-            """The model that writes the questions, or None for the one of the response."""
-            return self.writer
+            """The model that writes the questions, or the judge of entailment, if named."""
+            return self.writer or super().named_judge
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        self.needs: frozenset[Need] = self._entailing.needs | {"judge", "query"}
+        wanted: set[Need] = {"judge", "query", *self._entailing.needs}
+        self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
         """Load the model, where there is one.

@@ -77,7 +77,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.models import ModelField
 from resay.scorers.base import Need, ScorerConfig
-from resay.scorers.common.judging import JudgeConfig, ask, first_choice, judge_for
+from resay.scorers.common.judging import JudgeConfig, Reading, ask, first_choice, judge_for
 from resay.scorers.evidence import SPLITTING, Entailed, Entailment, Evidence, Pair
 from resay.scorers.nli import Nli
 from resay.scorers.prompt import Said, ask_about
@@ -390,6 +390,7 @@ class Entailing:
         most = 1 if config.form == "published" else _MOST_AT_ONCE
 
         async def ask_one(premise: str, hypotheses: Sequence[str]) -> None:
+            reading: Reading[Said]
             if config.form == "published":
                 reading = await ask(
                     judge,
@@ -517,10 +518,10 @@ class Semantic:
         self._entailing = Entailing(self.config)
         self.by_text = self.config.measure not in _OF_CLAIMS
         self.by_sentence = self.config.measure == "entailment"
-        weighing: frozenset[Need] = frozenset(
-            {"logprobs", "sample_logprobs"} if self.config.weighted else ()
-        )
-        self.needs: frozenset[Need] = self._entailing.needs | weighing | {"samples"}
+        wanted: set[Need] = {"samples", *self._entailing.needs}
+        if self.config.weighted:
+            wanted |= {"logprobs", "sample_logprobs"}
+        self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
         """Load the model, where there is one.

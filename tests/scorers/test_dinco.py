@@ -1,0 +1,173 @@
+"""`dinco` against the code released with the paper, written out here with numpy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import Any
+
+import anyio.lowlevel
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, ProviderTimeoutError, Query
+from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.verdict import Verdict
+from resay.providers.base import Completion, Completions
+from resay.scorers.dinco import normalised, render_confidence, render_distractor
+from resay.scorers.evidence import Entailment
+from support.known_models import make_denier
+
+pytestmark = pytest.mark.anyio
+
+TOPIC = "When did the bridge open?"
+CLAIM = "The bridge opened in 1932."
+SAMPLES = ["It opened in 1932.", "It opened in 1923.", "In 1932.", "It is red."]
+
+
+def released(p: Any, nli: Any) -> float:
+    """`get_normalized_verbalized_confidence` for one claim: entailment, neutral, contradiction."""
+    nli = nli.copy()
+    nli[np.arange(len(p)), np.arange(len(p))] = -1
+    contradicts = ((nli + nli.swapaxes(0, 1)) / 2)[:, :, 2]
+    alike = nli[:, :, 0]
+    degrees = np.maximum(0, alike).sum(axis=0) + 1
+    total = p[0]
+    for i in range(1, len(p)):
+        total += p[i] * contradicts[0, i] / (degrees[i] - alike[0, i])
+    return float(p[0] / total if total > 1 else p[0])
+
+
+@given(st.integers(1, 7), st.integers(0, 2**32 - 1))
+def test_the_normalisation_is_the_released_one(n: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    p, nli = draw.uniform(size=n), draw.dirichlet([0.5, 0.5, 0.5], size=(n, n))
+    said = [[Entailment(*map(float, one)) for one in row] for row in nli]
+    found = normalised(
+        float(p[0]),
+        p[1:].tolist(),
+        said[0][1:],
+        [row[0] for row in said[1:]],
+        [row[1:] for row in said[1:]],
+    )
+    assert found == pytest.approx(released(p, nli))
+
+
+def test_a_worked_example() -> None:
+    no, yes = Entailment(0, 0, 1), Entailment(1, 0, 0)
+    # Two distractors that say the same count as one: 0.8 / (0.8 + 0.6 / 2 + 0.6 / 2).
+    found = normalised(0.8, [0.6, 0.6], [no, no], [no, no], [[yes, yes], [yes, yes]])
+    assert found == pytest.approx(0.8 / 1.4)
+    # One that does not contradict does not count.
+    assert normalised(0.8, [0.6], [yes], [Entailment(0, 1, 0)], [[yes]]) == 0.8
+
+
+class Model:
+    """Writes distractors, says how sure it is by the year, and judges by the year."""
+
+    def __init__(
+        self, sure: Mapping[str, float | None], years: Sequence[str], *, logprobs: bool = True
+    ) -> None:
+        self._sure = sure
+        self._years = years
+        self._logprobs = logprobs
+        self.asked: list[str] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        prompt = query.question
+        self.asked.append(prompt)
+        if prompt.endswith("Distractor:"):
+            text = f"Distractor: The bridge opened in {self._years[query.index]}."
+            return Completions((Completion(text),))
+        if prompt.endswith("Yes or No:"):
+            (year,) = re.findall(r"\d{4}", prompt)
+            p = self._sure[year]
+            if p is None:
+                raise ProviderTimeoutError("slow")
+            if not self._logprobs:
+                return Completions((Completion("Yes" if query.index < 5 * p else "No"),))
+            top = (TopLogprob("Yes", log(p)), TopLogprob("No", log(1 - p)))
+            return Completions(
+                (Completion("Yes", logprobs=(TokenLogprob("Yes", log(p), top=top),)),)
+            )
+        (context,) = re.findall(r"<context-\w+>\n(.*)\n</context", prompt)
+        claims = re.findall(r"^\d+\. (.*)$", prompt.partition("<claims-")[2], re.MULTILINE)
+        lines = [f"{i}: {_said(context, claim)}" for i, claim in enumerate(claims, 1)]
+        return Completions((Completion("\n".join(lines)),))
+
+
+def _said(premise: str, hypothesis: str) -> str:
+    years, theirs = (re.findall(r"\d{4}", text) for text in (premise, hypothesis))
+    if not years or not theirs:
+        return "not_mentioned"
+    return "supported" if years == theirs else "contradicted"
+
+
+async def checked(asked: Model, **settings: Any) -> Verdict:
+    step = {"method": "dinco", "by": "judge", "distractors": 3, **settings}
+    policy = {"chain": [step], "cache": {"store": "none"}, "limits": {"retries": 0}}
+    guard = Guard(policy, provider=asked, model="m")
+    return await guard.acheck(CLAIM, question=TOPIC, samples=SAMPLES)
+
+
+YEARS = ["1923", "1923", "1940"]
+SURE = {"1932": 0.9, "1923": 0.6, "1940": 0.5}
+
+
+async def test_confidence_is_shared_with_the_distractors() -> None:
+    model = Model(SURE, YEARS)
+    verdict = await checked(model)
+    nvc = 0.9 / (0.9 + 0.6 + 0.5)
+    assert verdict.claims[0].score == pytest.approx(1 - (nvc + 0.5) / 2)
+    assert verdict.claims[0].why == (
+        "sure of it 0.90, normalised by 2 alternatives 0.45; 0.50 support in samples"
+    )
+    # Three distractors of which one comes twice, three confidences, and entailment: of three
+    # claims, and by four samples.
+    assert len(model.asked) == verdict.usage.calls == 3 + 3 + 3 + 4
+    assert render_distractor(TOPIC, CLAIM) in model.asked
+    assert render_confidence(TOPIC, CLAIM) in model.asked
+
+
+async def test_without_samples_and_without_distractors() -> None:
+    verdict = await checked(Model(SURE, YEARS), consistency=False)
+    assert verdict.claims[0].score == pytest.approx(1 - 0.45)
+    model = Model(SURE, YEARS)
+    verdict = await checked(model, consistency=False, distractors=0)
+    assert verdict.claims[0].score == pytest.approx(0.1)
+    assert len(model.asked) == 1
+
+
+async def test_without_probabilities_by_votes() -> None:
+    # The first answer is one of the five.
+    model = Model({**SURE, "1932": 0.8}, YEARS, logprobs=False)
+    verdict = await checked(model, consistency=False, distractors=0, confidence="votes")
+    assert verdict.claims[0].score == pytest.approx(0.2)
+    assert len(model.asked) == 5
+
+
+async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive() -> None:
+    verdict = await checked(Model({**SURE, "1923": None}, YEARS), consistency=False)
+    assert verdict.claims[0].score == pytest.approx(1 - 0.9 / 1.4)
+    assert verdict.steps[0].failures == {"ProviderTimeoutError": 1}
+    verdict = await checked(Model({**SURE, "1932": None}, YEARS))
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == (
+        "dinco: 1 of 1 claims got no readable yes or no (ProviderTimeoutError x1)"
+    )
+
+
+async def test_a_classifier_says_what_contradicts(tiny: Callable[..., Path]) -> None:
+    # To this model two texts contradict each other where one of them says "never".
+    model = Model(SURE, YEARS)
+    verdict = await checked(model, by="nli", model=str(tiny(make_denier)), consistency=False)
+    # Nothing contradicts, so nothing is taken off.
+    assert verdict.claims[0].score == pytest.approx(0.1, abs=1e-2)

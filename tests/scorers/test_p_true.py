@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+
+from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Query
+from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.verdict import Verdict
+from resay.providers.base import Completion, Completions
+from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.p_true import PTrue, read_option, render
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "When did the bridge open?"
+CLAIMS = ["The bridge opened in 1932.", "It was painted red."]
+PUBLISHED = """\
+Question: When did the bridge open?
+Here are some brainstormed ideas: In 1932.
+It opened in 1923.
+Possible Answer: The bridge opened in 1932.
+Is the possible answer:
+ (A) True
+ (B) False
+The possible answer is:"""
+
+
+class Model:
+    """Answers with texts in turn, and with the probabilities of (A) and (B) where it has any."""
+
+    def __init__(
+        self,
+        *texts: str | None,
+        a: float | None = None,
+        b: float | None = None,
+        refuses: bool = False,
+    ) -> None:
+        self._texts = list(texts)
+        self._a, self._b = a, b
+        self._refuses = refuses
+        self.asked: list[Query] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        if self._refuses and query.params.get("logprobs"):
+            raise ProviderRefusedError("no logprobs", status=400)
+        self.asked.append(query)
+        if self._a is None or self._b is None:
+            text = self._texts[(len(self.asked) - 1) % len(self._texts)]
+            if text is None:
+                raise ProviderTimeoutError("slow")
+            return Completions((Completion(text),))
+        said, other = ("A", " B") if self._a >= self._b else ("B", " A")
+        top = [
+            TopLogprob(t, log(p))
+            for t, p in (
+                (said, max(self._a, self._b)),
+                (other, min(self._a, self._b)),
+                ("The", 0.01),
+            )
+        ]
+        tokens = (
+            TokenLogprob(" (", -0.01, top=(TopLogprob(" (", -0.01),)),
+            TokenLogprob(said, log(max(self._a, self._b)), top=tuple(top)),
+            TokenLogprob(")", 0.0),
+        )
+        logprobs = tokens if query.params.get("logprobs") else ()
+        return Completions((Completion(f" ({said})", logprobs=logprobs),))
+
+
+async def checked(model: Model, **settings: Any) -> Verdict:
+    policy = {
+        "chain": [{"method": "p_true", **settings}],
+        "cache": {"store": "none"},
+        "limits": {"retries": 0},
+    }
+    guard = Guard(policy, provider=model, model="m")
+    return await guard.acheck(" ".join(CLAIMS), question=QUESTION)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.9, 0.001), (0.3, 0.3), (0.05, 0.61)])
+async def test_by_the_probabilities_of_the_first_letter(a: float, b: float) -> None:
+    verdict = await checked(Model(a=a, b=b))
+    assert [claim.score for claim in verdict.claims] == pytest.approx([b / (a + b)] * 2)
+
+
+async def test_one_call_for_each_claim_or_the_response() -> None:
+    verdict = await checked(model := Model(a=0.6, b=0.2))
+    assert (len(model.asked), verdict.usage.calls) == (2, 2)
+    assert model.asked[0].params["top_logprobs"] == 5
+    assert verdict.claims[0].why == "the judge finds it true with 0.75"
+    verdict = await checked(model := Model(a=0.2, b=0.6), of="response")
+    assert (len(model.asked), verdict.score) == (1, pytest.approx(0.75))
+    assert [claim.score for claim in verdict.claims] == [None, None]
+    assert verdict.steps[0].why == "the judge finds it true with 0.25"
+
+
+async def test_without_probabilities_by_votes() -> None:
+    # Claims are asked about in turns: one vote each, then four more each.
+    for model in (Model("(A)"), Model("(A)", refuses=True)):
+        verdict = await checked(model)
+        assert [claim.score for claim in verdict.claims] == [0.0, 0.0]
+        assert len(model.asked) == 10
+    verdict = await checked(model := Model("A", "B", "False", "(A) True"), by="votes", votes=4)
+    assert (verdict.score, len(model.asked)) == (0.5, 8)
+    assert all("logprobs" not in query.params for query in model.asked)
+
+
+async def test_by_probabilities_alone_it_says_when_there_are_none() -> None:
+    verdict = await checked(Model("(A)"), by="logprobs")
+    assert verdict.reason == "p_true: 2 of 2 judge answers were neither (A) nor (B)"
+
+
+async def test_the_prompt_is_the_papers_with_samples_as_ideas() -> None:
+    ideas = ["In 1932.", "It opened in 1923."]
+    assert render(QUESTION, CLAIMS[0], ideas) == PUBLISHED
+    scorer, model = PTrue(PTrue.Config(ideas=2)), Model(a=0.5, b=0.1)
+    evidence = Evidence(
+        Samples([*ideas, "In 1940."]), query=Query.of(QUESTION), judge_provider=model
+    )
+    await scorer.score(Passage.from_sentences(CLAIMS), evidence)
+    assert model.asked[0].question == PUBLISHED
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"),
+    [
+        ("A", True),
+        ("(A) True", True),
+        ("**B)** False.", False),
+        ("True, as far as I know", True),
+        ("A bridge opened", None),
+        ("True or false?", None),
+        ("Not (A)", None),
+        ("", None),
+    ],
+)
+def test_an_option_comes_first_and_is_no_article(answer: str, read: bool | None) -> None:
+    assert read_option(answer) is read
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        (["Hm."], "p_true: 2 of 2 judge answers were neither (A) nor (B)"),
+        ([None], "p_true: 2 of 2 questions failed (ProviderTimeoutError x2)"),
+    ],
+)
+async def test_what_cannot_be_read_is_inconclusive(
+    answers: Sequence[str | None], reason: str
+) -> None:
+    verdict = await checked(Model(*answers))
+    assert (verdict.decision, verdict.reason) == ("inconclusive", reason)
+
+
+async def test_a_token_without_alternatives_leaves_the_rest_to_the_other() -> None:
+    class Bare(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            return Completions((Completion("B", logprobs=(TokenLogprob("B", log(0.8)),)),))
+
+    verdict = await checked(Bare())
+    assert verdict.claims[0].score == pytest.approx(0.8)

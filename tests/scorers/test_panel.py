@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Query
+from resay.core.verdict import Verdict
+from resay.providers.base import Completion, Completions
+from resay.scorers.panel import pooled, render_published
+
+pytestmark = pytest.mark.anyio
+
+CLAIMS = ["The bridge opened in 1932.", "It was painted by Harold Finch."]
+JUDGES = ["x/one", "y/two", "z/three"]
+
+
+class Jury:
+    """Answers by the model that is asked."""
+
+    def __init__(self, answers: Mapping[str, str | None]) -> None:
+        self._answers = answers
+        self.asked: list[Query] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        self.asked.append(query)
+        text = self._answers[query.model or ""]
+        if text is None:
+            raise ProviderTimeoutError("slow")
+        return Completions((Completion(text),))
+
+
+async def checked(jury: Jury, **settings: Any) -> Verdict:
+    step = {"method": "panel", "judges": JUDGES, **settings}
+    policy = {"chain": [step], "cache": {"store": "none"}, "limits": {"retries": 0}}
+    return await Guard(policy, provider=jury).acheck(" ".join(CLAIMS), question="When?")
+
+
+async def test_judges_vote_and_the_reason_names_who_disagrees() -> None:
+    jury = Jury({"x/one": "1: A\n2: B", "y/two": "1. (A) Correct\n2: A", "z/three": "1: A\n2: C"})
+    verdict = await checked(jury)
+    assert [claim.score for claim in verdict.claims] == [0.0, 0.5]
+    assert verdict.claims[0].why == "correct: x/one, y/two, z/three"
+    assert verdict.claims[1].why == "correct: y/two; not sure: z/three; incorrect: x/one"
+    assert verdict.reason == (
+        "passage 0.25 <= 0.50, every sentence <= 0.50; the judges disagree about 1 of 2 claims"
+        " (correct: y/two; incorrect: x/one)"
+    )
+    assert (len(jury.asked), verdict.usage.calls) == (3, 3)
+    verdict = await checked(jury, pool="any")
+    assert (verdict.claims[1].score, verdict.decision) == (1.0, "flagged")
+    assert "the judges disagree about 1 of 2 claims" in verdict.reason
+
+
+async def test_judges_that_agree_are_not_mentioned() -> None:
+    verdict = await checked(Jury(dict.fromkeys(JUDGES, "1: A\n2: A")))
+    assert verdict.reason == "passage 0.00 <= 0.50, every sentence <= 0.50"
+
+
+scores = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=7)
+
+
+@given(scores)
+def test_pools(row: list[float]) -> None:
+    for_it, against = row.count(0.0), row.count(1.0)
+    assert pooled(row, "mean") == pytest.approx(sum(row) / len(row))
+    vote = 0.5 if for_it == against else float(against > for_it)
+    assert pooled(row, "majority") == vote
+    assert (pooled(row, "any"), pooled(row, "all")) == (max(row), min(row))
+    assert pooled([*row, *[None] * len(row)], "mean") == pytest.approx(sum(row) / len(row))
+    assert pooled([*row, *[None] * (len(row) + 1)], "mean") is None
+
+
+async def test_the_published_question_is_about_one_claim() -> None:
+    jury = Jury(dict.fromkeys(JUDGES, "explanation: A bridge is known. answer: B"))
+    verdict = await checked(jury, form="published")
+    assert [claim.score for claim in verdict.claims] == [1.0, 1.0]
+    assert len(jury.asked) == 6
+    assert jury.asked[0].question == render_published("When?", CLAIMS[0])
+    assert jury.asked[0].question.startswith(
+        "Question: When?, Proposed Answer: The bridge opened in 1932.. Is the proposed answer: (A)"
+        " Correct (B) Incorrect (C) I am not sure. The output should strictly use"
+    )
+
+
+async def test_who_says_nothing_is_left_out() -> None:
+    verdict = await checked(Jury({"x/one": "1: A\n2: B", "y/two": None, "z/three": "1: B\n2: B"}))
+    assert [claim.score for claim in verdict.claims] == [0.5, 1.0]
+    assert verdict.steps[0].failures == {"ProviderTimeoutError": 1}
+    verdict = await checked(Jury({"x/one": "1: A\n2: B", "y/two": None, "z/three": "A bridge."}))
+    assert verdict.reason == (
+        "panel: too few judges said anything readable of 2 of 2 claims (ProviderTimeoutError x1)"
+    )
+    assert verdict.steps[0].undetermined == 2
+
+
+def test_a_panel_has_different_judges() -> None:
+    with pytest.raises(PolicyError, match="'x/one' is named twice"):
+        Policy.of({"chain": [{"method": "panel", "judges": ["x/one", "x/one"]}]})
+    with pytest.raises(PolicyError):
+        Policy.of({"chain": [{"method": "panel", "judges": ["x/one"]}]})

@@ -1,0 +1,180 @@
+"""`probe` against the procedure for long texts of Farquhar et al., written out here."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+
+from resay import Guard, Passage, ProviderTimeoutError, Query
+from resay.core.verdict import Verdict
+from resay.providers.base import Completion, Completions
+from resay.scorers.evidence import Evidence
+from resay.scorers.probe import Probe, Question, read_questions, render_answer, render_questions
+from support.known_models import make_denier
+
+pytestmark = pytest.mark.anyio
+
+ASKED = "Tell me about the bridge."
+CLAIMS = ["The bridge opened in 1932.", "It was painted by Harold Finch."]
+RESPONSE = " ".join(CLAIMS)
+QUIZ = {
+    CLAIMS[0]: "1. When did the bridge open? -- 1932\n2. What opened in that year? -- The bridge",
+    CLAIMS[1]: "1. Who painted it? -- Harold Finch.\nHm.",
+}
+ANSWERS = {
+    "When did the bridge open?": ["1932", "1932.", "1923"],
+    "What opened in that year?": ["The bridge", "A tunnel", "The harbour"],
+    "Who painted it?": ["Unknown", "Finch", "The painter is unknown"],
+}
+PROMPT = """\
+Following this text:
+
+The bridge opened in 1932.
+
+You see the sentence:
+
+It was painted by Harold Finch.
+
+Generate a list of three questions, that might have generated the sentence in the context of the \
+preceding original text, as well as their answers. Please do not use specific facts that appear in \
+the follow-up sentence when formulating the question.
+Make the questions and answers diverse. Avoid yes-no questions.
+The answers should not be a full sentence and as short as possible, e.g. only a name, place, or \
+thing. Use the format "1. {question} -- {answer}\""""
+
+
+class Model:
+    """Writes questions, answers them, and judges by equal words, as it is told."""
+
+    def __init__(
+        self,
+        answers: Mapping[str, Sequence[str | None]] = ANSWERS,
+        quiz: Mapping[str, str] = QUIZ,
+    ) -> None:
+        self.asked: Counter[str] = Counter()
+        self.prompts: list[str] = []
+        self._answers = answers
+        self._quiz = quiz
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        await anyio.lowlevel.checkpoint()
+        prompt = query.question
+        self.prompts.append(prompt)
+        if "Generate a list of" in prompt:
+            self.asked["quiz"] += 1
+            claim = next(claim for claim in CLAIMS if f"sentence:\n\n{claim}" in prompt)
+            return Completions((Completion(self._quiz[claim]),))
+        if prompt.startswith("We are writing"):
+            self.asked["answer"] += 1
+            question = next(q for q in self._answers if q in prompt)
+            text = self._answers[question][query.index]
+            if text is None:
+                raise ProviderTimeoutError("slow")
+            return Completions((Completion(text),))
+        self.asked["judge"] += 1
+        claims = re.findall(r"^(\d+)\. (.*)$", prompt.partition("<claims-")[2], re.MULTILINE)
+        (context,) = re.findall(r"<context-\w+>\n(.*)\n</context", prompt)
+        shared = {"Finch": "Harold Finch", "Harold Finch": "Finch"}
+        same = (shared.get(context) == claim for _, claim in claims)
+        lines = [f"{i}: {'supported' if s else 'not_mentioned'}" for i, s in enumerate(same, 1)]
+        return Completions((Completion("\n".join(lines)),))
+
+
+async def checked(asked: Model, **settings: Any) -> Verdict:
+    step = {"method": "probe", "by": "judge", **settings}
+    policy = {"chain": [step], "cache": {"store": "none"}, "limits": {"retries": 0}}
+    guard = Guard(policy, provider=asked, model="m")
+    return await guard.acheck(RESPONSE, question=ASKED)
+
+
+def plain(groups: Sequence[int]) -> float:
+    """Entropy of meanings by the number of answers in each."""
+    total = sum(groups)
+    return -sum(n / total * log(n / total) for n in groups) / log(total)
+
+
+async def test_the_score_is_the_mean_entropy_of_the_questions() -> None:
+    model = Model()
+    verdict = await checked(model)
+    # 1932 three times and 1923; the bridge twice and two others; two of four unknown: the most.
+    assert [claim.score for claim in verdict.claims] == pytest.approx(
+        [fmean([plain([3, 1]), plain([2, 1, 1])]), 1.0]
+    )
+    assert model.asked["quiz"] == 2
+    assert model.asked["answer"] == 9
+    assert verdict.claims[0].why == (
+        "entropy 0.80; asked 'When did the bridge open?': 1932 (x3), 1923 (x1); 'What opened in"
+        " that year?': The bridge (x2), A tunnel (x1), The harbour (x1)"
+    )
+    assert verdict.steps[0].undetermined == 0
+    assert sum(model.asked.values()) == verdict.usage.calls
+
+
+async def test_the_prompts_are_the_papers() -> None:
+    model = Model()
+    await checked(model)
+    assert PROMPT in model.prompts
+    assert render_questions(CLAIMS[1], CLAIMS[0], 3) == PROMPT
+    first = render_answer(ASKED, "", "When did the bridge open?")
+    assert first in model.prompts
+    assert first.startswith(
+        f'We are writing an answer to the question "{ASKED}". First, we observe the following'
+        " question:\n\nWhen did the bridge open?\n\nPlease answer this question. Do not answer in"
+    )
+    assert f"So far we have written:\n\n{CLAIMS[0]}\n\nThe next sentence should be" in (
+        render_answer(ASKED, CLAIMS[0], "Who painted it?")
+    )
+
+
+async def test_questions_are_drawn_as_often_as_wanted() -> None:
+    model = Model()
+    verdict = await checked(model, draws=2, answers=2)
+    # The same questions again are not asked again.
+    assert (model.asked["quiz"], model.asked["answer"]) == (4, 6)
+    assert verdict.claims[0].score == pytest.approx(fmean([plain([3]), plain([2, 1])]))
+
+
+def test_questions_are_read_line_by_line() -> None:
+    assert read_questions("1. Who? -- Ann\n\n2) Where is it?  --  In Rome.", 3) == [
+        Question("Who?", "Ann"),
+        Question("Where is it?", "In Rome"),
+        None,
+    ]
+    assert read_questions("I cannot.", 1) == [None]
+
+
+async def test_claims_without_questions_or_answers_are_inconclusive() -> None:
+    verdict = await checked(Model(quiz=dict.fromkeys(CLAIMS, "I cannot.")))
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == "probe: about 2 of 2 claims no question or no answer could be had"
+    assert verdict.steps[0].undetermined == 2
+    verdict = await checked(Model({q: [None] * 3 for q in ANSWERS}))
+    assert verdict.reason == (
+        "probe: about 2 of 2 claims no question or no answer could be had (ProviderTimeoutError x9)"
+    )
+
+
+async def test_without_a_model_to_ask_it_says_so() -> None:
+    scores = await Probe().score(Passage.of(RESPONSE), Evidence())
+    assert scores.inconclusive == "the model that wrote the response cannot be asked"
+
+
+async def test_a_classifier_puts_answers_into_meanings(tiny: Callable[..., Path]) -> None:
+    # To this model two texts contradict each other where one of them says "never".
+    folder = tiny(make_denier)
+    answers = {"When did the bridge open?": ["the king", "never", "the war"]}
+    model = Model(answers, dict.fromkeys(CLAIMS, "1. When did the bridge open? -- london"))
+    verdict = await checked(model, by="nli", model=str(folder))
+    assert [claim.score for claim in verdict.claims] == pytest.approx([plain([3, 1])] * 2)
+    assert model.asked["judge"] == 0
