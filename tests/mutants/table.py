@@ -57,6 +57,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
     "resay.scorers.nli": ("scorers/test_known_models.py", "scorers/test_nearest.py"),
     "resay.scorers.common.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
+    "resay.scorers.dinco": ("scorers/test_dinco.py",),
+    "resay.scorers.p_true": ("scorers/test_p_true.py",),
+    "resay.scorers.panel": ("scorers/test_panel.py",),
+    "resay.scorers.probe": ("scorers/test_probe.py",),
+    "resay.scorers.semantic": ("scorers/test_semantic.py",),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
         "scorers/test_task_prompt.py",

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import time
 import venv
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
+import anyio
 import httpx
 import typer
 
@@ -32,8 +34,15 @@ from resay.benchmarks import wikibio
 from resay.benchmarks.commands import DataOption, JsonOption, MarkdownOption, form_of, print_result
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Column, ResultTable, Row
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
+from resay.providers import Completion, Completions, Metered
+from resay.scorers.evidence import Entailed, Entailment, Evidence, Samples
+from resay.scorers.p_true import PTrue
+from resay.scorers.semantic import Semantic
 
 __all__ = ["PEERS", "peers", "row_of", "skipped_row"]
 
@@ -63,6 +72,9 @@ _NOTES = (
     " is `Guard.check`, with what contradicts flagged claims.",
     "uqlm: `BlackBoxUQ` with `exact_match`, the only one of its scorers without a model. It says"
     " how many samples are the same text; ours looks at each sentence.",
+    "matrices: what each text says of the others and of claims, drawn at random; uqlm's own classes"
+    " do the arithmetic, with the matrix in the place of their classifier. `semantic` with"
+    " `equivalence: either` and, for claims, `units: response`, which is what uqlm looks at.",
     f"calls and rounds: one question and {_SAMPLES} samples, from an upstream that takes"
     f" {_LATENCY_S:g} s for each answer. A round is a call that had to wait for another.",
     "openai-guardrails: its client with `Hallucination Detection`, which has a model search files"
@@ -172,7 +184,7 @@ class _Peer:
     """Another library, in a process of its own."""
 
     version: str
-    turn: Callable[[], Mapping[str, float]]
+    turn: Callable[[], Mapping[str, Any]]
 
 
 @contextmanager
@@ -341,6 +353,140 @@ def _uqlm_asking(setting: _Setting) -> list[Row]:
     return _asking_rows(what, ours, f"uqlm {peer.version}", theirs)
 
 
+_MATRICES = 24
+_SAME = 1e-6
+
+
+class _Given:
+    """A classifier that says what a matrix says, and counts."""
+
+    def __init__(self, known: Mapping[str, Sequence[float]]) -> None:
+        self._known = known
+        self.calls = 0
+
+    async def entailed(self, pairs: Sequence[tuple[str, str]]) -> Entailed:
+        self.calls += len(pairs)
+        rows = ((pair, self._known[f"{pair[0]}>{pair[1]}"]) for pair in pairs)
+        return Entailed({pair: Entailment(e, u, c) for pair, (c, u, e) in rows})
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A provider whose answer is one token, and one that supports whatever it is asked."""
+
+    tokens: Sequence[Mapping[str, Any]] = ()
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        if self.tokens:
+            tokens = tuple(TokenLogprob(t["token"], t["logprob"]) for t in self.tokens)
+            return Completions((Completion(tokens[0].token, logprobs=tokens),))
+        count = query.question.count("\n")
+        return Completions((Completion("\n".join(f"{i}: supported" for i in range(1, count))),))
+
+
+def _matrix(seed: int) -> Mapping[str, Any]:
+    """Return texts and claims, and what each text says of all of them.
+
+    Texts have one of three meanings, and entail those with the same: where entailment goes in
+    circles, uqlm puts a text into several clusters, and counts it in each.
+    """
+    draw = random.Random(seed)
+    texts = [f"t{i}" for i in range(draw.randint(3, 7))]
+    claims = [f"c{i}" for i in range(draw.randint(2, 5))]
+    meaning = {text: draw.randrange(3) for text in texts}
+    known: dict[str, list[float]] = {}
+    for text in texts:
+        for other in (*texts, *claims):
+            parts = [draw.gammavariate(0.5, 1.0) + 1e-9 for _ in range(3)]
+            if other in meaning:
+                parts.sort(reverse=meaning[text] != meaning[other])
+            known[f"{text}>{other}"] = [part / sum(parts) for part in parts]
+    return {
+        "texts": texts,
+        "claims": claims,
+        "known": known,
+        "logprobs": [[-draw.expovariate(1.0) for _ in range(4)] for _ in texts],
+        "options": [[{"token": t, "logprob": -draw.random()}] for t in ("True", "False")],
+    }
+
+
+_MEASURES: Mapping[str, Mapping[str, Any]] = {
+    "entropy": {"measure": "entropy"},
+    "entropy, weighted": {"measure": "entropy", "weighted": True},
+    "sets": {"measure": "sets"},
+    "density, weighted": {"measure": "density", "weighted": True},
+    "luq": {"measure": "luq_atomic", "units": "response"},
+    "entailment": {"measure": "entailment"},
+    "closeness": {"measure": "closeness", "units": "response"},
+}
+"""The measures that uqlm has too, by their names here."""
+
+
+async def _ours_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what our methods find of a matrix, in uqlm's form: its confidence in claims."""
+    texts, claims = case["texts"], case["claims"]
+    passage = replace(Passage.from_sentences(claims), text=texts[0])
+    found: dict[str, Any] = {"calls": {}}
+    tokens = [tuple(TokenLogprob("t", value) for value in row) for row in case["logprobs"]]
+    for name, settings in _MEASURES.items():
+        scorer = Semantic(Semantic.Config(equivalence="either", **settings))
+        given = _Given(case["known"])
+        scorer._entailing._nli = given  # type: ignore[assignment]
+        evidence = Evidence(Samples(texts[1:]), logprobs=tokens[0])
+        for sample, of in zip(evidence.samples.landed, tokens[1:], strict=True):
+            sample.logprobs = of
+        scores = await scorer.score(passage, evidence)
+        found[name] = scores.raw_passage
+        if scores.sentences:
+            found[name] = [1.0 - (score or 0.0) for score in scores.sentences]
+        found["calls"][name.partition(",")[0]] = given.calls
+    provider = _Option()
+    judged = Semantic(Semantic.Config(measure="entailment", by="judge"))
+    meter = Metered(provider)
+    await judged.score(passage, Evidence(Samples(texts[1:]), judge_provider=meter))
+    found["calls"]["judge"] = meter.usage.calls
+    p_true = PTrue(PTrue.Config(of="response"))
+    asked = [Evidence(judge_provider=_Option(option)) for option in case["options"]]
+    scored = [await p_true.score(passage, evidence) for evidence in asked]
+    found["p_true"] = [1.0 - (scores.passage or 0.0) for scores in scored]
+    return found
+
+
+def _uqlm_matrices(setting: _Setting) -> list[Row]:
+    cases = [_matrix(seed) for seed in range(_MATRICES)]
+    with _worker(_python(setting, "uqlm"), "uqlm matrices", {"cases": cases}) as peer:
+        theirs = peer.turn()["found"]
+
+    async def work() -> list[dict[str, Any]]:
+        return [await _ours_of(case) for case in cases]
+
+    ours, called = anyio.run(work), f"uqlm {peer.version}"
+    rows: list[Row] = []
+    for name in (*_MEASURES, "p_true"):
+        mine, other = ([v for case in both for v in _flat(case[name])] for both in (ours, theirs))
+        most = max(abs(a - b) for a, b in zip(mine, other, strict=True))
+        told = f"greatest difference of {len(mine)} values: {most:.0e}"
+        told = told if most <= _SAME else f"{told}, NOT THE SAME"
+        what = f"{_MATRICES} matrices, {name}: mean"
+        rows.append(row_of(what, "", fmean(mine), called, fmean(other), told))
+    for name, what in (
+        ("entropy", "classifications for entropy"),
+        ("density", "classifications for density"),
+        ("entailment", "classifications for entailment and luq of the response"),
+        ("judge", "calls of a judge for entailment"),
+    ):
+        mine, other = (sum(case["calls"][name] for case in both) for both in (ours, theirs))
+        rows.append(row_of(f"{_MATRICES} matrices: {what}", "", mine, called, other))
+    return rows
+
+
+def _flat(value: Any) -> list[float]:
+    return [float(v) for v in value] if isinstance(value, list) else [float(value)]
+
+
 def _openai_guardrails(setting: _Setting) -> list[Row]:
     try:
         from openai import OpenAI
@@ -406,7 +552,7 @@ def _litellm(setting: _Setting) -> list[Row]:
 
 PEERS: Mapping[str, Sequence[Callable[[_Setting], list[Row]]]] = {
     "selfcheckgpt": [partial(_scoring, "selfcheckgpt", "its unigrams")],
-    "uqlm": [partial(_scoring, "uqlm", "exact match"), _uqlm_asking],
+    "uqlm": [partial(_scoring, "uqlm", "exact match"), _uqlm_asking, _uqlm_matrices],
     "openai-guardrails": [_openai_guardrails],
     "litellm": [_litellm],
 }

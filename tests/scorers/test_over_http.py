@@ -96,6 +96,7 @@ DIRECT = {"method": "direct_question"}
 PAIRS = {"method": "prompt"}
 LISTED = {"method": "prompt", "mode": "per_sample"}
 ZERO = {"method": "zero_shot"}
+SEMANTIC = {"method": "semantic", "by": "judge"}
 QUESTION = {"method": "reverse_validation", "variant": "question"}
 MATCHING = {"method": "reverse_validation", "variant": "matching"}
 CROSS = {"method": "cross_examination"}
@@ -138,6 +139,9 @@ CASES = {
     "reverse_validation matching, entity given": Case((MATCHING,), 2, _entity),
     "cross_examination": Case((CROSS,), 4),
     "zero_shot": Case((ZERO,), 1),
+    # Each text that others are held against is one call: the samples, and the response.
+    "semantic": Case((SEMANTIC,), SAMPLES, samples=True),
+    "semantic degree": Case(({**SEMANTIC, "measure": "degree"},), 1 + SAMPLES, samples=True),
     "snowballing": Case((DIRECT, SNOWBALLING), SENTENCES),
     "leaning": Case((DIRECT, LEANING), SENTENCES),
     "ensemble": Case((ENSEMBLE,), 2 + SAMPLES + SENTENCES, samples=True, more=SENTENCES),

@@ -373,8 +373,27 @@ async def test_a_judge_fills_the_matrix() -> None:
     # One call for each text that the others are held against.
     assert (len(model.asked), verdict.steps[0].usage.calls) == (5, 5)
     published = await judged(model := Model(), "entropy", form="published")
-    assert (published.score, len(model.asked)) == (verdict.score, 20)
+    # Two questions for each pair that is needed: with the first text of each meaning.
+    assert (published.score, len(model.asked)) == (verdict.score, 10)
     assert render_pair(SHORT, OTHERS[0], "When did it open?") in model.asked
+
+
+async def test_luq_atomic_is_of_what_texts_claim() -> None:
+    said = "It opened in 1932, and it was painted in 1940."
+    others = ["It opened in 1932.", "It opened in 1923 and was painted in 1940.", "It is red."]
+    policy = {"chain": steps("luq_atomic"), "cache": {"store": "none"}}
+    guard = Guard(policy, provider=Model(), model="m")
+    verdict = await guard.acheck(said, question="When did it open?", samples=others)
+    assert [claim.text for claim in verdict.claims] == [
+        "It opened in 1932",
+        "it was painted in 1940.",
+    ]
+    # e / (e + c): supported 1, contradicted 0, not mentioned 1/2.
+    assert [claim.score for claim in verdict.claims] == pytest.approx([1 - 0.5, 1 - 0.5])
+    # Of the response 1/2 and 1/2; of the samples 1932 in the first text and not in the second;
+    # 1923 in none of them, and 1940 in the first; and nothing of what is red.
+    confidence = [0.5, fmean([1, 0, 0.5]), fmean([fmean([0, 0, 0.5]), fmean([1, 0, 0.5])]), 0.5]
+    assert verdict.score == pytest.approx(1 - fmean(confidence))
 
 
 async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:

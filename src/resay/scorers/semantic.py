@@ -50,9 +50,10 @@ confidence of the response alone.
 Where the judge's answer cannot be read, entailment is neutral in the measures of whole texts, as in
 the code released with semantic entropy, and left out of means.
 
-Cost: n (n - 1) classifications for the measures of whole texts, n - 1 for `density`, N |R| for
-`entailment`, n^2 |R| for `luq` and `closeness`; with `by: judge` one call for each text that others
-are held against, n in all, or one for each pair with `form: published`. Good at: short answers
+Cost: n (n - 1) classifications for the measures of whole texts, at most so many for `entropy` and
+`sets`, n - 1 for `density`, N |R| for `entailment`, n^2 |R| for `luq` and `closeness`; with `by:
+judge` one call for each text that others are held against, n in all, or one for each pair with
+`form: published`. Good at: short answers
 that are worded differently. Bad at: long ones, whole texts of which hardly ever entail each other:
 take the measures of claims there.
 """
@@ -105,7 +106,9 @@ def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
     found: list[int] = []
     firsts: list[int] = []
     for i in range(len(matrix)):
-        same = (k for k, j in enumerate(firsts) if _equivalent(matrix, j, i, equivalence))
+        same = (
+            k for k, j in enumerate(firsts) if _equivalent(matrix[i][j], matrix[j][i], equivalence)
+        )
         meaning = next(same, len(firsts))
         if meaning == len(firsts):
             firsts.append(i)
@@ -113,8 +116,8 @@ def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
     return found
 
 
-def _equivalent(matrix: Matrix, i: int, j: int, equivalence: Equivalence) -> bool:
-    said = {label(matrix[i][j]), label(matrix[j][i])}
+def _equivalent(one: Entailment, other: Entailment, equivalence: Equivalence) -> bool:
+    said = {label(one), label(other)}
     if equivalence == "both":
         return said == {"entails"}
     return "entails" in said and (equivalence == "either" or "contradicts" not in said)
@@ -564,9 +567,7 @@ class Semantic:
         asked = evidence.query.question if evidence.query and config.question else ""
         before = f"{asked}\n" if asked and config.by == "nli" else ""
         texts = [f"{before}{t}" for t in (passage.text, *_texts(evidence))]
-        places = [0] if config.measure == "density" else range(len(texts))
-        pairs = [(texts[i], texts[j]) for i in places for j in range(len(texts)) if i != j]
-        entailed = await self._entailing.find(pairs, evidence)
+        pairs, entailed = await self._found(texts, evidence)
         unknown = why_unknown(pairs, entailed)
         if unknown is not None:
             return Scores(
@@ -584,6 +585,30 @@ class Semantic:
             failures=entailed.failures,
             undetermined=entailed.undetermined(pairs),
         )
+
+    async def _found(self, texts: Sequence[str], evidence: Evidence) -> tuple[list[Pair], Entailed]:
+        """Find the entries that the measure needs; return which these are, and all entries."""
+        config, n = self.config, range(len(texts))
+        together = config.by == "judge" and config.form == "together"
+        if config.measure not in {"entropy", "sets"} or together:
+            places = [0] if config.measure == "density" else n
+            pairs = [(texts[i], texts[j]) for i in places for j in n if i != j]
+            return pairs, await self._entailing.find(pairs, evidence)
+        # A text is only held against the first of each meaning, until it has one.
+        pairs, failures, left, found = list[Pair](), tuple[str, ...](), list(n), Entailed({})
+        while len(left) > 1:
+            first, *others = (texts[i] for i in left)
+            wanted = [pair for text in others for pair in ((first, text), (text, first))]
+            pairs += wanted
+            found = await self._entailing.find(wanted, evidence)
+            failures += found.failures
+
+            def is_other(i: int, first: str = first, found: Entailed = found) -> bool:
+                one, other = found.of.get((first, texts[i])), found.of.get((texts[i], first))
+                return not _equivalent(one or _NEUTRAL, other or _NEUTRAL, config.equivalence)
+
+            left = [i for i in left[1:] if is_other(i)]
+        return pairs, Entailed(found.of, failures)
 
     def _measured(self, matrix: Matrix, weights: Sequence[float] | None) -> _Measured:
         config, n = self.config, len(matrix)
