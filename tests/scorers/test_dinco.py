@@ -161,8 +161,15 @@ async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive()
     verdict = await checked(Model({**SURE, "1932": None}, YEARS))
     assert verdict.decision == "inconclusive"
     assert verdict.reason == (
-        "dinco: 1 of 1 claims got no readable yes or no (ProviderTimeoutError x1)"
+        "dinco: no confidence could be had in 1 of 1 claims (ProviderTimeoutError x1)"
     )
+
+
+async def test_without_any_distractor_because_of_failures_it_decides_nothing() -> None:
+    sure = {"1932": 0.9, "1923": None, "1940": None}
+    verdict = await checked(Model(sure, YEARS), consistency=False)
+    assert verdict.decision == "inconclusive"
+    assert "ProviderTimeoutError x2" in verdict.reason
 
 
 async def test_a_classifier_says_what_contradicts(tiny: Callable[..., Path]) -> None:

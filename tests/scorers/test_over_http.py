@@ -139,9 +139,7 @@ CASES = {
     "reverse_validation matching, entity given": Case((MATCHING,), 2, _entity),
     "cross_examination": Case((CROSS,), 4),
     "zero_shot": Case((ZERO,), 1),
-    # Each text that others are held against is one call: the samples, and the response.
     "semantic": Case((SEMANTIC,), SAMPLES, samples=True),
-    "semantic degree": Case(({**SEMANTIC, "measure": "degree"},), 1 + SAMPLES, samples=True),
     "snowballing": Case((DIRECT, SNOWBALLING), SENTENCES),
     "leaning": Case((DIRECT, LEANING), SENTENCES),
     "ensemble": Case((ENSEMBLE,), 2 + SAMPLES + SENTENCES, samples=True, more=SENTENCES),
@@ -327,6 +325,7 @@ UNDETERMINED = {
     "reverse_validation matching": (1, 1),
     "cross_examination": (1, 4),
     "zero_shot": (1, 1),
+    "semantic": (SENTENCES * SAMPLES, SAMPLES),
     "snowballing": (SENTENCES, SENTENCES),
     "leaning": (SENTENCES, SENTENCES),
     "ensemble": (SENTENCES * (SAMPLES + 2), 1 + SAMPLES + SENTENCES),

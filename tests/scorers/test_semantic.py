@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
@@ -308,9 +308,13 @@ class Model:
     Args:
         garbled: Whether nothing it says can be read.
         fails: Whether its calls fail.
+        fails_on: The texts of which calls fail.
     """
 
-    def __init__(self, *, garbled: bool = False, fails: bool = False) -> None:
+    def __init__(
+        self, *, garbled: bool = False, fails: bool = False, fails_on: Collection[str] = ()
+    ) -> None:
+        self._fails_on = fails_on
         self.asked: list[str] = []
         self._garbled = garbled
         self._fails = fails
@@ -331,6 +335,8 @@ class Model:
             return Completions((Completion(f"{_said(one, other)}."),))
         found = _CONTEXT.search(prompt)
         assert found
+        if found[1] in self._fails_on:
+            raise ProviderTimeoutError("slow")
         claims = prompt.partition("<claims-")[2]
         words = {"entailment": "supported", "contradiction": "contradicted"}
         lines = [
@@ -424,6 +430,19 @@ async def test_what_cannot_be_found_is_inconclusive_and_says_why() -> None:
         assert garbled.decision == "inconclusive"
         assert "judge answers could not be read" in garbled.reason
         assert garbled.steps[0].undetermined > 0
+    # A sample whose call failed is left out, and half of them decide nothing.
+    one = await judged(Model(fails_on={OTHERS[2]}), "entropy")
+    assert one.score == pytest.approx(p_entropy([0, 0, 1, 0]) / log(4))
+    assert (one.steps[0].why, one.steps[0].failures) == (
+        "2 meanings in 4 answers, entropy 0.56",
+        {"ProviderTimeoutError": 1},
+    )
+    half = await judged(Model(fails_on=set(OTHERS[:3])), "degree")
+    assert half.reason == ("semantic: 12 of 20 comparisons failed (ProviderTimeoutError x3)")
+    itself = await judged(Model(fails_on={SHORT}), "degree")
+    assert itself.reason == (
+        "semantic: comparisons with 4 of 5 answers failed (ProviderTimeoutError x1)"
+    )
     nothing = await Semantic().score(Passage.of(SHORT), Evidence())
     assert nothing.inconclusive == "there are no samples to compare with"
 

@@ -50,8 +50,8 @@ from resay.scorers.common.judging import (
     read_yes_no,
     strip_decoration,
 )
-from resay.scorers.evidence import Entailment, Evidence, Judge, Pair
-from resay.scorers.semantic import Entailing, EntailingConfig, why_unknown
+from resay.scorers.evidence import Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.semantic import Entailing, EntailingConfig, complete, why_unknown
 
 _DISTRACTOR = """\
 You will be given a fact. Assuming the fact is accurate, your task is to generate a \
@@ -279,9 +279,15 @@ class Dinco:
         of: Mapping[Pair, Entailment | None],
     ) -> tuple[float | None, str | None]:
         sure = asked.confidence.slots[0]
-        if sure is None:
+        # Without a distractor because calls failed, nothing is normalised.
+        if sure is None or (asked.failures and self.config.distractors and not asked.distractors):
             return None, None
-        texts = list(asked.distractors)
+        texts = [claim, *asked.distractors]
+        between = [(one, other) for one in texts for other in texts if one != other]
+        # A distractor of which it is not known what it contradicts is left out.
+        texts = [texts[i] for i in complete(texts, between, Entailed(of))][1:]
+        if asked.distractors and not texts:
+            return None, None
         nvc = normalised(
             sure,
             [asked.distractors[text].slots[0] or 0.0 for text in texts],
@@ -333,4 +339,4 @@ def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -
     if lost * 2 <= len(scores):
         return None
     told = f" ({tally(failures)})" if failures else ""
-    return f"{lost} of {len(scores)} claims got no readable yes or no{told}"
+    return f"no confidence could be had in {lost} of {len(scores)} claims{told}"

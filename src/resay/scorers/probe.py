@@ -44,6 +44,7 @@ from resay.scorers.semantic import (
     Entailing,
     EntailingConfig,
     Equivalence,
+    complete,
     entropy,
     meanings,
     why_unknown,
@@ -284,7 +285,11 @@ class Probe:
         scores: list[float] = []
         entropies: list[float] = []
         told: list[str] = []
-        for question, answers in claim.answers.items():
+        for question, said_all in claim.answers.items():
+            wanted = [(one, other) for one in said_all for other in said_all if one != other]
+            answers = [said_all[i] for i in complete(said_all, wanted, entailed)]
+            if len(answers) < 2:
+                continue
             unknown = sum(any(w in a.casefold() for w in _NOT_KNOWN) for a in answers)
             matrix = [[_known(entailed, one, other) for other in answers] for one in answers]
             found = meanings(matrix, self.config.equivalence)

@@ -48,7 +48,8 @@ samples' own sentences out, which is n times cheaper; the passage score of `luq`
 confidence of the response alone.
 
 Where the judge's answer cannot be read, entailment is neutral in the measures of whole texts, as in
-the code released with semantic entropy, and left out of means.
+the code released with semantic entropy, and left out of means. Where a call failed, the sample in
+question is left out; with half of the texts gone, nothing is said.
 
 Cost: n (n - 1) classifications for the measures of whole texts, at most so many for `entropy` and
 `sets`, n - 1 for `density`, N |R| for `entailment`, n^2 |R| for `luq` and `closeness`; with `by:
@@ -575,6 +576,17 @@ class Semantic:
                 undetermined=entailed.undetermined(pairs),
                 inconclusive=unknown,
             )
+        kept = complete(texts, pairs, entailed)
+        if 2 * len(kept) <= len(texts):
+            lost = len(texts) - len(kept)
+            return Scores(
+                failures=entailed.failures,
+                undetermined=entailed.undetermined(pairs),
+                inconclusive=f"comparisons with {lost} of {len(texts)} answers failed"
+                f" ({tally(entailed.failures)})",
+            )
+        weights = weights and [weights[i] for i in kept]
+        texts = [texts[i] for i in kept]
         rows = [[entailed.of.get((a, b)) or _NEUTRAL for b in texts] for a in texts]
         # Each sweep of rotations takes the cube of their number.
         found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
@@ -699,16 +711,21 @@ class Semantic:
         pairs = [(text, claim) for claim in claims for text in texts]
         entailed = await self._entailing.find(pairs, evidence)
 
+        # A text of which something is not known is no node.
+        kept = [text for text in texts if all((text, claim) in entailed.of for claim in claims)]
+
         def measured() -> list[float]:
             edges = [
-                [_over(entailed.of.get((text, claim)), self.config.edge) for text in texts]
+                [_over(entailed.of.get((text, claim)), self.config.edge) for text in kept]
                 for claim in claims
             ]
             return closeness(edges)
 
         found = await compute(measured, chars=10 * len(claims) ** 2 * len(texts))
         scores = [
-            1.0 - near if any(entailed.of.get((t, claim)) for t in texts) else None
+            1.0 - near
+            if 2 * len(kept) > len(texts) and any(entailed.of[t, claim] for t in kept)
+            else None
             for near, claim in zip(found, said[0], strict=False)
         ]
         return _of_units(scores, None, pairs, entailed, len(texts) - 1)
@@ -740,6 +757,29 @@ def _of_units(
         undetermined=entailed.undetermined(pairs),
         inconclusive=why_unknown(pairs, entailed),
     )
+
+
+def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) -> list[int]:
+    """Return the places of texts between which all is known, the first among them.
+
+    A call that failed says nothing; as an entry of the matrix it would look like doubt.
+
+    Args:
+        texts: The texts.
+        pairs: What was wanted of them.
+        entailed: What is known.
+    """
+    failed = {pair for pair in pairs if pair not in entailed.of}
+    kept = list(range(len(texts)))
+    while len(kept) > 1:
+        missing = [
+            sum((texts[i], texts[j]) in failed or (texts[j], texts[i]) in failed for j in kept)
+            for i in kept
+        ]
+        if not any(missing):
+            break
+        kept.remove(max(kept[1:], key=lambda i: missing[kept.index(i)]))
+    return kept
 
 
 def _texts(evidence: Evidence) -> list[str]:

@@ -461,8 +461,8 @@ async def ask_probability(
         votes: How many answers there are where it is found by their shares.
 
     Returns:
-        The confidence in its one slot; None where no answer could be read, or there are no
-        probabilities and there is no vote.
+        The confidence in its one slot; None where there are no probabilities and fewer than half of
+        the votes could be read.
     """
 
     def slot(answer: Completion) -> list[bool | None]:
@@ -487,7 +487,7 @@ async def ask_probability(
         readings = (*readings, *varied)
     known = [vote for reading in readings for vote in reading.slots if vote is not None]
     return Reading(
-        (sum(known) / len(known) if known else None,),
+        (sum(known) / len(known) if len(known) * 2 >= votes else None,),
         answered=any(reading.answered for reading in readings),
         failures=tuple(failure for reading in readings for failure in reading.failures),
     )
