@@ -22,7 +22,8 @@ from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers import semantic
 from resay.scorers.evidence import Entailment, Evidence
-from resay.scorers.semantic import Semantic, render_pair
+from resay.scorers.nli import render_pair
+from resay.scorers.semantic import Semantic
 from support.later import Later
 from support.tiny_models import make_deberta, sentences
 

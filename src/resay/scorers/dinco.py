@@ -50,8 +50,9 @@ from resay.scorers.common.judging import (
     read_yes_no,
     strip_decoration,
 )
-from resay.scorers.evidence import Entailed, Entailment, Evidence, Judge, Pair
-from resay.scorers.semantic import Entailing, EntailingConfig, complete, why_unknown
+from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
+from resay.scorers.semantic import complete
 
 _DISTRACTOR = """\
 You will be given a fact. Assuming the fact is accurate, your task is to generate a \
@@ -308,12 +309,9 @@ class Dinco:
         return 1.0 - (nvc + consistency) / 2, f"{told}; {consistency:.2f} support in samples"
 
 
-# As in the measures of meaning: what cannot be read is neutral.
-_NEUTRAL = Entailment(0.0, 1.0, 0.0)
-
-
 def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:
-    return of.get((premise, hypothesis)) or _NEUTRAL
+    # As in the measures of meaning, what cannot be read is neutral.
+    return of.get((premise, hypothesis)) or NEUTRAL
 
 
 def _pairs(claim: str, asked: _Asked, samples: Sequence[str]) -> list[Pair]:

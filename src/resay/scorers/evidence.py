@@ -305,6 +305,10 @@ class Entailment:
     contradicts: float
 
 
+NEUTRAL = Entailment(0.0, 1.0, 0.0)
+"""What a premise says of something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entailed:
     """What premises say of hypotheses.

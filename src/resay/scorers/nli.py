@@ -19,6 +19,9 @@ is as contradicted as its most contradicted part.
 tokens to compute, and a premise of the length that such models were trained on. What a sample says
 of the matter in other sentences is not seen.
 
+`Entailing` finds the same probabilities, by a classifier or by a judge, for methods that go by what
+texts say of each other.
+
 Cost: no calls; one classification per sentence and sample. Good at: plain contradictions of facts,
 at the best quality of the methods without a judge. Bad at: numbers and names that differ little,
 texts in languages the model does not know, and speed on a CPU.
@@ -26,24 +29,35 @@ texts in languages the model does not know, and speed on a CPU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from math import log, sqrt
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+import anyio
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.tokens import Runs, Shared, tokenize
-from resay.core.verdict import Contradiction
+from resay.core.verdict import Contradiction, tally
 from resay.errors import ConfigurationError
-from resay.models import ModelField, Pair, config_of, pair_classifier
+from resay.models import ModelField, config_of, pair_classifier
 from resay.models.windows import cut, windows
-from resay.scorers.base import SampleConfig
+from resay.scorers.base import Need, SampleConfig, ScorerConfig
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.evidence import SPLITTING, Entailed, Entailment, Evidence, Sample
+from resay.scorers.common.judging import JudgeConfig, Reading, ask, first_choice, judge_for
+from resay.scorers.evidence import (
+    NEUTRAL,
+    SPLITTING,
+    Entailed,
+    Entailment,
+    Evidence,
+    Pair,
+    Sample,
+)
+from resay.scorers.prompt import Said, ask_about
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles
@@ -317,3 +331,159 @@ def _entailment(entails: float, contradicts: float) -> Entailment:
 
 def _place(labels: Sequence[str], names: frozenset[str]) -> int:
     return next((i for i, label in enumerate(labels) if label in names), -1)
+
+
+# The matrix of a check: what texts say of each other, by a classifier or a judge.
+
+_PAIR = """\
+We are evaluating answers to the question "{question}"
+Here are two possible answers:
+Possible Answer 1: {premise}
+Possible Answer 2: {hypothesis}
+Does Possible Answer 1 semantically entail Possible Answer 2? Respond with entailment, \
+contradiction, or neutral."""
+_PAIR_AGAIN = "Respond with one word: entailment, contradiction, or neutral."
+_PAIR_ANSWERS: Mapping[str, Said] = {
+    "entailment": "supported",
+    "entails": "supported",
+    "contradiction": "contradicted",
+    "contradicts": "contradicted",
+    "neutral": "not_mentioned",
+}
+_SAID: Mapping[Said, Entailment] = {
+    "supported": Entailment(1.0, 0.0, 0.0),
+    "contradicted": Entailment(0.0, 0.0, 1.0),
+    "not_mentioned": NEUTRAL,
+}
+# As much a judge is asked about at once.
+_MOST_AT_ONCE = 40
+
+
+class EntailingConfig(ScorerConfig):
+    """The base of steps that need to know what texts say of each other."""
+
+    by: Literal["nli", "judge"] = Field(
+        default="nli",
+        description="Who says whether a text entails another: a classifier, or an LLM.",
+    )
+    model: ModelField = Field(
+        default=_PUBLISHED,
+        description="With `by: nli`: a classifier of premise and hypothesis with labels for"
+        " entailment and contradiction: a folder or a model on the Hugging Face hub, or a mapping"
+        " with settings.",
+    )
+    judge: str | JudgeConfig | None = Field(
+        default=None,
+        description="With `by: judge`: who is asked; null = the model that wrote the response.",
+    )
+    form: Literal["together", "published"] = Field(
+        default="together",
+        description="With `by: judge`: one call for each premise, about all texts that are held"
+        " against it, in the words of the method `prompt`; or the published question about each"
+        " pair.",
+    )
+    restate: bool = Field(
+        default=True,
+        description="Whether an answer that cannot be read is asked for once more, with the format"
+        " restated.",
+    )
+    conversation_chars: int = Field(
+        default=4000,
+        ge=0,
+        description="With `by: judge` and `form: together`: how much of the conversation the judge"
+        " reads, from its end; 0 = nothing of it.",
+    )
+
+    @property
+    def asks_response_model(self) -> bool:
+        """Whether the judge is the model that wrote the response."""
+        return self.by == "judge" and self.named_judge is None
+
+    @property
+    def named_judge(self) -> str | None:
+        """The judge's model, or None for the one that wrote the response."""
+        if self.by != "judge":
+            return None
+        return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
+
+
+class Entailing:
+    """Finds entries of the matrix of a check, each once.
+
+    Args:
+        config: Who says what texts say of each other.
+
+    Attributes:
+        needs: What the evidence must hold for that.
+    """
+
+    def __init__(self, config: EntailingConfig) -> None:
+        self._config = config
+        self._nli = Nli(Nli.Config(model=config.model)) if config.by == "nli" else None
+        self.needs: frozenset[Need] = frozenset({"judge"} if config.by == "judge" else ())
+        asked = {"by", "model"} if self._nli else {"by", "judge", "form", "conversation_chars"}
+        self._source = config.model_dump_json(include=asked)
+
+    async def prepare(self) -> None:
+        """Load the model, where there is one."""
+        if self._nli is not None:
+            await self._nli.prepare()
+
+    async def find(self, pairs: Iterable[Pair], evidence: Evidence) -> Entailed:
+        """Return what premises say of hypotheses; see `Entailments.find`.
+
+        Raises:
+            ConfigurationError: The model cannot be had, or has the wrong labels.
+            ScorerError: The model failed, or there is no judge to ask.
+        """
+        ask_for = self._nli.entailed if self._nli else partial(self._ask, evidence=evidence)
+        return await evidence.entailments.find(self._source, pairs, ask_for)
+
+    async def _ask(self, pairs: Sequence[Pair], evidence: Evidence) -> Entailed:
+        config, judge = self._config, judge_for(self._config.judge, evidence)
+        question = evidence.query.question if evidence.query else ""
+        said = evidence.conversation(config.conversation_chars)
+        found: dict[Pair, Entailment | None] = {}
+        failures: list[str] = []
+        most = 1 if config.form == "published" else _MOST_AT_ONCE
+
+        async def ask_one(premise: str, hypotheses: Sequence[str]) -> None:
+            reading: Reading[Said]
+            if config.form == "published":
+                reading = await ask(
+                    judge,
+                    render_pair(premise, hypotheses[0], question),
+                    lambda answer: [first_choice(answer.text, _PAIR_ANSWERS)],
+                    _PAIR_AGAIN if config.restate else None,
+                )
+            else:
+                reading = await ask_about(judge, hypotheses, premise, said, restate=config.restate)
+            failures.extend(reading.failures)
+            if reading.answered:
+                for hypothesis, slot in zip(hypotheses, reading.slots, strict=True):
+                    found[premise, hypothesis] = None if slot is None else _SAID[slot]
+
+        by_premise: dict[str, list[str]] = {}
+        for premise, hypothesis in pairs:
+            by_premise.setdefault(premise, []).append(hypothesis)
+        async with anyio.create_task_group() as tasks:
+            for premise, hypotheses in by_premise.items():
+                for start in range(0, len(hypotheses), most):
+                    tasks.start_soon(ask_one, premise, hypotheses[start : start + most])
+        return Entailed(found, tuple(failures))
+
+
+def render_pair(premise: str, hypothesis: str, question: str = "") -> str:
+    """Return the published question about two answers."""
+    return _PAIR.format(question=question, premise=premise, hypothesis=hypothesis)
+
+
+def why_unknown(pairs: Sequence[Pair], entailed: Entailed) -> str | None:
+    """Return why too little is known of what texts say of each other, or None."""
+    failed = sum(pair not in entailed.of for pair in pairs)
+    if failed * 2 > len(pairs):
+        return f"{failed} of {len(pairs)} comparisons failed ({tally(entailed.failures)})"
+    unread = entailed.undetermined(pairs)
+    if (failed + unread) * 2 > len(pairs):
+        return f"{unread} of {len(pairs)} judge answers could not be read"
+    return None

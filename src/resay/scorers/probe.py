@@ -39,15 +39,13 @@ from resay.core.verdict import Scores, mean_score, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.judging import Reading, ask_together, judge_for, strip_decoration
-from resay.scorers.evidence import Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.semantic import (
-    Entailing,
-    EntailingConfig,
     Equivalence,
     complete,
     entropy,
     meanings,
-    why_unknown,
 )
 
 _QUESTIONS = """\
@@ -324,13 +322,12 @@ class _Result:
 
 
 _SAME = Entailment(1.0, 0.0, 0.0)
-# As in the measures of meaning: what cannot be read is neutral.
-_NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
 def _known(entailed: Entailed, one: str, other: str) -> Entailment:
     pair: Pair = (one, other)
-    return _SAME if one == other else entailed.of.get(pair) or _NEUTRAL
+    # As in the measures of meaning, what cannot be read is neutral.
+    return _SAME if one == other else entailed.of.get(pair) or NEUTRAL
 
 
 def _short(answer: Completion) -> list[str | None]:

@@ -62,14 +62,13 @@ take the measures of claims there.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, fsum, hypot, log, sqrt
 from statistics import fmean
 from typing import ClassVar, Literal
 
-import anyio
 from pydantic import Field, model_validator
 
 from resay._internal.event_loops import compute, stop_if_abandoned
@@ -77,20 +76,22 @@ from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
-from resay.models import ModelField
-from resay.scorers.base import Need, ScorerConfig
-from resay.scorers.common.judging import JudgeConfig, Reading, ask, first_choice, judge_for
-from resay.scorers.evidence import SPLITTING, Entailed, Entailment, Evidence, Pair
-from resay.scorers.nli import Nli
-from resay.scorers.prompt import Said, ask_about
+from resay.scorers.base import Need
+from resay.scorers.evidence import (
+    NEUTRAL,
+    SPLITTING,
+    Entailed,
+    Entailment,
+    Evidence,
+    Pair,
+)
+from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 
 Equivalence = Literal["both", "lax", "either"]
 Affinity = Literal["entailment", "contradiction"]
 Matrix = Sequence[Sequence[Entailment]]
 """What text i says of text j, by i and j."""
 Grid = list[list[float]]
-
-_NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
 def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
@@ -279,162 +280,6 @@ def _rotate(a: Grid, vectors: Grid, p: int, q: int) -> None:
         rows[q] = [s * x + c * y for x, y in zip(one, other, strict=True)]
 
 
-# Where the entries of the matrix come from.
-
-_PUBLISHED = """\
-We are evaluating answers to the question "{question}"
-Here are two possible answers:
-Possible Answer 1: {premise}
-Possible Answer 2: {hypothesis}
-Does Possible Answer 1 semantically entail Possible Answer 2? Respond with entailment, \
-contradiction, or neutral."""
-_PUBLISHED_AGAIN = "Respond with one word: entailment, contradiction, or neutral."
-_PUBLISHED_ANSWERS: Mapping[str, Said] = {
-    "entailment": "supported",
-    "entails": "supported",
-    "contradiction": "contradicted",
-    "contradicts": "contradicted",
-    "neutral": "not_mentioned",
-}
-_SAID: Mapping[Said, Entailment] = {
-    "supported": Entailment(1.0, 0.0, 0.0),
-    "contradicted": Entailment(0.0, 0.0, 1.0),
-    "not_mentioned": _NEUTRAL,
-}
-# As much a judge is asked about at once.
-_MOST_AT_ONCE = 40
-
-
-class EntailingConfig(ScorerConfig):
-    """The base of steps that need to know what texts say of each other."""
-
-    by: Literal["nli", "judge"] = Field(
-        default="nli",
-        description="Who says whether a text entails another: a classifier, or an LLM.",
-    )
-    model: ModelField = Field(
-        default="potsawee/deberta-v3-large-mnli",
-        description="With `by: nli`: a classifier of premise and hypothesis with labels for"
-        " entailment and contradiction: a folder or a model on the Hugging Face hub, or a mapping"
-        " with settings.",
-    )
-    judge: str | JudgeConfig | None = Field(
-        default=None,
-        description="With `by: judge`: who is asked; null = the model that wrote the response.",
-    )
-    form: Literal["together", "published"] = Field(
-        default="together",
-        description="With `by: judge`: one call for each premise, about all texts that are held"
-        " against it, in the words of the method `prompt`; or the published question about each"
-        " pair.",
-    )
-    restate: bool = Field(
-        default=True,
-        description="Whether an answer that cannot be read is asked for once more, with the format"
-        " restated.",
-    )
-    conversation_chars: int = Field(
-        default=4000,
-        ge=0,
-        description="With `by: judge` and `form: together`: how much of the conversation the judge"
-        " reads, from its end; 0 = nothing of it.",
-    )
-
-    @property
-    def asks_response_model(self) -> bool:
-        """Whether the judge is the model that wrote the response."""
-        return self.by == "judge" and self.named_judge is None
-
-    @property
-    def named_judge(self) -> str | None:
-        """The judge's model, or None for the one that wrote the response."""
-        if self.by != "judge":
-            return None
-        return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
-
-
-class Entailing:
-    """Finds entries of the matrix of a check, each once.
-
-    Args:
-        config: Who says what texts say of each other.
-
-    Attributes:
-        needs: What the evidence must hold for that.
-    """
-
-    def __init__(self, config: EntailingConfig) -> None:
-        self._config = config
-        self._nli = Nli(Nli.Config(model=config.model)) if config.by == "nli" else None
-        self.needs: frozenset[Need] = frozenset({"judge"} if config.by == "judge" else ())
-        asked = {"by", "model"} if self._nli else {"by", "judge", "form", "conversation_chars"}
-        self._source = config.model_dump_json(include=asked)
-
-    async def prepare(self) -> None:
-        """Load the model, where there is one."""
-        if self._nli is not None:
-            await self._nli.prepare()
-
-    async def find(self, pairs: Iterable[Pair], evidence: Evidence) -> Entailed:
-        """Return what premises say of hypotheses; see `Entailments.find`.
-
-        Raises:
-            ConfigurationError: The model cannot be had, or has the wrong labels.
-            ScorerError: The model failed, or there is no judge to ask.
-        """
-        ask_for = self._nli.entailed if self._nli else partial(self._ask, evidence=evidence)
-        return await evidence.entailments.find(self._source, pairs, ask_for)
-
-    async def _ask(self, pairs: Sequence[Pair], evidence: Evidence) -> Entailed:
-        config, judge = self._config, judge_for(self._config.judge, evidence)
-        question = evidence.query.question if evidence.query else ""
-        said = evidence.conversation(config.conversation_chars)
-        found: dict[Pair, Entailment | None] = {}
-        failures: list[str] = []
-        most = 1 if config.form == "published" else _MOST_AT_ONCE
-
-        async def ask_one(premise: str, hypotheses: Sequence[str]) -> None:
-            reading: Reading[Said]
-            if config.form == "published":
-                reading = await ask(
-                    judge,
-                    render_pair(premise, hypotheses[0], question),
-                    lambda answer: [first_choice(answer.text, _PUBLISHED_ANSWERS)],
-                    _PUBLISHED_AGAIN if config.restate else None,
-                )
-            else:
-                reading = await ask_about(judge, hypotheses, premise, said, restate=config.restate)
-            failures.extend(reading.failures)
-            if reading.answered:
-                for hypothesis, slot in zip(hypotheses, reading.slots, strict=True):
-                    found[premise, hypothesis] = None if slot is None else _SAID[slot]
-
-        by_premise: dict[str, list[str]] = {}
-        for premise, hypothesis in pairs:
-            by_premise.setdefault(premise, []).append(hypothesis)
-        async with anyio.create_task_group() as tasks:
-            for premise, hypotheses in by_premise.items():
-                for start in range(0, len(hypotheses), most):
-                    tasks.start_soon(ask_one, premise, hypotheses[start : start + most])
-        return Entailed(found, tuple(failures))
-
-
-def render_pair(premise: str, hypothesis: str, question: str = "") -> str:
-    """Return the published question about two answers."""
-    return _PUBLISHED.format(question=question, premise=premise, hypothesis=hypothesis)
-
-
-def why_unknown(pairs: Sequence[Pair], entailed: Entailed) -> str | None:
-    """Return why too little is known of what texts say of each other, or None."""
-    failed = sum(pair not in entailed.of for pair in pairs)
-    if failed * 2 > len(pairs):
-        return f"{failed} of {len(pairs)} comparisons failed ({tally(entailed.failures)})"
-    unread = entailed.undetermined(pairs)
-    if (failed + unread) * 2 > len(pairs):
-        return f"{unread} of {len(pairs)} judge answers could not be read"
-    return None
-
-
 Measure = Literal[
     "entropy",
     "sets",
@@ -587,7 +432,7 @@ class Semantic:
             )
         weights = weights and [weights[i] for i in kept]
         texts = [texts[i] for i in kept]
-        rows = [[entailed.of.get((a, b)) or _NEUTRAL for b in texts] for a in texts]
+        rows = [[entailed.of.get((a, b)) or NEUTRAL for b in texts] for a in texts]
         # Each sweep of rotations takes the cube of their number.
         found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
         return Scores(
@@ -617,7 +462,7 @@ class Semantic:
 
             def is_other(i: int, first: str = first, found: Entailed = found) -> bool:
                 one, other = found.of.get((first, texts[i])), found.of.get((texts[i], first))
-                return not _equivalent(one or _NEUTRAL, other or _NEUTRAL, config.equivalence)
+                return not _equivalent(one or NEUTRAL, other or NEUTRAL, config.equivalence)
 
             left = [i for i in left[1:] if is_other(i)]
         return pairs, Entailed(found.of, failures)
