@@ -3,9 +3,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
+from rich.console import Console
 
 from performance.second import Way, Worlds, ask
 from resay import Guard
@@ -16,13 +22,16 @@ from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions
+from resay.reporting.render.terminal import print_answer
 from resay.scorers.cross_model import drawn
 from resay.scorers.evidence import Evidence
 from resay.testing import SimulatedProvider, Subject, World
+from support.gateway import Gateways
 
 pytestmark = pytest.mark.anyio
 
 SECOND = "other/wise"
+MILL = "Tell me about the Old Mill."
 QUESTION = "When was the Old Mill built, and how long is its wheel?"
 SAID = "The Old Mill was built in 1801 by monks. Its wheel is 7 metres long."
 # Not the same text, so that their agreement proves something.
@@ -264,7 +273,7 @@ def test_a_policy_names_the_second_model() -> None:
         Guard({"chain": [{"method": "zero_shot"}], "second": {"model": SECOND, "ask": "samples"}})
 
 
-async def test_another_server_gives_the_opinion() -> None:
+async def test_another_server_gives_the_opinion(tmp_path: Path) -> None:
     name = "Old Mill"
     wrong = World([Subject(name, (), ["The Old Mill was built in 1801 by monks."])])
     known = World([Subject(name, (), ["The Old Mill was built in 1799 by monks."])])
@@ -274,11 +283,19 @@ async def test_another_server_gives_the_opinion() -> None:
             "second": {"model": "openai/simulated", "params": other.params},
         }
         guard = Guard(policy, model="openai/simulated")
-        answer = await guard.aask("Tell me about the Old Mill.", **own.params)
+        answer = await guard.aask(MILL, **own.params)
+        with ExitStack() as stack:
+            gateway = Gateways(tmp_path, own.root_url, stack).start(json.dumps(policy))
+            asked = {"model": "openai/simulated", "messages": [{"role": "user", "content": MILL}]}
+            response = await anyio.to_thread.run_sync(partial(gateway.post, json=asked))
     assert answer.text == "The Old Mill was built in 1801 by monks."
     assert answer.flagged
     (sentence,) = answer.verdict.sentences
     assert sentence.contradicted_by is not None
     assert sentence.contradicted_by.text == "The Old Mill was built in 1799 by monks."
-    assert len(other.requests) == 1
-    assert json.dumps(answer.to_dict())
+    reason = response.json()["hallucination"]["reason"]
+    assert reason.endswith("another model, openai/simulated, contradicts 1 of 1 claim")
+    assert len(other.requests) == 2
+    console = Console(width=200, record=True, file=StringIO())
+    print_answer(answer, console)
+    assert "openai/simulated says: The Old Mill was built in 1799" in console.export_text()

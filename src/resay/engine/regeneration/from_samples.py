@@ -479,7 +479,7 @@ class _Work:
                 for s in passage.sentences
             )
             self._record(decision="skipped")
-            reason = "the samples confirm nothing that the answer said"
+            reason = "nothing that the answer said could be confirmed"
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
         kept = kept_in(passage, best, in_doubt(best, self.policy.threshold))
         # A hedge changes nothing about what is claimed.

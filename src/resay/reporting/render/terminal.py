@@ -38,7 +38,7 @@ def print_regeneration(regeneration: Regeneration, console: Console) -> None:
         Text.assemble((_repair_headline(regeneration), "bold"), f"  {regeneration.reason}")
     )
     for number, attempt in enumerate(regeneration.attempts, 1):
-        for line in _attempt(number, attempt):
+        for line in _attempt(number, attempt, regeneration.by):
             console.print(Padding(line, (0, 0, 0, 2)))
     for edit in regeneration.edits:
         for line in _edit(edit):
@@ -54,8 +54,8 @@ def _repair_headline(regeneration: Regeneration) -> str:
     return "REWRITTEN" if regeneration.mode == "rewrite" else "REPAIRED"
 
 
-def _attempt(number: int, attempt: Attempt) -> Iterator[Text]:
-    found = f"{len(attempt.documents)} documents"
+def _attempt(number: int, attempt: Attempt, by: str) -> Iterator[Text]:
+    found = f"{len(attempt.documents)} documents" if by == "documents" else "by the samples"
     scores = f"score {_score(attempt.score_before)} -> {_score(attempt.score_after)}"
     told = f"attempt {number}: {found}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"
     yield Text(told, "dim")

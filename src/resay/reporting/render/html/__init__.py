@@ -255,8 +255,10 @@ def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:
     told = verdict.regeneration
     if told is None:
         return Html()
+    searches = told.by == "documents"
     attempts = [
-        _attempt(i, attempt, i == told.adopted, heading) for i, attempt in enumerate(told.attempts)
+        _attempt(i, attempt, i == told.adopted, heading, searches=searches)
+        for i, attempt in enumerate(told.attempts)
     ]
     return joined(
         [
@@ -289,14 +291,17 @@ def _edit(verdict: Verdict, edit: Edit, key: str) -> Html:
     return tag("li", pair, tag("p", place, sources, class_="by"), class_="card")
 
 
-def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str) -> Html:
+def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str, *, searches: bool) -> Html:
     title = f"Attempt {index + 1}{', adopted' if adopted else ''}"
     change = [chip(attempt.score_before), hidden(" before, then"), " → ", chip(attempt.score_after)]
     found = [" ", badge(attempt.decision)] if attempt.decision else []
-    rows = [
-        definition("Why", attempt.why),
+    searched = [
         definition("Searched for", _bullets(attempt.queries) or tag("em", _NOT_KEPT)),
         definition("Found", _bullets(attempt.documents) or "nothing"),
+    ]
+    rows = [
+        definition("Why", attempt.why),
+        *(searched if searches else ()),
         definition("Score", *change, *found),
         definition("Note", attempt.note) if attempt.note else None,
         definition("Cost", f"{cost(attempt.usage)}, {seconds(attempt.elapsed_s)}"),
