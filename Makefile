@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy docs pictures lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -17,6 +17,8 @@ help:
 	@echo "make test-frameworks      run the programs of docs/frameworks.md and docs/spark.md (needs npm; Spark needs Java)"
 	@echo "make test-proxy           test the guardrail in LiteLLM's own proxy (large install)"
 	@echo "make test-mutants         count the small faults in the core that its tests detect"
+	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
+	@echo "make pictures             make the pictures of the documentation (needs Chromium)"
 	@echo "make lint                 run ruff and the strict type checker"
 	@echo "make format               format the code"
 	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
@@ -125,6 +127,22 @@ $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt pyproject.toml
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
 	RESAY_TEST_FRAMEWORKS=$(FRAMEWORKS) $(BIN)/python -m pytest tests/frameworks
 
+# The site, the notebooks that are part of it, and its links. Nothing is loaded from a network but the packages.
+DOCS := .venv-docs
+
+$(DOCS)/.installed: tests/website/requirements.txt pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[calibrate,server]' --requirement $<
+	@touch $@
+
+docs: $(DOCS)/.installed
+	PYTHONPATH=tests $(DOCS)/bin/python -m website.pages
+
+# Needs Chromium.
+pictures: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m website.pictures
+
 # Each extra alone, in environments made from the wheel.
 CLEAN := .venv-extras
 
@@ -188,4 +206,4 @@ compare-performance: $(VENV)/.dev
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
-	rm -rf $(VENV) $(CLEAN) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLEAN) $(DOCS) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

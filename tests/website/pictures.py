@@ -1,0 +1,165 @@
+"""Makes the pictures of the documentation from the real things: `make pictures`.
+
+The terminal is `resay demo`, the report is `resay report`, and the dashboard shows the journal of a
+gateway that was asked some questions. The model is simulated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+import httpx
+from rich.console import Console
+from rich.text import Text
+
+from resay import Guard
+from resay.gateway import Gateway, GatewayConfig, serving
+from resay.reporting.journal import Entry, JournalConfig, open_journal
+from resay.testing import SimulatedProvider
+from support.chromium import Chromium, Tab, chromium
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+MOST_BYTES = 150_000
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+# As rich's, without the fonts that it loads from elsewhere.
+SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+  <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def terminal() -> None:
+    """Draw the part of the demo that has the verdict."""
+    done = subprocess.run(
+        [sys.executable, "-m", "resay", "demo"],
+        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "92"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown = re.search(r"^.*FLAGGED.*?(?=^\S*Total:)", done.stdout, re.MULTILINE | re.DOTALL)
+    assert shown, "the demo flagged nothing; run it again"
+    with Path(os.devnull).open("w") as nowhere:
+        console = Console(record=True, width=92, file=nowhere, force_terminal=True)
+        console.print(Text.from_ansi("$ resay demo\n\n" + shown[0].rstrip()))
+    PICTURES.joinpath("demo.svg").write_text(
+        console.export_svg(title="resay demo", code_format=SVG, unique_id="demo")
+    )
+
+
+def report(browser: Chromium, folder: Path) -> None:
+    """Take a picture of the HTML page of one verdict."""
+    with SimulatedProvider(seed=7) as provider:
+        policy = {"chain": [{"method": "prompt", "mode": "per_sample"}]}
+        answer = Guard(policy, model="openai/simulated").ask(QUESTION, **provider.params)
+    (folder / "verdict.json").write_text(json.dumps(answer.to_dict()))
+    command = ["report", str(folder / "verdict.json"), "--html", str(folder / "verdict.html")]
+    subprocess.run([sys.executable, "-m", "resay", *command], check=True, capture_output=True)
+    _picture(browser, (folder / "verdict.html").as_uri(), "report", height=760)
+
+
+def dashboard(browser: Chromium, folder: Path) -> None:
+    """Take a picture of the dashboard of a gateway with a day of traffic."""
+    (folder / "policy.yaml").write_text("chain: [{method: facts}]\ncache: {store: none}\n")
+    journal = f"sqlite:///{folder / 'journal.db'}"
+    with SimulatedProvider(seed=7) as provider:
+        config = GatewayConfig.of(
+            {
+                "upstream": {"url": provider.base_url},
+                "policies": {"support": str(folder / "policy.yaml")},
+                "journal": {"url": journal, "content": "all"},
+            }
+        )
+        anyio.run(_fill, journal)
+        with serving(Gateway(config)) as url:
+            for _ in range(4):
+                told = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": QUESTION}]}
+                httpx.post(f"{url}/v1/chat/completions", json=told, timeout=60).raise_for_status()
+            _picture(browser, f"{url}/ui?span=24h", "dashboard", height=900)
+
+
+async def _fill(url: str) -> None:
+    """Record verdicts of the last day, as a gateway would have."""
+    journal = open_journal(JournalConfig(url=url, content="all"))
+    rng = random.Random(7)
+    guard = Guard({"chain": [{"method": "facts"}]})
+    for entry in _entries(rng, guard):
+        await journal.append(entry)
+    await journal.flush()
+    await journal.aclose()
+
+
+def _entries(rng: random.Random, guard: Guard) -> Iterator[Entry]:
+    now = time.time()
+    for age in sorted((rng.random() * 86_000 for _ in range(300)), reverse=True):
+        lamps, wrong = rng.randint(10, 99), rng.random() < 0.2
+        others = [rng.randint(10, 99) if wrong else lamps for _ in range(4)]
+        verdict = guard.check(
+            f"The bridge opened in 1932. It has {lamps} lamps.",
+            samples=[f"The bridge opened in 1932. It has {n} lamps." for n in others],
+        )
+        entry = Entry.of(
+            verdict,
+            model=rng.choice(("gpt-4.1-mini", "claude-sonnet-5")),
+            policy="support",
+            action="annotate",
+            latency_s=rng.lognormvariate(0.6, 0.4),
+            question="When did the bridge open, and how many lamps does it have?",
+        )
+        yield replace(entry, time=now - age)
+
+
+def _picture(browser: Chromium, url: str, name: str, *, height: int) -> None:
+    tab = Tab(browser)
+    tab.looks(width=1100, height=height)
+    tab.send("Emulation.setScrollbarsHidden", hidden=True)
+    tab.open(url)
+    tab.picture(PICTURES / f"{name}.png")
+    tab.close()
+
+
+def main() -> None:
+    """Make all pictures."""
+    PICTURES.mkdir(exist_ok=True)
+    terminal()
+    with TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
+        report(browser, Path(folder))
+        dashboard(browser, Path(folder))
+    for path in sorted(PICTURES.iterdir()):
+        size = path.stat().st_size
+        assert size < MOST_BYTES, f"{path.name} has {size:,} bytes; at most {MOST_BYTES:,} are allowed"
+        print(f"{path.name}: {size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
