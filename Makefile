@@ -14,7 +14,7 @@ help:
 	@echo "make test-benches         test the benchmarks, and what needs their data (RESAY_DATA=DIR)"
 	@echo "make test-extras          test each extra, and the pages that install it, in a clean environment"
 	@echo "make test-matrix          test the adapters with the oldest and the newest frameworks"
-	@echo "make test-frameworks      run the programs of docs/frameworks.md and docs/spark.md (needs npm; Spark needs Java)"
+	@echo "make test-frameworks      run the programs of docs/frameworks.md, typescript.md and spark.md (needs npm; Spark needs Java)"
 	@echo "make test-proxy           test the guardrail in LiteLLM's own proxy (large install)"
 	@echo "make test-mutants         count the small faults in the core that its tests detect"
 	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"

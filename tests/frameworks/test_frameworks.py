@@ -1,24 +1,30 @@
-"""The programs of docs/frameworks.md, each with its framework.
+"""The programs of docs/frameworks.md and docs/typescript.md, each with its framework.
 
 They ask a gateway, or guarded clients; `make test-frameworks` installs the frameworks first.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from resay.gateway import Gateway, GatewayConfig, serving
+from resay.gateway.openapi import document
 from simulation import SimulatedProvider
 
 HERE = Path(__file__).resolve().parent
-PAGE = (HERE.parents[1] / "docs" / "frameworks.md").read_text()
+ROOT = HERE.parents[1]
+PAGES = [(ROOT / "docs" / name).read_text() for name in ("frameworks.md", "typescript.md")]
+HELPER = ROOT / "examples" / "typescript"
 POLICY = "chain: [{method: ngram}]\nsampling: {max: 2}\ncache: {store: none}\n"
 GATEWAY = "http://127.0.0.1:8100"
 INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
@@ -29,7 +35,7 @@ class Program(NamedTuple):
 
     Attributes:
         home: Where its framework is installed.
-        language: `py` or `js`.
+        language: `py` or `ts`.
         code: The program.
     """
 
@@ -39,12 +45,14 @@ class Program(NamedTuple):
 
 
 def programs() -> Iterator[Program]:
-    for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
+    for section in [
+        one for page in PAGES for one in re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    ]:
         title = section.splitlines()[0]
         for language, code in re.findall(
-            r"^```(py|js)\n(.*?)^```", section, re.MULTILINE | re.DOTALL
+            r"^```(py|ts)\n(.*?)^```", section, re.MULTILINE | re.DOTALL
         ):
-            home = "node" if language == "js" else title.lower().replace(" ", "-")
+            home = "node" if language == "ts" else title.lower().replace(" ", "-")
             yield Program(home.removesuffix("-sdk"), language, code)
 
 
@@ -54,6 +62,48 @@ PROGRAMS = list(programs())
 def test_every_program_has_its_versions() -> None:
     listed = {path.stem for path in HERE.glob("*.txt")} - {"spark"}  # which has its own page
     assert {program.home for program in PROGRAMS} == listed | {"node"}
+
+
+def test_the_types_in_typescript_are_those_of_the_api() -> None:
+    text = (HELPER / "verdict.ts").read_text()
+    schemas = document()["components"]["schemas"]
+    interfaces = dict(
+        re.findall(r"^export interface (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    )
+    compared = interfaces.keys() & schemas.keys()
+    assert compared >= {"Verdict", "SentenceVerdict", "ClaimVerdict", "Contradiction", "Usage"}
+    for name in compared:
+        fields = set(re.findall(r"^  (\w+):", interfaces[name], re.MULTILINE)) - {"action"}
+        assert fields <= set(schemas[name]["required"]), name
+    for name in ("Decision", "Action"):
+        (union,) = re.findall(rf"^export type {name} = (.*);$", text, re.MULTILINE)
+        assert re.findall(r'"(\w+)"', union) == schemas[name]["enum"]
+
+
+@pytest.fixture(scope="session")
+def compiled() -> Iterator[Mapping[str, Path]]:
+    """Check the programs in TypeScript as strictly as can be, with the helper, and compile them."""
+    home = Path(INSTALLED or "").resolve() / "node"
+    folder = Path(tempfile.mkdtemp(dir=home))
+    shutil.copy(HELPER / "verdict.ts", folder)
+    written = {}
+    for number, program in enumerate(one for one in PROGRAMS if one.language == "ts"):
+        (folder / f"program{number}.ts").write_text(program.code)
+        written[program.code] = folder / "dist" / f"program{number}.js"
+    settings = json.loads((HELPER / "tsconfig.json").read_text())
+    settings["compilerOptions"] |= {"declaration": False, "types": ["node"]}
+    settings["files"] = sorted(path.name for path in folder.glob("*.ts"))
+    (folder / "tsconfig.json").write_text(json.dumps(settings))
+    done = subprocess.run(
+        [home / "node_modules" / ".bin" / "tsc", "--project", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stdout
+    yield written
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -75,15 +125,23 @@ def gateway(simulated: SimulatedProvider, policy: str) -> Iterator[str]:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{p.home}-{len(p.code)}")
 def test_a_program_runs(
-    program: Program, simulated: SimulatedProvider, gateway: str, policy: str, tmp_path: Path
+    program: Program,
+    simulated: SimulatedProvider,
+    gateway: str,
+    policy: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     home = Path(INSTALLED or "").resolve() / program.home
     code = program.code.replace(GATEWAY, gateway)
-    if program.language == "js":
-        command = ["node", "--input-type=module", "--eval", code]
+    if program.language == "ts":
+        path = request.getfixturevalue("compiled")[program.code]
+        path.write_text(path.read_text().replace(GATEWAY, gateway))
+        command = ["node", str(path)]
     else:
         command = [str(home / "bin" / "python"), "-c", code]
     told = {
+        "ANTHROPIC_API_KEY": "simulated",
         "OPENAI_API_KEY": "simulated",
         "OPENAI_BASE_URL": simulated.base_url,
         "RESAY_POLICY": policy,
@@ -95,7 +153,7 @@ def test_a_program_runs(
     done = subprocess.run(
         command,
         env={**os.environ, **told},
-        cwd=home if program.language == "js" else tmp_path,
+        cwd=home if program.language == "ts" else tmp_path,
         capture_output=True,
         text=True,
         check=False,

@@ -58,4 +58,3 @@ def problems(site: Path) -> Iterator[str]:
     for link in re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text(encoding="utf-8")):
         if not (site / link).exists():
             yield f"llms.txt: {link} leads nowhere"
-

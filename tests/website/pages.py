@@ -42,7 +42,10 @@ BORROWED = {
 API = {
     "Checking": ("resay", "A guard, and what it returns. Errors derive from `ResayError`."),
     "Batches": ("resay.batch", "Many answers at once: [Batches](../batch.md)."),
-    "Calibration": ("resay.calibration", "Thresholds from labels: [Calibration](../calibration.md)."),
+    "Calibration": (
+        "resay.calibration",
+        "Thresholds from labels: [Calibration](../calibration.md).",
+    ),
     "The journal": ("resay.reporting.journal", "Recorded verdicts: [The journal](../journal.md)."),
     "The gateway": ("resay.gateway", "A server in your process: [The gateway](../gateway.md)."),
     "For your tests": ("resay.testing", "A simulated provider and its faults."),
@@ -145,7 +148,9 @@ def _file_page(name: str) -> str:
     if path.is_dir():
         listed = "\n".join(f"- `{one.name}`" for one in sorted(path.iterdir()) if one.is_file())
         return f"# {name}\n\n{listed}\n"
-    language = {".py": "python", ".yaml": "yaml", ".json": "json", ".ts": "ts"}.get(path.suffix, "text")
+    language = {".py": "python", ".yaml": "yaml", ".json": "json", ".ts": "ts"}.get(
+        path.suffix, "text"
+    )
     return f"# {name}\n\n````{language}\n{path.read_text()}````\n"
 
 
@@ -343,7 +348,9 @@ def notebook_page(path: Path) -> str:
         parts.append(f"```python\n{cell.source}\n```")
         parts += [_output(one) for one in cell.outputs]
     title, *rest = parts
-    note = f"[Download the notebook]({path.name}). The results below are those of building this page."
+    note = (
+        f"[Download the notebook]({path.name}). The results below are those of building this page."
+    )
     return "\n\n".join([title, note, *rest]) + "\n"
 
 
@@ -362,6 +369,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+
 
 def build() -> int:
     """Write the pages, have the site made of them, and look for links that lead nowhere.

@@ -103,7 +103,10 @@ def dashboard(browser: Chromium, folder: Path) -> None:
         anyio.run(_fill, journal)
         with serving(Gateway(config)) as url:
             for _ in range(4):
-                told = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": QUESTION}]}
+                told = {
+                    "model": "gpt-4.1-mini",
+                    "messages": [{"role": "user", "content": QUESTION}],
+                }
                 httpx.post(f"{url}/v1/chat/completions", json=told, timeout=60).raise_for_status()
             _picture(browser, f"{url}/ui?span=24h", "dashboard", height=900)
 
@@ -157,7 +160,9 @@ def main() -> None:
         dashboard(browser, Path(folder))
     for path in sorted(PICTURES.iterdir()):
         size = path.stat().st_size
-        assert size < MOST_BYTES, f"{path.name} has {size:,} bytes; at most {MOST_BYTES:,} are allowed"
+        assert size < MOST_BYTES, (
+            f"{path.name} has {size:,} bytes; at most {MOST_BYTES:,} are allowed"
+        )
         print(f"{path.name}: {size / 1000:.0f} kB")
 
 

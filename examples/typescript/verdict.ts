@@ -1,0 +1,149 @@
+/**
+ * Reads the verdict that a Resay gateway adds to answers: from responses, events of streams, headers, and the objects
+ * that the AI SDK and LangChain make of them. It depends on nothing; copy this file, or install the folder.
+ */
+
+export type Decision = "consistent" | "flagged" | "inconclusive" | "skipped";
+export type Action = "allow" | "annotate" | "block" | "regenerate";
+export type Band = "supported" | "doubtful" | "contradicted";
+
+/** What a sample or a reference says in place of a flagged claim. */
+export interface Contradiction {
+  source: "sample" | "reference";
+  index: number;
+  text: string;
+  kind: "number" | "date" | "name" | "negation" | "other";
+  claimed: [start: number, end: number] | null;
+  said: [start: number, end: number] | null;
+}
+
+/** One sentence of the answer. `start` and `end` count code points: see `textAt`. */
+export interface SentenceVerdict {
+  text: string;
+  start: number;
+  end: number;
+  /** From 0 to 1, surely hallucinated; null when no method had anything to say. */
+  score: number | null;
+  flagged: boolean;
+  by: string | null;
+  why: string | null;
+  contradicted_by: Contradiction | null;
+  citations: string[];
+  scores: Record<string, number>;
+  band: Band | null;
+}
+
+/** One thing that the answer claims. */
+export interface ClaimVerdict {
+  text: string;
+  start: number;
+  end: number;
+  spans: [start: number, end: number][];
+  unit: string;
+  kind: string;
+  score: number | null;
+  flagged: boolean;
+  by: string | null;
+  why: string | null;
+  contradicted_by: Contradiction | null;
+  scores: Record<string, number>;
+  sentence: number;
+  band: Band | null;
+}
+
+/** A stretch of the answer that was not scored. */
+export interface Unscored {
+  text: string;
+  start: number;
+  end: number;
+  kind: string;
+}
+
+/** The cost of the check; `cost_usd` is null when a price is unknown. */
+export interface Usage {
+  calls: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost_usd: number | null;
+  cancelled: number;
+}
+
+/** The result of a check. "consistent" never means "true". The gateway's /openapi.json describes all fields. */
+export interface Verdict {
+  decision: Decision;
+  action: Action;
+  score: number | null;
+  reason: string;
+  flagged: boolean;
+  inconclusive: boolean;
+  samples: number;
+  sentences: SentenceVerdict[];
+  claims: ClaimVerdict[];
+  unscored: Unscored[];
+  usage: Usage;
+  elapsed_s: number;
+}
+
+/** The summary in the headers of answers that are not streamed; `action` is "unguarded" for one that was not checked. */
+export interface Summary {
+  decision: Decision | undefined;
+  action: Action | "unguarded";
+  score: number | undefined;
+  requestId: string | undefined;
+}
+
+/** Where clients keep the body of an answer, or an event of a stream. */
+const PLACES: readonly (readonly string[])[] = [
+  [],
+  ["response"], // the last event of OpenAI's Responses API
+  ["response", "body"], // a result of the AI SDK
+  ["rawValue"], // a raw chunk of the AI SDK
+  ["rawValue", "response"],
+  ["additional_kwargs", "__raw_response"], // a message of LangChain
+];
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const key of path) {
+    if (typeof found !== "object" || found === null) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}
+
+/** Return the verdict in a response, an event of a stream, or an object that a client made of them, if it has one. */
+export function verdictOf(source: unknown): Verdict | undefined {
+  for (const place of PLACES) {
+    const found = at(source, [...place, "hallucination"]);
+    if (typeof found === "object" && found !== null && "decision" in found) return found as Verdict;
+  }
+  return undefined;
+}
+
+/** Return the summary in the headers of a response, if the gateway sent one. */
+export function summaryOf(headers: Headers | Readonly<Record<string, string>>): Summary | undefined {
+  const given = headers instanceof Headers ? headers : new Headers(headers);
+  const action = given.get("x-resay-action");
+  if (action === null) return undefined;
+  const score = given.get("x-resay-score");
+  return {
+    decision: (given.get("x-resay-decision") ?? undefined) as Decision | undefined,
+    action: action as Action | "unguarded",
+    score: score === null ? undefined : Number(score),
+    requestId: given.get("x-resay-request-id") ?? undefined,
+  };
+}
+
+/** Pass a stream on, and report its verdict, which is in the event that ends the answer. */
+export async function* withVerdict<T>(stream: AsyncIterable<T>, report: (verdict: Verdict) => void): AsyncGenerator<T> {
+  for await (const event of stream) {
+    const verdict = verdictOf(event);
+    if (verdict) report(verdict);
+    yield event;
+  }
+}
+
+/** Return a part of an answer. Offsets count code points, and JavaScript's strings do not. */
+export function textAt(answer: string, start: number, end: number): string {
+  return [...answer].slice(start, end).join("");
+}
