@@ -23,6 +23,7 @@ from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
 from support.docs import ROOT, answered_by, lay_out, snippets
 from support.otel import forget_providers
+from website.links import problems
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -144,7 +145,10 @@ def test_the_example_policies_are_valid(path: Path, monkeypatch: pytest.MonkeyPa
 
 
 LINKING = (
-    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")),
+    *(
+        ROOT / f"{name}.md"
+        for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT")
+    ),
     *sorted(ROOT.glob("docs/*.md")),
 )
 
@@ -163,6 +167,29 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
         assert linked.exists(), target
         if anchor:
             assert anchor in anchors_of(linked), f"{target}#{anchor}"
+
+
+def test_links_of_the_site_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "other.html").write_text('<h1 id="there">There</h1><a href="https://example.org/">')
+    (tmp_path / "llms.txt").write_text("- [Gone](gone.md): no page\n")
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#there"><a href="other.html#gone"><a href="gone.html"><a href="#gone">'
+        '<script src="https://example.org/script.js"></script>'
+    )
+    assert sorted(problems(tmp_path)) == [
+        "index.html: #gone has no such anchor",
+        "index.html: gone.html leads nowhere",
+        "index.html: loads https://example.org/script.js",
+        "index.html: other.html#gone has no such anchor",
+        "llms.txt: gone.md leads nowhere",
+    ]
+
+
+def test_every_page_has_its_place_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    pages = [path.name for path in ROOT.glob("docs/*.md")]
+    assert pages
+    assert not [name for name in pages if f" {name}\n" not in navigation]
 
 
 def names_in(file: Path) -> set[str]:

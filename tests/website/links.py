@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -42,19 +42,23 @@ def problems(site: Path) -> Iterator[str]:
         if here.name == "404.html":  # its links are those of the server's root
             continue
         for tag, name, link in page.links:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                if (tag, name) in _LOADED and parts.scheme != "data":
-                    yield f"{here}: loads {link}"
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if target.is_dir():
-                target /= "index.html"
-            if not target.exists():
-                yield f"{here}: {link} leads nowhere"
-            elif parts.fragment and target in pages and parts.fragment != "__skip":
-                if unquote(parts.fragment) not in pages[target].anchors:
-                    yield f"{here}: {link} has no such anchor"
+            if fault := _fault(path, tag, name, link, pages):
+                yield f"{here}: {fault}"
     for link in re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text(encoding="utf-8")):
         if not (site / link).exists():
             yield f"llms.txt: {link} leads nowhere"
+
+
+def _fault(path: Path, tag: str, name: str, link: str, pages: Mapping[Path, _Page]) -> str | None:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        loaded = (tag, name) in _LOADED and parts.scheme != "data"
+        return f"loads {link}" if loaded else None
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if target.is_dir():
+        target /= "index.html"
+    if not target.exists():
+        return f"{link} leads nowhere"
+    anchor = unquote(parts.fragment)
+    known = target not in pages or not anchor or anchor in pages[target].anchors
+    return None if known or anchor == "__skip" else f"{link} has no such anchor"

@@ -166,9 +166,10 @@ def policy_page(schema: Mapping[str, Any]) -> str:
     lines = [
         "# Policy keys",
         "",
-        "Every key of a policy file, from the JSON Schema that `resay policy schema` prints. `resay policy check FILE`"
-        " reports mistakes with file and line. [How a check runs](../runtime.md) and [Methods](../methods.md) explain"
-        " the keys. `${NAME}` stands for an environment variable wherever a value does.",
+        "Every key of a policy file, from the JSON Schema that `resay policy schema` prints."
+        " `resay policy check FILE` reports mistakes with file and line. [How a check"
+        " runs](../runtime.md) and [Methods](../methods.md) explain the keys. `${NAME}` stands for"
+        " an environment variable wherever a value does.",
         "",
     ]
     keys = _Keys(schema["$defs"])
@@ -267,9 +268,9 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        "`resay COMMAND --help` prints the same. Exit codes: 0 consistent or skipped, 1 flagged, 2 bad input,"
-        " 3 inconclusive, 4 the model gave no answer, 5 internal error or unwritable output, 130 interrupted,"
-        " 141 output pipe closed.",
+        "`resay COMMAND --help` prints the same. Exit codes: 0 consistent or skipped, 1 flagged,"
+        " 2 bad input, 3 inconclusive, 4 the model gave no answer, 5 internal error or unwritable"
+        " output, 130 interrupted, 141 output pipe closed.",
         "",
     ]
     for name in COMMANDS:
@@ -348,9 +349,7 @@ def notebook_page(path: Path) -> str:
         parts.append(f"```python\n{cell.source}\n```")
         parts += [_output(one) for one in cell.outputs]
     title, *rest = parts
-    note = (
-        f"[Download the notebook]({path.name}). The results below are those of building this page."
-    )
+    note = f"[Download the notebook]({path.name}). The results are those of building this page."
     return "\n\n".join([title, note, *rest]) + "\n"
 
 
@@ -383,13 +382,13 @@ def build() -> int:
     shutil.rmtree(site, ignore_errors=True)
     zensical = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     done = subprocess.run(zensical, cwd=ROOT, capture_output=True, text=True, check=False)
-    print(done.stdout + done.stderr)
+    sys.stdout.write(done.stdout + done.stderr)
     if done.returncode or "No issues found" not in done.stdout + done.stderr:
         return 1
     for page in pages.rglob("*.md"):  # llms.txt leads to them
         shutil.copy(page, site / page.relative_to(pages))
     found = sorted({*problems(site)})
-    print("\n".join(found) or "All links of the site lead somewhere.")
+    sys.stdout.write("\n".join([*found, f"{len(found)} broken links", ""]))
     return 1 if found else 0
 
 

@@ -163,7 +163,7 @@ def main() -> None:
         assert size < MOST_BYTES, (
             f"{path.name} has {size:,} bytes; at most {MOST_BYTES:,} are allowed"
         )
-        print(f"{path.name}: {size / 1000:.0f} kB")
+        sys.stdout.write(f"{path.name}: {size / 1000:.0f} kB\n")
 
 
 if __name__ == "__main__":
