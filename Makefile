@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy docs pictures lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -19,6 +19,9 @@ help:
 	@echo "make test-mutants         count the small faults in the core that its tests detect"
 	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
 	@echo "make pictures             make the pictures of the documentation (needs Chromium)"
+	@echo "make dist                 build the wheel and the sdist twice, and compare them"
+	@echo "make sbom                 list what the wheel installs, as CycloneDX"
+	@echo "make licences             check that each file has a licence (REUSE)"
 	@echo "make lint                 run ruff and the strict type checker"
 	@echo "make format               format the code"
 	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
@@ -139,6 +142,37 @@ $(DOCS)/.installed: tests/website/requirements.txt pyproject.toml constraints.tx
 docs: $(DOCS)/.installed
 	PYTHONPATH=tests $(DOCS)/bin/python -m website.pages
 
+# The same commit gives the same files: built here, and from a copy in another folder with other times and permissions.
+AGAIN := build/again
+BUILD = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(abspath $(BIN))/python -m build --no-isolation
+dist: $(VENV)/.dev
+	@rm -rf dist $(AGAIN)
+	@mkdir -p $(AGAIN)
+	@umask 077; git archive HEAD | tar --extract --touch --directory $(AGAIN)
+	@$(BUILD) --outdir dist . >/dev/null
+	@$(BUILD) --outdir $(AGAIN)/dist $(AGAIN) >/dev/null
+	@cd dist && sha256sum *.whl *.tar.gz > ../build/SHA256SUMS
+	@cd $(AGAIN)/dist && sha256sum --check ../../SHA256SUMS
+	@cat build/SHA256SUMS
+
+# What `pip install` of the wheel installs, as CycloneDX.
+SBOM := .venv-sbom
+sbom: dist
+	@rm -rf $(SBOM)
+	@$(PYTHON) -m venv $(SBOM)/tool
+	@$(SBOM)/tool/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.2,<8'
+	@$(PYTHON) -m venv --without-pip $(SBOM)/resay
+	@$(SBOM)/tool/bin/python -m pip --python $(SBOM)/resay install --quiet --disable-pip-version-check dist/*.whl
+	$(SBOM)/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--validate --output-file build/resay.cdx.json $(SBOM)/resay/bin/python
+
+# Each file has a licence and a copyright notice, by REUSE.toml.
+LICENCES := .venv-licences
+licences:
+	@$(PYTHON) -m venv $(LICENCES)
+	@$(LICENCES)/bin/python -m pip install --quiet --disable-pip-version-check 'reuse>=6,<7'
+	$(LICENCES)/bin/reuse lint
+
 # Needs Chromium.
 pictures: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m website.pictures
@@ -206,4 +240,4 @@ compare-performance: $(VENV)/.dev
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
-	rm -rf $(VENV) $(CLEAN) $(DOCS) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

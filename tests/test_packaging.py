@@ -6,9 +6,14 @@ import subprocess
 import sys
 import venv
 import zipfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from resay import __version__
 
 ADAPTERS = {path.name for path in (Path(__file__).parents[1] / "integrations").glob("resay_*")}
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,3 +70,11 @@ def test_every_package_is_pinned_for_python_3_10_too() -> None:
     newer = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version >= "3.11"')}
     older = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version < "3.11"')}
     assert newer == older
+
+
+def test_the_recipe_for_conda_has_the_same_version_and_dependencies() -> None:
+    recipe = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
+    assert recipe["context"]["version"] == __version__
+    required = metadata("resay").get_all("Requires-Dist") or []
+    run = {str(Requirement(one)) for one in recipe["requirements"]["run"] if "python " not in one}
+    assert run == {str(Requirement(one)) for one in required if "extra ==" not in one}
