@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -336,11 +337,12 @@ def notebook_page(path: Path) -> str:
         CellExecutionError: A cell fails.
     """
     notebook = read_notebook(path, NO_CONVERT)
-    kernel = KernelManager(kernel_name="python3", transport="ipc")
-    try:
-        NotebookClient(notebook, km=kernel, timeout=120).execute()
-    finally:
-        kernel.shutdown_kernel(now=True)
+    with TemporaryDirectory() as sockets:
+        kernel = KernelManager(kernel_name="python3", transport="ipc", ip=f"{sockets}/kernel")
+        try:
+            NotebookClient(notebook, km=kernel, timeout=120).execute()
+        finally:
+            kernel.shutdown_kernel(now=True)
     parts: list[str] = []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
