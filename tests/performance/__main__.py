@@ -84,6 +84,18 @@ def disk(
 
 
 @app.command()
+def journal(
+    entries: Annotated[int, typer.Option(min=100, help="How many the journal has.")] = 1_000_000,
+    turns: Annotated[int, typer.Option(min=0, help="How often to ask each question again.")] = 5,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure how soon a large journal with words answers, in SQLite and PostgreSQL."""
+    form = form_of(as_json, as_markdown)
+    print_result(disk_bench.find(entries, turns), form)
+
+
+@app.command()
 def growth(
     doublings: Annotated[int, typer.Option(min=0, help="How often each part is doubled.")] = 10,
     as_json: JsonOption = False,

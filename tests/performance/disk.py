@@ -1,4 +1,5 @@
-"""What is written and kept: pages, the cache and the journal, each beside something smaller.
+"""What is written and kept: pages, the cache and the journal, each beside something smaller; and
+how soon a large journal answers.
 
 The best of several turns, in which ours and what it is compared with are measured one after the
 other.
@@ -20,24 +21,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
+import psycopg
+from starlette.applications import Starlette
+
 from performance.readings import COLUMNS, Part, Reading, row_of
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import ResultTable, Row
+from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
+from resay.reporting.dashboard import routes
 from resay.reporting.dashboard.query import SPANS, FiguresDesk
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
-from resay.reporting.journal.database import insert
+from resay.reporting.journal.database import COLUMNS as ENTRY_COLUMNS
+from resay.reporting.journal.database import insert, terms_of
 from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
-from resay.reporting.journal.sqlite import roll_up
+from resay.reporting.journal.sqlite import SqliteStore, roll_up
 from resay.reporting.render.html import page
+from support.postgres import PostgresServer, binaries
 
-__all__ = ["run"]
+__all__ = ["find", "run"]
 
 _NGRAM = {"chain": [{"method": "ngram"}]}
 _SAMPLES = 20
@@ -276,3 +284,186 @@ def _wall_s(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+# --- how soon a large journal answers -------------------------------------------------------------
+
+_FOUND_COLUMNS = (
+    Column("database", "database"),
+    Column("part", "what is asked"),
+    Column("rows", "entries", 0),
+    Column("first_ms", "the first time, ms", 1),
+    Column("ms", "median of the next, ms", 1),
+    Column("most_ms", "goal, ms", 0),
+)
+_FOUND_NOTES = (
+    "entries evenly over 30 days, of three models and twenty tenants, each with its question and an"
+    " answer of 4 sentences, in words of which some are much more frequent than others.",
+    "search: the newest 51 entries, as the page asks for them. page: the HTML of `/ui` as an"
+    " application in the same process gives it, with its figures; each by a journal that was just"
+    " opened, so that nothing is remembered. The first time: the first of its kind after opening.",
+)
+_SEARCHES = {
+    "search: a word of every entry": {"words": "bridge"},
+    "search: a word of 1 in 10": {"words": "viaduct"},
+    "search: a word of 1 in 1,000": {"words": "aqueduct"},
+    "search: a word of one entry": {"words": "case500"},
+    "search: the beginning of a word": {"words": "via"},
+    "search: three words": {"words": "which bridge aqueduct"},
+    "search: a frequent word of a rare tenant": {"words": "viaduct", "tenant": "rare"},
+    "search: a request id": {"request_id": "req-000000000500"},
+}
+_PAGES = {
+    "page: the first": "/ui",
+    "page: searching for a word of 1 in 10": "/ui?words=viaduct",
+    "page: 30 days": "/ui?span=30d",
+}
+
+
+def find(entries: int = 1_000_000, turns: int = 5) -> ResultTable:
+    """Measure how soon journals with words answer.
+
+    Args:
+        entries: How many each has.
+        turns: How often to ask.
+
+    Returns:
+        A row for each question and database.
+    """
+    rows: list[Row] = []
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "journal.db")
+        _fill_file(path, entries)
+        rows += _answers("SQLite", f"sqlite:///{path}", entries, turns, most_ms=1000)
+    programs = binaries()
+    if programs is not None:
+        with PostgresServer(programs) as server:
+            url = server.database()
+            _fill_server(url, entries)
+            rows += _answers("PostgreSQL", url, entries, turns, most_ms=300)
+    return ResultTable("journal", _FOUND_COLUMNS, tuple(rows), _FOUND_NOTES)
+
+
+def _answers(database: str, url: str, entries: int, turns: int, *, most_ms: float) -> list[Row]:
+    def row(part: str, taken: list[float], most: float | None) -> Row:
+        first, *rest = (1000 * one for one in taken)
+        median = sorted(rest)[len(rest) // 2] if rest else first
+        said = {"database": database, "part": part, "rows": entries}
+        return {**said, "first_ms": first, "ms": median, "most_ms": most}
+
+    found: list[Row] = []
+    for part, filters in _SEARCHES.items():
+        journal = open_journal(JournalConfig(url=url))
+        run_sync(journal.recent, 1)
+        ask = partial(run_sync, partial(journal.recent, 51, **filters))
+        found.append(row(part, [_wall_s(ask) for _ in range(1 + turns)], most_ms))
+        run_sync(journal.aclose)
+    for part, address in _PAGES.items():
+        taken = [_page_s(url, address) for _ in range(1 + turns)]
+        found.append(row(part, taken, 1000 if part == "page: the first" else None))
+    return found
+
+
+def _page_s(url: str, address: str) -> float:
+    journal = open_journal(JournalConfig(url=url))
+
+    async def ask() -> float:
+        await journal.recent(1)
+        transport = httpx.ASGITransport(app=Starlette(routes=routes(journal)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as browser:
+            began = time.perf_counter()
+            answer = await browser.get(address, timeout=None)
+            taken = time.perf_counter() - began
+        await journal.aclose()
+        answer.raise_for_status()
+        return taken
+
+    return run_sync(ask)
+
+
+def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield entries of the last 30 days as rows, each with its words as they are indexed."""
+    chance = random.Random(0)
+    words = [
+        "".join(chance.choice("bcdfglmnprstvz") + chance.choice("aeiou") for _ in range(size))
+        for size in (2, 3, 4, 5)
+        for _ in range(10_000)
+    ]
+    weights = [1 / (rank + 5) for rank in range(len(words))]
+    guard = Guard({**_NGRAM, "cache": {"store": "none"}})
+    bodies: list[tuple[tuple[Any, ...], set[str]]] = []
+    for _ in range(min(entries, 2000)):
+        said = [f"The {' '.join(chance.choices(words, weights, k=14))}." for _ in range(5)]
+        verdict = guard.check(" ".join(said[:4]), samples=[" ".join(said[1:])])
+        entry = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
+        row = journal_row(entry, "all")
+        bodies.append((row, set((terms_of(row) or "").split())))
+    first = dict(zip(ENTRY_COLUMNS, bodies[0][0], strict=True))
+    now = time.time()
+    for i in range(entries):
+        row, terms = chance.choice(bodies)
+        asked = f"which bridge is case{i}"
+        asked += " beside the viaduct" * (i % 10 == 0) + " under the aqueduct" * (i % 1000 == 0)
+        of = dict(zip(ENTRY_COLUMNS, row, strict=True)) if row is not bodies[0][0] else first
+        changes = {
+            "id": new_id(),
+            "time": now - 30 * 86_400 * (1 - i / entries),
+            "model": chance.choice(_MODELS),
+            "tenant": "rare" if i % 5000 == 0 else f"tenant {i % 20}",
+            "request_id": f"req-{i:012}",
+            "latency_s": chance.lognormvariate(0, 1),
+            "check_s": chance.lognormvariate(-1, 1),
+            "question": json.dumps(asked),
+        }
+        yield tuple({**of, **changes}.values()), " ".join(sorted(terms | set(asked.split())))
+
+
+def _fill_file(path: Path, entries: int) -> None:
+    journal = open_journal(JournalConfig(url=f"sqlite:///{path}"))
+    run_sync(journal.recent)
+    run_sync(journal.aclose)
+    put, index = insert(1), SqliteStore(str(path)).index
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        for row, terms in _rows_with_words(entries):
+            connection.execute(put, row)
+            connection.execute(index, (terms, row[0]))
+        connection.execute("COMMIT")
+        more = True
+        while more:
+            connection.execute("BEGIN")
+            more = roll_up(connection, time.time())
+            connection.execute("COMMIT")
+
+
+def _fill_server(url: str, entries: int) -> None:
+    journal = open_journal(JournalConfig(url=url))
+    run_sync(journal.recent)
+    run_sync(journal.aclose)
+    index = "resay_journal_words_by_word"
+    with psycopg.connect(url, autocommit=True) as connection, TemporaryDirectory() as folder:
+        words = Path(folder, "words")
+        connection.execute(f"DROP INDEX {index}".encode())
+        names = ", ".join(ENTRY_COLUMNS)
+        with (
+            words.open("w") as found,
+            connection.cursor().copy(
+                f"COPY resay_journal_entries ({names}) FROM STDIN".encode()
+            ) as copy,
+        ):
+            for row, terms in _rows_with_words(entries):
+                copy.write_row(row)
+                found.write(f"{row[0]}\t{row[1]!r}\t{terms}\n")
+        with (
+            words.open() as found,
+            connection.cursor().copy(b"COPY resay_journal_words FROM STDIN") as copy,
+        ):
+            for line in found:
+                copy.write(line)
+        connection.execute(b"SET maintenance_work_mem = '512MB'")
+        connection.execute(
+            f"CREATE INDEX {index} ON resay_journal_words USING gin (words)".encode()
+        )
+        # As the server does by itself after a while.
+        connection.execute(b"VACUUM ANALYZE")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError
+from resay import ConfigurationError, Usage
 from resay.reporting.journal import Draw, Feedback, Journal
 from support.journal import NOW, entry, found
 
@@ -47,12 +47,109 @@ async def test_by_words(opened: Callable[..., Journal]) -> None:
     assert await ids(journal, words="brücke LAMPS") == ["e-0"]
     assert await ids(journal, words="question 1?") == ["e-1"]
     assert await ids(journal, words="100%") == ["e-1"]
-    # A per cent sign and a line are no wildcards, and names of fields are no words.
-    assert await ids(journal, words="1%of") == []
+    # The beginning of a word is enough, and its middle is not.
+    assert await ids(journal, words="lam") == ["e-0"]
+    assert await ids(journal, words="amps") == []
+    # Signs separate words, and are none themselves; nor are names of fields.
+    assert await ids(journal, words="10%of") == []
+    assert await ids(journal, words="it,100") == ["e-1"]
     assert await ids(journal, words="and?more") == []
+    assert await ids(journal, words="?!") == []
     assert await ids(journal, words="contradicted_by") == []
+    assert await ids(journal, words="question", decision="consistent") == []
+    assert await ids(journal, words="question", since=NOW + 1, until=NOW + 2) == ["e-1"]
     assert await ids(journal, words="question", limit=2) == ["e-2", "e-1"]
     assert await ids(journal, words="question", limit=2, before="e-1") == ["e-0"]
+
+
+async def test_words_of_languages_without_spaces(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all")
+    await write(journal, {"question": "東京タワーの高さは?"}, {"question": "Ｔｏｋｙｏ, Straße"})
+    assert await ids(journal, words="京タワ") == ["e-0"]
+    assert await ids(journal, words="高") == ["e-0"]
+    assert await ids(journal, words="京東") == []
+    assert await ids(journal, words="tokyo STRASSE") == ["e-1"]
+
+
+async def test_filters_apply_to_figures_too(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all")
+    await write(
+        journal,
+        {"model": "a", "tenant": "x", "question": "Which bridge?", "request_id": "r"},
+        {"model": "b", "tenant": "x", "question": "Which tower?", "decision": "consistent"},
+        {"model": "a", "tenant": None, "question": "Which bridges?"},
+    )
+
+    async def counted(**filters: Any) -> list[tuple[str | None, int]]:
+        slices = await journal.summary(NOW, NOW + 60, 60, "model", **filters)
+        return [(one.name, one.entries) for one in slices]
+
+    assert await counted() == [("a", 2), ("b", 1)]
+    assert await counted(model="b") == [("b", 1)]
+    assert await counted(policy="other") == []
+    assert await counted(decision="flagged") == [("a", 2)]
+    assert await counted(tenant="x") == [("a", 1), ("b", 1)]
+    assert await counted(request_id="r") == [("a", 1)]
+    assert await counted(words="bridge") == [("a", 2)]
+    assert await counted(words="bridge which", tenant="x") == [("a", 1)]
+    assert await counted(words="?") == []
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("newest", ["e-3", "e-2", "e-1", "e-0"]),
+        ("score", ["e-2", "e-3", "e-1", "e-0"]),
+        ("cost", ["e-0", "e-3", "e-2", "e-1"]),
+        ("latency", ["e-1", "e-3", "e-2", "e-0"]),
+    ],
+)
+async def test_other_orders(journal: Journal, sort: Any, order: list[str]) -> None:
+    paid = Usage(1, cost_usd=0.5)
+    await write(
+        journal,
+        {"score": None, "usage": paid, "latency_s": 1.0},
+        {"score": 0.1, "usage": Usage(1, cost_usd=None), "latency_s": 3.0},
+        {"score": 0.9, "latency_s": 2.0},
+        {"score": 0.5, "latency_s": 2.0},
+    )
+    assert await ids(journal, sort=sort) == order
+    pages = [await ids(journal, sort=sort, limit=2)]
+    pages.append(await ids(journal, sort=sort, limit=2, before=pages[0][-1]))
+    assert pages == [order[:2], order[2:]]
+
+
+async def test_words_are_found_in_any_order(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all")
+    times = [{"time": NOW + 5}, {"time": NOW}, {"time": NOW}, {"time": 1e300}]
+    await write(journal, *(one | {"score": i / 10} for i, one in enumerate(times)))
+    found = await ids(journal, words="zqsentencezq")
+    assert (found[:2], set(found[2:])) == (["e-3", "e-0"], {"e-1", "e-2"})
+    pages = [await ids(journal, words="zqsentencezq", limit=1)]
+    while pages[-1]:
+        pages.append(await ids(journal, words="zqsentencezq", limit=1, before=pages[-1][0]))
+    assert [one for page in pages for one in page] == found
+    assert await ids(journal, words="zqsentencezq", sort="score") == ["e-3", "e-2", "e-1", "e-0"]
+
+
+async def test_the_words_of_one_that_was_kept_without_are_not_indexed(
+    opened: Callable[..., Journal],
+) -> None:
+    bare, whole = opened(), opened(content="all")
+    await write(bare, {"id": "e"})
+    await write(whole, {"id": "e"})
+    assert await ids(whole, words="zqsentencezq") == []
+
+
+async def test_redacted_words_are_not_found(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all", redact="reporting.journal.test_finding:without_names")
+    await write(journal, {"question": "Where does Ada live?"})
+    assert await ids(journal, words="ada") == []
+    assert await ids(journal, words="somebody live") == ["e-0"]
+
+
+def without_names(text: str) -> str:
+    return text.replace("Ada", "Somebody")
 
 
 async def test_without_words_none_are_found(journal: Journal) -> None:

@@ -111,8 +111,25 @@ async def test_tables_of_a_newer_version_are_left_alone(postgres: PostgresServer
     await journal.append(entry())
     await journal.aclose()
     ask(url, "UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 3"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 4"):
         await journal.recent()
+    await journal.aclose()
+
+
+async def test_words_are_indexed_when_the_tables_are_older(postgres: PostgresServer) -> None:
+    url = postgres.database()
+    journal = journal_at(url, content="all")
+    await journal.append(entry(id="a", tenant="t"))
+    await journal.append(entry(id="b"))
+    await journal.aclose()
+    ask(url, "DROP TABLE resay_journal_words, resay_journal_unindexed")
+    ask(url, "UPDATE resay_journal_version SET version = 3")
+    journal = journal_at(url)
+    assert {one.id for one in await journal.recent(words="zqsent")} == {"a", "b"}
+    await journal.forget(tenant="t")
+    assert ask(url, "SELECT entry_id, words::text LIKE '%zqsent%' FROM resay_journal_words") == [
+        ("b", True)
+    ]
     await journal.aclose()
 
 

@@ -99,6 +99,73 @@ async def test_what_was_removed_is_gone_from_the_disk(path: Path) -> None:
         await one.aclose()
 
 
+@pytest.mark.parametrize("way", ["tenant", "request", "retention", "surplus"])
+async def test_words_leave_the_index_with_their_entry(path: Path, way: str) -> None:
+    journal = journal_in(path, content="all")
+    old = [
+        entry(time=NOW + i, tenant="t", request_id="r", question=f"Where is zqplace{i}zq?")
+        for i in range(30)
+    ]
+    await written(journal, *old, entry(time=NOW + 99_999, tenant="other", question="And zqherezq?"))
+    assert len(await journal.recent(words="zqplace")) == 30
+    assert b"zqplace7zq" in on_disk(path)
+    if way == "tenant":
+        assert await journal.forget(tenant="t") == 30
+    elif way == "request":
+        assert await journal.forget(request_id="r") == 30
+    else:
+        limit = {"retention_days": 1} if way == "retention" else {"max_entries": 1}
+        other = journal_in(path, **limit)
+        assert await other.prune(NOW + 100_000) == 30
+        await other.aclose()
+    assert await journal.recent(words="zqplace") == []
+    assert len(await journal.recent(words="zqhere")) == 1
+    files = on_disk(path)
+    assert b"zqherezq" in files
+    assert b"zqplace" not in files
+    # Terms that have their beginning in common are kept as what is different.
+    assert b"place7zq" not in files
+    await journal.aclose()
+
+
+async def test_words_that_were_kept_before_there_was_an_index(path: Path) -> None:
+    journal = journal_in(path, content="all")
+    await written(journal, *(entry(id=f"{i}", question=f"Where is place{i}?") for i in range(300)))
+    await journal.aclose()
+    with connected(path) as other:
+        # As the version before left it.
+        for name in ("found_insert", "found_delete", "words_delete"):
+            other.execute(f"DROP TRIGGER resay_journal_{name}")
+        for name in ("found", "words", "unindexed"):
+            other.execute(f"DROP TABLE resay_journal_{name}")
+        other.execute("UPDATE resay_journal_version SET version = 3")
+    journal = journal_in(path)
+    assert [one.id for one in await journal.recent(words="place299")] == ["299"]
+    assert len(await journal.recent(500, words="where")) == 300
+    await journal.aclose()
+    with connected(path) as other:
+        assert other.execute("SELECT count(*) FROM resay_journal_unindexed").fetchone() == (0,)
+
+
+async def test_where_sqlite_has_no_full_text_search(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resay.reporting.journal.sqlite._has_full_text", lambda: False)
+    journal = journal_in(path, content="all")
+    await written(
+        journal, entry(id="a", question="snake_case"), entry(id="b", question="snakeXcase")
+    )
+    assert [one.id for one in await journal.recent(words="snake_")] == ["a"]
+    assert {one.id for one in await journal.recent(words="snake")} == {"a", "b"}
+    assert await journal.forget(request_id="none") == 0
+    await journal.aclose()
+    # Another one makes the index as soon as it opens the file.
+    monkeypatch.undo()
+    journal = journal_in(path)
+    assert {one.id for one in await journal.recent(words="snake zqsentencezq")} == {"a", "b"}
+    await journal.aclose()
+
+
 async def test_what_ends_a_process_half_way_leaves_whole_entries(path: Path) -> None:
     code = (
         "import asyncio, os, sys\n"
@@ -351,13 +418,13 @@ async def test_tables_of_a_newer_version_are_left_alone(path: Path) -> None:
     await journal.aclose()
     with connected(path) as other:
         other.execute("UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 3"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 4"):
         await journal.recent()
     await journal.append(entry(id="b"))
     with pytest.raises(JournalError, match="version 99"):
         await journal.flush()
     with connected(path) as other:
-        other.execute("UPDATE resay_journal_version SET version = 3")
+        other.execute("UPDATE resay_journal_version SET version = 4")
     await journal.flush()
     assert await count(journal) == 2
     await journal.aclose()

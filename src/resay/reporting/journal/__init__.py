@@ -1,10 +1,10 @@
 """The journal: what the guard found, written down for those who look later."""
 
 from resay._internal.event_loops import run_sync
-from resay.reporting.journal.database import JournalError
+from resay.reporting.journal.database import By, JournalError, Slice, Sort
 from resay.reporting.journal.entry import Action, Api, Content, Entry, JournalConfig, new_id
 from resay.reporting.journal.feedback import About, Draw, DrawnBy, Feedback, Rating, Source
-from resay.reporting.journal.journal import By, Journal, Slice, open_journal
+from resay.reporting.journal.journal import Journal, open_journal
 
 __all__ = [
     "About",
@@ -21,6 +21,7 @@ __all__ = [
     "JournalError",
     "Rating",
     "Slice",
+    "Sort",
     "Source",
     "new_id",
     "open_journal",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, cast
+from math import ceil
+from typing import Any, Literal, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay.core.verdict import Decision, Verdict
 from resay.errors import ConfigurationError, ResayError
 from resay.reporting.journal.entry import Content, Entry
 
@@ -36,8 +40,12 @@ class RefusedError(JournalError):
 class Session(Protocol):
     """What one event loop has open of a database. The tables are there before it is used."""
 
-    async def insert(self, rows: Sequence[Row]) -> None:
+    async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
         """Write entries, all or none of them; those whose ids exist already are left as is.
+
+        Args:
+            rows: The entries.
+            terms: For each the words by which it is found.
 
         Raises:
             RefusedError: It takes other rows, but not these.
@@ -86,8 +94,11 @@ class Session(Protocol):
         """
         ...
 
-    async def forget(self) -> None:
-        """See that what was deleted leaves the disk, as far as that is ours to do.
+    async def forget(self) -> bool:
+        """Do some of what makes deleted data leave the disk, as far as that is ours to do.
+
+        Returns:
+            Whether there is more to do.
 
         Raises:
             JournalError: The database cannot be written.
@@ -111,6 +122,21 @@ class Store(Protocol):
 
     def whole(self, sql: str) -> str:
         """Return the expression for the whole part of a number that is not negative."""
+        ...
+
+    def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
+        """Return how entries are found by their words.
+
+        Args:
+            terms: What `terms_in` gives, at least one.
+            since: The least time, in seconds since the epoch.
+            until: The time before which they are.
+        """
+        ...
+
+    @property
+    def index(self) -> str:
+        """The statement that indexes an entry: its values are its words and its id."""
         ...
 
 
@@ -227,6 +253,125 @@ def _reader() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
 
 
+By = Literal["model", "policy", "tenant", "api"]
+_MOST_SLICES = 10_000
+_DECISIONS: tuple[Decision, ...] = ("consistent", "flagged", "inconclusive", "skipped")
+_GROUPS: Mapping[By | None, str] = {
+    "model": "model",
+    "policy": "policy",
+    "tenant": "tenant",
+    "api": "api",
+    None: "''",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
+
+    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
+    is one that was measured.
+
+    Attributes:
+        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
+        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
+        entries: How many entries there are, at least 1.
+        decisions: How many of them came to each decision.
+        blocked: How many answers were withheld.
+        regenerated: How many were given as they were written again.
+        latency_p50_s: Half of the users waited no longer.
+        latency_p95_s: 95 of 100 users waited no longer.
+        check_p50_s: Half of the checks took no longer.
+        check_p95_s: 95 of 100 checks took no longer.
+        cost_usd: Dollars for all calls whose price is known, main calls and checks.
+        check_cost_usd: Those for the checks.
+        unpriced: Of how many entries the price is not known, or not all of it.
+    """
+
+    start: float
+    name: str | None
+    entries: int
+    decisions: Mapping[Decision, int]
+    blocked: int
+    regenerated: int
+    latency_p50_s: float
+    latency_p95_s: float
+    check_p50_s: float
+    check_p95_s: float
+    cost_usd: float
+    check_cost_usd: float
+    unpriced: int
+
+
+def check_span(since: float, until: float, step_s: float) -> None:
+    """See that a span can be drawn.
+
+    Raises:
+        ConfigurationError: It is empty, or has too many steps.
+    """
+    if not (since < until and step_s > 0 and ceil((until - since) / step_s) <= _MOST_SLICES):
+        raise ConfigurationError(
+            f"{since!r} to {until!r} in steps of {step_s!r} s does not give 1 to {_MOST_SLICES}"
+            " slices; pass seconds since the epoch, and a longer step for a long span"
+        )
+
+
+def summed(whole: Callable[[str], str], by: By | None, chosen: Chosen) -> str:
+    """Return the query for slices; its values are since, step, and those of what is chosen.
+
+    Args:
+        whole: Gives the expression for the whole part of a number.
+        by: The field that separates the slices of one stretch.
+        chosen: Which entries.
+
+    Raises:
+        ConfigurationError: Slices cannot be distinguished by that.
+    """
+    if by not in _GROUPS:
+        raise ConfigurationError(
+            f"cannot group the journal by {by!r}; use one of"
+            f" {', '.join(name for name in _GROUPS if name)}"
+        )
+    decisions = ", ".join(_count(f"decision = '{decision}'") for decision in _DECISIONS)
+    blocked, regenerated = _count("action = 'block'"), _count("action = 'regenerate'")
+    slot = whole("(time - ?) / ?")
+    return (
+        f"WITH chosen AS (SELECT {slot} AS slot, {_GROUPS[by]} AS name, decision, action,"  # noqa: S608 - our own words
+        " latency_s, check_s, main_cost_usd, check_cost_usd"
+        f" FROM resay_journal_entries e{chosen.where}),"
+        f" ranked AS (SELECT *, {_rank('latency_s')} AS latency_rank,"
+        f" {_rank('check_s')} AS check_rank,"
+        " count(*) OVER (PARTITION BY slot, name) AS entries FROM chosen)"
+        f" SELECT slot, name, count(*), {decisions},"
+        f" {blocked}, {regenerated},"
+        f" {_percentile('latency', 50)}, {_percentile('latency', 95)},"
+        f" {_percentile('check', 50)}, {_percentile('check', 95)},"
+        " sum(coalesce(main_cost_usd, 0.0) + coalesce(check_cost_usd, 0.0)),"
+        " sum(coalesce(check_cost_usd, 0.0)),"
+        f" {_count('main_cost_usd IS NULL OR check_cost_usd IS NULL')}"
+        " FROM ranked GROUP BY slot, name ORDER BY slot, name"
+    )
+
+
+def slice_of(row: Row, *, since: float, step_s: float, by: By | None) -> Slice:
+    """Return what a row of the query says."""
+    slot, name, entries, *rest = row
+    counts = dict(zip(_DECISIONS, rest, strict=False))
+    return Slice(since + slot * step_s, name if by else None, entries, counts, *rest[len(counts) :])
+
+
+def _count(condition: str) -> str:
+    return f"sum(CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+def _rank(column: str) -> str:
+    return f"row_number() OVER (PARTITION BY slot, name ORDER BY {column})"
+
+
+def _percentile(name: str, percent: int) -> str:
+    return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
+
+
 VERSIONS_TABLE = "resay_journal_version"
 READ_VERSION = "SELECT version FROM resay_journal_version"
 FORGET_VERSION = "DELETE FROM resay_journal_version"
@@ -292,7 +437,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " method TEXT NOT NULL,"
         " weight DOUBLE PRECISION NOT NULL)",
     ),
+    (
+        # What was written before there was an index of words, and is to be indexed.
+        "CREATE TABLE resay_journal_unindexed (entry_id TEXT NOT NULL PRIMARY KEY"
+        " REFERENCES resay_journal_entries (id) ON DELETE CASCADE)",
+    ),
 )
+UNINDEXED = (
+    f"SELECT {', '.join(f'e.{name}' for name in COLUMNS)} FROM resay_journal_entries e"  # noqa: S608 - our own names
+    " JOIN resay_journal_unindexed u ON u.entry_id = e.id LIMIT ?"
+)
+INDEXED = "DELETE FROM resay_journal_unindexed WHERE entry_id = ?"
 LATEST = len(MIGRATIONS)
 _NAMES = ", ".join(COLUMNS)
 GET = f"SELECT {_NAMES} FROM resay_journal_entries WHERE id = ?"  # noqa: S608 - our own names
@@ -331,74 +486,213 @@ def forget(column: str) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which entries are wanted; None for whatever.
+
+    Attributes:
+        model: Those of this model.
+        policy: Those of this policy.
+        decision: Those with this decision.
+        tenant: Those of this tenant.
+        request_id: Those of this request.
+        since: Those from this time on, in seconds since the epoch.
+        until: Those before this time.
+        words: Those in whose kept text a word begins with each of these words.
+    """
+
+    model: str | None = None
+    policy: str | None = None
+    decision: Decision | None = None
+    tenant: str | None = None
+    request_id: str | None = None
+    since: float | None = None
+    until: float | None = None
+    words: str | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether only the time is asked for."""
+        return self == Filters(since=self.since, until=self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a database looks for words.
+
+    Attributes:
+        rows: The tables, with the rows that have the words as `w`.
+        holds: The condition.
+        values: Its values.
+        order: By which columns the newest come last.
+        place: The query for those columns of an entry, whose id is its value.
+    """
+
+    rows: str
+    holds: str
+    values: Row
+    order: tuple[str, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Filters as SQL, about entries named `e`.
+
+    Attributes:
+        conditions: All of them must hold.
+        values: Their values.
+        search: How words are looked for, where any are.
+    """
+
+    conditions: tuple[str, ...]
+    values: Row
+    search: Search | None = None
+
+    @property
+    def where(self) -> str:
+        """The clause; the values of the search come last."""
+        all_of = list(self.conditions)
+        if self.search is not None:
+            held = f"SELECT w.entry_id FROM {self.search.rows} WHERE {self.search.holds}"  # noqa: S608 - our own names
+            all_of.append(f"e.id IN ({held})")
+        return f" WHERE {' AND '.join(all_of)}" if all_of else ""
+
+    @property
+    def all_values(self) -> Row:
+        """The values of the clause."""
+        return self.values + (self.search.values if self.search else ())
+
+
+def chosen(filters: Filters, store: Store) -> Chosen:
+    """Return filters as SQL."""
+    equal = ("model", "policy", "decision", "tenant", "request_id")
+    wanted = {column: named(getattr(filters, column)) for column in equal}
+    conditions = [f"e.{column} = ?" for column, value in wanted.items() if value is not None]
+    values: list[object] = [value for value in wanted.values() if value is not None]
+    for sign, moment in ((">=", filters.since), ("<", filters.until)):
+        if moment is not None:
+            conditions.append(f"e.time {sign} ?")
+            values.append(float(moment))
+    search = None
+    if filters.words and filters.words.strip():
+        terms = terms_in(filters.words)
+        # Signs alone are no words, and nothing has them.
+        search = store.search(terms, filters.since, filters.until) if terms else None
+        conditions += [] if terms else ["1 = 0"]
+    return Chosen(tuple(conditions), tuple(values), search)
+
+
+Sort = Literal["newest", "score", "cost", "latency"]
+_SORTED: Mapping[str, str] = {
+    "score": "coalesce({0}.score, -1.0)",
+    "cost": "coalesce({0}.main_cost_usd + {0}.check_cost_usd, -1.0)",
+    "latency": "{0}.latency_s",
+}
+
+
 def recent(
-    limit: int,
-    before: str | None,
-    equal: Mapping[str, str | None],
-    *,
-    since: float | None = None,
-    until: float | None = None,
-    words: Sequence[str] = (),
+    limit: int, before: str | None, chosen: Chosen, sort: Sort = "newest"
 ) -> tuple[str, Row]:
-    """Return the query for the newest entries.
+    """Return the query for the newest entries, or for those with the most of something.
 
     Args:
         limit: How many.
-        before: The id of an entry; only what is older is wanted.
-        equal: What columns must hold; None for whatever.
-        since: The least time, in seconds since the epoch.
-        until: The time before which they are.
-        words: What must occur in the JSON of what is kept. That has keys, too: see `has_words`.
+        before: The id of an entry; only what comes after it in this order is wanted.
+        chosen: Which entries.
+        sort: In which order; those of which it is not known come last.
     """
-    wanted = {column: value for column, value in equal.items() if value is not None}
-    conditions = [f"{column} = ?" for column in wanted]
-    values: list[str | float] = list(wanted.values())
-    if since is not None:
-        conditions.append("time >= ?")
-        values.append(float(since))
-    if until is not None:
-        conditions.append("time < ?")
-        values.append(float(until))
-    for word in words:
-        held = "lower({}) LIKE ? ESCAPE '!'"
-        conditions.append(f"({held.format('verdict')} OR {held.format('question')})")
-        values += [_pattern(word)] * 2
+    columns = ", ".join(f"e.{name}" for name in COLUMNS)
+    tables, where, values = "resay_journal_entries e", chosen.where, chosen.all_values
+    order: tuple[str, ...] = ("e.time", "e.id")
+    place = "SELECT time, id FROM resay_journal_entries WHERE id = ?"
+    if sort != "newest":
+        by = _SORTED[sort]
+        order = (by.format("e"), *order)
+        place = f"SELECT {by.format('b')}, b.time, b.id FROM resay_journal_entries b WHERE b.id = ?"  # noqa: S608 - our own names
+    elif chosen.search is not None:
+        search = chosen.search
+        tables = f"{search.rows} JOIN resay_journal_entries e ON e.id = w.entry_id"
+        where = f" WHERE {' AND '.join((search.holds, *chosen.conditions))}"
+        values = search.values + chosen.values
+        order, place = search.order, search.place
     if before is not None:
-        conditions.append(
-            "(time, id) < (SELECT time, id FROM resay_journal_entries WHERE id = ?)",
-        )
-        values.append(before)
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        where += f"{' AND' if where else ' WHERE'} ({', '.join(order)}) < ({place})"
+        values = (*values, before)
+    ordered = ", ".join(f"{column} DESC" for column in order)
     return (
-        f"SELECT {_NAMES} FROM resay_journal_entries{where}"  # noqa: S608 - our own names
-        " ORDER BY time DESC, id DESC LIMIT ?",
+        f"SELECT {columns} FROM {tables}{where} ORDER BY {ordered} LIMIT ?",  # noqa: S608 - our own names
         (*values, limit),
     )
 
 
-def _pattern(word: str) -> str:
-    # As JSON has it: other letters than ASCII's are escaped, and found as they are written.
-    held = json.dumps(word)[1:-1].lower()
-    for special in "!%_":
-        held = held.replace(special, f"!{special}")
-    return f"%{held}%"
+# Chinese, Japanese, Thai and the like, which put no spaces between words.
+_DENSE = (
+    "\u0e00-\u0edf\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+_PIECE = re.compile(rf"[{_DENSE}]+|[^\W{_DENSE}]+")
+_DENSE_ONE = re.compile(rf"[{_DENSE}]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_TERM_CHARS = 40
+# Far more than answers have; PostgreSQL takes a megabyte.
+_TERMS_BYTES = 400_000
 
 
-def has_words(entry: Entry, words: Sequence[str]) -> bool:
-    """Return whether each of some words occurs in the words that are kept of an entry."""
-    held = [text.lower() for text in _words_of(entry)]
-    return all(any(word.lower() in text for text in held) for word in words)
+def terms_of(row: Row) -> str | None:
+    """Return the distinct words that are kept of an entry, as they are indexed; None for none.
+
+    Args:
+        row: The entry, as `row_of` gives it.
+    """
+    verdict, question = row[_VERDICT:]
+    if isinstance(verdict, Bare) and question is None:
+        return None
+    found: set[str] = set()
+    for text in _texts(json.loads(verdict), None if question is None else json.loads(question)):
+        for piece in _pieces(text):
+            found.update(_terms(piece))
+    return " ".join(sorted(found))[:_TERMS_BYTES] or None
 
 
-def _words_of(entry: Entry) -> Iterator[str]:
-    if entry.question:
-        yield entry.question
+def terms_in(words: str) -> list[str]:
+    """Return what to look for; what ends in `*` is the beginning of a word."""
+    found: list[str] = []
+    for word in words.split():
+        pieces = list(_pieces(word))
+        for i, piece in enumerate(pieces):
+            if _DENSE_ONE.match(piece):
+                pairs = _terms(piece)[:-1]
+                found += pairs or [f"{_term(piece)}*"]
+            else:
+                found.append(f"{_term(piece)}{'*' * (i == len(pieces) - 1)}")
+    return list(dict.fromkeys(found))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return (match[0] for match in _PIECE.finditer(folded))
+
+
+def _terms(piece: str) -> list[str]:
+    if _DENSE_ONE.match(piece):
+        return [_term(piece[i : i + 2]) for i in range(len(piece))]
+    return [_term(piece)]
+
+
+def _term(piece: str) -> str:
+    # In ASCII, which every database takes, whatever its encoding.
+    return _NOT_ASCII.sub(lambda one: f"~{ord(one[0]):x}~", piece[:_TERM_CHARS])
+
+
+def _texts(verdict: Mapping[str, Any], question: str | None) -> Iterator[str]:
+    if question:
+        yield question
     try:
-        bare = _without_content(entry.verdict)
+        bare = _without_content(verdict)
     # Of a newer Resay, say.
     except ConfigurationError:
         return
-    yield from words_beside(entry.verdict, bare)
+    yield from words_beside(verdict, bare)
 
 
 # What tells of words, and is none.

@@ -7,12 +7,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
-from dataclasses import dataclass
 from itertools import islice
-from math import ceil
-from typing import Any, Literal, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -23,21 +21,31 @@ from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.database import (
     GET,
+    INDEXED,
     PRUNE_OLD,
     PRUNE_SURPLUS,
+    UNINDEXED,
+    By,
+    Filters,
     JournalError,
     RefusedError,
     Row,
     Session,
+    Slice,
+    Sort,
     Store,
+    check_span,
+    chosen,
     entry_of,
     forget,
-    has_words,
     named,
     recent,
     redacted,
     row_of,
     size_of,
+    slice_of,
+    summed,
+    terms_of,
 )
 from resay.reporting.journal.entry import Content, Entry, JournalConfig
 from resay.reporting.journal.feedback import (
@@ -53,123 +61,7 @@ from resay.reporting.journal.feedback import (
     feedback_row,
 )
 
-By = Literal["model", "policy", "tenant", "api"]
-_MOST_SLICES = 10_000
-_DECISIONS: tuple[Decision, ...] = ("consistent", "flagged", "inconclusive", "skipped")
-_COLUMNS: Mapping[By | None, str] = {
-    "model": "model",
-    "policy": "policy",
-    "tenant": "tenant",
-    "api": "api",
-    None: "''",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
-
-    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
-    is one that was measured.
-
-    Attributes:
-        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
-        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
-        entries: How many entries there are, at least 1.
-        decisions: How many of them came to each decision.
-        blocked: How many answers were withheld.
-        regenerated: How many were given as they were written again.
-        latency_p50_s: Half of the users waited no longer.
-        latency_p95_s: 95 of 100 users waited no longer.
-        check_p50_s: Half of the checks took no longer.
-        check_p95_s: 95 of 100 checks took no longer.
-        cost_usd: Dollars for all calls whose price is known, main calls and checks.
-        check_cost_usd: Those for the checks.
-        unpriced: Of how many entries the price is not known, or not all of it.
-    """
-
-    start: float
-    name: str | None
-    entries: int
-    decisions: Mapping[Decision, int]
-    blocked: int
-    regenerated: int
-    latency_p50_s: float
-    latency_p95_s: float
-    check_p50_s: float
-    check_p95_s: float
-    cost_usd: float
-    check_cost_usd: float
-    unpriced: int
-
-
-def check_span(since: float, until: float, step_s: float) -> None:
-    """See that a span can be drawn.
-
-    Raises:
-        ConfigurationError: It is empty, or has too many steps.
-    """
-    if not (since < until and step_s > 0 and ceil((until - since) / step_s) <= _MOST_SLICES):
-        raise ConfigurationError(
-            f"{since!r} to {until!r} in steps of {step_s!r} s does not give 1 to {_MOST_SLICES}"
-            " slices; pass seconds since the epoch, and a longer step for a long span"
-        )
-
-
-def query(whole: Callable[[str], str], by: By | None) -> str:
-    """Return the query for slices; its values are since, step, since and until.
-
-    Args:
-        whole: Gives the expression for the whole part of a number.
-        by: The field that separates the slices of one stretch.
-
-    Raises:
-        ConfigurationError: Slices cannot be distinguished by that.
-    """
-    if by not in _COLUMNS:
-        raise ConfigurationError(
-            f"cannot group the journal by {by!r}; use one of"
-            f" {', '.join(name for name in _COLUMNS if name)}"
-        )
-    decisions = ", ".join(_count(f"decision = '{decision}'") for decision in _DECISIONS)
-    blocked, regenerated = _count("action = 'block'"), _count("action = 'regenerate'")
-    slot = whole("(time - ?) / ?")
-    return (
-        f"WITH chosen AS (SELECT {slot} AS slot, {_COLUMNS[by]} AS name, decision, action,"  # noqa: S608 - our own words
-        " latency_s, check_s, main_cost_usd, check_cost_usd"
-        " FROM resay_journal_entries WHERE time >= ? AND time < ?),"
-        f" ranked AS (SELECT *, {_rank('latency_s')} AS latency_rank,"
-        f" {_rank('check_s')} AS check_rank,"
-        " count(*) OVER (PARTITION BY slot, name) AS entries FROM chosen)"
-        f" SELECT slot, name, count(*), {decisions},"
-        f" {blocked}, {regenerated},"
-        f" {_percentile('latency', 50)}, {_percentile('latency', 95)},"
-        f" {_percentile('check', 50)}, {_percentile('check', 95)},"
-        " sum(coalesce(main_cost_usd, 0.0) + coalesce(check_cost_usd, 0.0)),"
-        " sum(coalesce(check_cost_usd, 0.0)),"
-        f" {_count('main_cost_usd IS NULL OR check_cost_usd IS NULL')}"
-        " FROM ranked GROUP BY slot, name ORDER BY slot, name"
-    )
-
-
-def slice_of(row: Row, *, since: float, step_s: float, by: By | None) -> Slice:
-    """Return what a row of the query says."""
-    slot, name, entries, *rest = row
-    counts = dict(zip(_DECISIONS, rest, strict=False))
-    return Slice(since + slot * step_s, name if by else None, entries, counts, *rest[len(counts) :])
-
-
-def _count(condition: str) -> str:
-    return f"sum(CASE WHEN {condition} THEN 1 ELSE 0 END)"
-
-
-def _rank(column: str) -> str:
-    return f"row_number() OVER (PARTITION BY slot, name ORDER BY {column})"
-
-
-def _percentile(name: str, percent: int) -> str:
-    return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
-
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _BATCH = 200
@@ -377,8 +269,8 @@ _TIDY_S = 3600.0
 _ROLL_UP_S = 60.0
 # So many are removed at once, so that nobody waits long for the file meanwhile.
 _CHUNK = 5000
-# So many are looked at at once for words.
-_SEARCHED = 200
+# So many that were written before there was an index are indexed at once.
+_INDEXED = 200
 
 
 class _Open:
@@ -417,6 +309,8 @@ class Journal:
         self._redact = _redactor(config.redact)
         self._tidied: float | None = None
         self._rolled_up: float | None = None
+        self._forgetting = False
+        self._unindexed = True
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
 
     def __repr__(self) -> str:
@@ -478,12 +372,14 @@ class Journal:
         since: float | None = None,
         until: float | None = None,
         words: str | None = None,
+        sort: Sort = "newest",
     ) -> list[Entry]:
-        """Return the newest entries that were written, newest first.
+        """Return the newest entries that were written, newest first, or sorted otherwise.
 
         Args:
             limit: How many at most, at least 1.
-            before: Only those older than the entry with this id: the last of the page before.
+            before: Only those after the entry with this id in the order: the last of the page
+                before.
             model: Only those of this model.
             policy: Only those of this policy.
             decision: Only those with this decision.
@@ -491,7 +387,9 @@ class Journal:
             request_id: Only those of this request.
             since: Only those from this time on, in seconds since the epoch.
             until: Only those before this time.
-            words: Only those in whose kept words each of these words occurs.
+            words: Only those in whose kept text a word begins with each of these words.
+            sort: `newest`; or the highest `score`, the highest `cost` or the longest `latency`
+                first, which takes long without a `since`.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -499,19 +397,18 @@ class Journal:
         """
         if limit < 1:
             raise ValueError(f"limit must be at least 1, not {limit!r}")
-        equal = {"model": model, "policy": policy, "decision": decision, "tenant": tenant}
-        equal = {column: named(v) for column, v in {**equal, "request_id": request_id}.items()}
-        sought = (words or "").split()
-        # The database looks at all it has of an entry, its names of fields too.
-        page = max(limit, _SEARCHED) if sought else limit
-        found: list[Entry] = []
-        while True:
-            sql, values = recent(page, before, equal, since=since, until=until, words=sought)
-            entries = [entry_of(row) for row in await self._read(sql, values)]
-            found += [entry for entry in entries if not sought or has_words(entry, sought)]
-            if len(entries) < page or len(found) >= limit:
-                return found[:limit]
-            before = entries[-1].id
+        filters = Filters(
+            model=model,
+            policy=policy,
+            decision=decision,
+            tenant=tenant,
+            request_id=request_id,
+            since=since,
+            until=until,
+            words=words,
+        )
+        sql, values = recent(limit, named(before), chosen(filters, self._store), sort)
+        return [entry_of(row) for row in await self._find(filters, sql, values)]
 
     async def get(self, entry_id: str) -> Entry | None:
         """Return the entry with an id, or None.
@@ -555,7 +452,7 @@ class Journal:
         column, value = ("request_id", request_id) if tenant is None else ("tenant", tenant)
         removed = await _in_chunks(session, forget(column), (named(value), _CHUNK))
         if removed:
-            await session.forget()
+            await _forgotten(session)
         return removed
 
     async def rate(self, feedback: Feedback) -> None:
@@ -623,7 +520,18 @@ class Journal:
         return [Draw(*row) for row in await self._read(WAITING, (rater, rater))]
 
     async def summary(
-        self, since: float, until: float, step_s: float, by: By | None = None
+        self,
+        since: float,
+        until: float,
+        step_s: float,
+        by: By | None = None,
+        *,
+        model: str | None = None,
+        policy: str | None = None,
+        decision: Decision | None = None,
+        tenant: str | None = None,
+        request_id: str | None = None,
+        words: str | None = None,
     ) -> list[Slice]:
         """Return the entries of a span in figures.
 
@@ -632,6 +540,12 @@ class Journal:
             until: Where it ends; what happened then is no part of it.
             step_s: How long a slice is, in seconds; 10,000 slices at most.
             by: The field that separates the slices of one stretch; None for one slice each.
+            model: Only of this model; the filters are those of `recent`.
+            policy: Only of this policy.
+            decision: Only with this decision.
+            tenant: Only of this tenant.
+            request_id: Only of this request.
+            words: Only those in whose kept text a word begins with each of these words.
 
         Returns:
             The slices in which there are entries, by time and name.
@@ -641,11 +555,23 @@ class Journal:
             JournalError: The journal cannot be read.
         """
         check_span(since, until, step_s)
-        start, step = float(since), float(step_s)
-        end, sql = float(until), query(self._store.whole, by)
-        rows = await (await self._open.get()).session.summed_up(start, end, step, by)
+        start, step, end = float(since), float(step_s), float(until)
+        filters = Filters(
+            model=model,
+            policy=policy,
+            decision=decision,
+            tenant=tenant,
+            request_id=request_id,
+            since=start,
+            until=end,
+            words=words,
+        )
+        wanted = chosen(filters, self._store)
+        sql, rows = summed(self._store.whole, by, wanted), None
+        if filters.bare:
+            rows = await (await self._open.get()).session.summed_up(start, end, step, by)
         if rows is None:
-            rows = await self._read(sql, (start, step, start, end))
+            rows = await self._find(filters, sql, (start, step, *wanted.all_values))
         return [slice_of(row, since=start, step_s=step, by=by) for row in rows]
 
     async def prune(self, now: float | None = None) -> int:
@@ -662,7 +588,11 @@ class Journal:
         Raises:
             JournalError: The journal cannot be written.
         """
-        return await self._prune((await self._open.get()).session, now)
+        session = (await self._open.get()).session
+        removed = await self._prune(session, now)
+        if removed:
+            await _forgotten(session)
+        return removed
 
     async def _prune(self, session: Session, now: float | None) -> int:
         removed = 0
@@ -672,9 +602,13 @@ class Journal:
         if self._config.max_entries is not None:
             row = (_CHUNK, self._config.max_entries)
             removed += await _in_chunks(session, PRUNE_SURPLUS, row)
-        if removed:
-            await session.forget()
         return removed
+
+    async def _find(self, filters: Filters, sql: str, values: Row) -> list[Row]:
+        # Nothing that is there may be missing from what is found.
+        while filters.words and self._unindexed:
+            self._unindexed = await self._index((await self._open.get()).session)
+        return await self._read(sql, values)
 
     async def _read(self, sql: str, values: Row) -> list[Row]:
         return await (await self._open.get()).session.read(sql, values)
@@ -683,36 +617,69 @@ class Journal:
         session = self._store.open()
 
         async def write(rows: Sequence[Row]) -> None:
-            await session.insert(await self._redacted(rows))
+            await session.insert(*await self._prepared(rows))
             await self._tidy(session)
 
         return _Open(session, Writer(write, self._losses, most=self._config.max_waiting))
 
-    async def _redacted(self, rows: Sequence[Row]) -> Sequence[Row]:
+    async def _prepared(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Sequence[str | None]]:
+        """Return rows as they are written, and the words of each."""
         redact = self._redact
-        if redact is None:
-            return rows
 
-        def work() -> Sequence[Row]:
-            return [redacted(row, redact) for row in rows]
+        def work() -> tuple[Sequence[Row], Sequence[str | None]]:
+            clean = rows if redact is None else [redacted(row, redact) for row in rows]
+            return clean, [terms_of(row) for row in clean]
 
-        try:
-            return await anyio.to_thread.run_sync(work)
-        except RuntimeError:
-            # At the end of a process there are no new threads.
-            return work()
+        if self._config.content == "none":
+            return rows, [None] * len(rows)
+        return await _beside(work)
+
+    async def _index(self, session: Session) -> bool:
+        """Index some of what was written before there was an index.
+
+        Returns:
+            Whether there may be more.
+        """
+        rows = await session.read(UNINDEXED, (_INDEXED,))
+        terms = await _beside(lambda: [terms_of(row) for row in rows]) if rows else []
+        for row, found in zip(rows, terms, strict=True):
+            if found:
+                await session.change(self._store.index, (found, row[0]))
+            await session.change(INDEXED, (row[0],))
+        return len(rows) == _INDEXED
 
     async def _tidy(self, session: Session) -> None:
         now = self._clock()
         if self._tidied is None or now - self._tidied >= _TIDY_S:
             # Said first: what cannot be removed now must not keep others from being written.
             self._tidied = now
-            await self._prune(session, now)
+            if await self._prune(session, now):
+                self._forgetting = True
+        # What follows takes long, and is done a piece at a time: the next to write goes on.
+        if self._forgetting:
+            self._forgetting = False
+            self._forgetting = await session.forget()
+        if self._unindexed:
+            self._unindexed = False
+            self._unindexed = await self._index(session)
         if self._rolled_up is None or now - self._rolled_up >= _ROLL_UP_S:
             self._rolled_up = now
             if await session.roll_up(now):
-                # The next to write goes on.
                 self._rolled_up = None
+
+
+async def _beside(work: Callable[[], T]) -> T:
+    """Do something that takes a while beside the event loop."""
+    try:
+        return await anyio.to_thread.run_sync(work)
+    except RuntimeError:
+        # At the end of a process there are no new threads.
+        return work()
+
+
+async def _forgotten(session: Session) -> None:
+    while await session.forget():
+        pass
 
 
 async def _in_chunks(session: Session, sql: str, row: Row) -> int:

@@ -21,6 +21,7 @@ from resay.reporting.journal.database import (
     JournalError,
     RefusedError,
     Row,
+    Search,
     insert,
     newer,
 )
@@ -37,6 +38,28 @@ _PATIENCE_S = 30.0
 _EXISTS = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 # Held while the tables are made; any number does that nobody else takes.
 _LOCK = "SELECT pg_advisory_xact_lock(7236142077612401)"
+
+
+_OWN = {
+    4: (
+        "CREATE TABLE resay_journal_words ("
+        " entry_id TEXT NOT NULL PRIMARY KEY"
+        " REFERENCES resay_journal_entries (id) ON DELETE CASCADE,"
+        " time DOUBLE PRECISION NOT NULL,"
+        " words TSVECTOR NOT NULL)",
+        "CREATE INDEX resay_journal_words_by_word ON resay_journal_words USING gin (words)",
+        "CREATE INDEX resay_journal_words_by_time ON resay_journal_words (time, entry_id)",
+        # What holds no words need not be looked at.
+        "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
+        """ WHERE question IS NOT NULL OR verdict ~ '"text":"[^"]'""",
+    )
+}
+_WORDS = "array_to_tsvector(string_to_array({}, ' '))"
+_INDEX = (
+    "INSERT INTO resay_journal_words (entry_id, time, words)"  # noqa: S608 - our own names
+    f" SELECT e.id, e.time, {_WORDS.format('?')} FROM resay_journal_entries e WHERE e.id = ?"
+    " ON CONFLICT DO NOTHING"
+)
 
 
 class PostgresStore:
@@ -71,6 +94,22 @@ class PostgresStore:
         """Return the expression for the whole part of a number."""
         return f"CAST(floor({sql}) AS BIGINT)"
 
+    def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
+        """Return how entries are found by their words."""
+        quoted = (f"'{term[:-1]}':*" if term.endswith("*") else f"'{term}'" for term in terms)
+        holds, values = ["w.words @@ CAST(? AS tsquery)"], [" & ".join(quoted)]
+        for sign, moment in ((">=", since), ("<", until)):
+            if moment is not None:
+                holds.append(f"w.time {sign} {float(moment)!r}")
+        place = "SELECT time, entry_id FROM resay_journal_words WHERE entry_id = ?"
+        order = ("w.time", "w.entry_id")
+        return Search("resay_journal_words w", " AND ".join(holds), tuple(values), order, place)
+
+    @property
+    def index(self) -> str:
+        """The statement that indexes an entry."""
+        return _INDEX
+
 
 class PostgresSession:
     """Two connections: who reads for long keeps nobody from writing."""
@@ -79,11 +118,22 @@ class PostgresSession:
         self._writing = _Desk(driver, options, name)
         self._reading = _Desk(driver, options, name)
 
-    async def insert(self, rows: Sequence[Row]) -> None:
+    async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
         """Write entries, all or none of them."""
+        sql, values = insert(len(rows)), tuple(chain.from_iterable(rows))
+        # The words of one that was there already may not be those that were kept of it.
+        if words := [(row[0], found) for row, found in zip(rows, terms, strict=True) if found]:
+            sql = (
+                f"WITH written AS ({sql} RETURNING id, time)"  # noqa: S608 - our own names
+                " INSERT INTO resay_journal_words (entry_id, time, words)"
+                f" SELECT written.id, written.time, {_WORDS.format('found.words')} FROM written"
+                f" JOIN (VALUES {', '.join(['(?, ?)'] * len(words))}) AS found (id, words)"
+                " ON found.id = written.id ON CONFLICT DO NOTHING"
+            )
+            values += tuple(chain.from_iterable(words))
         # In one statement: a loop that shuts down, and wants to write what is left, starts no
         # asynchronous generators any more, as the driver has them for transactions and for many.
-        await self._change(insert(len(rows)), tuple(chain.from_iterable(rows)))
+        await self._change(sql, values)
 
     async def change(self, sql: str, row: Row) -> int:
         """Run one statement that writes or deletes."""
@@ -108,8 +158,9 @@ class PostgresSession:
         """Return None: there are no rollups."""
         return None
 
-    async def forget(self) -> None:
+    async def forget(self) -> bool:
         """Do nothing: the server tidies up by itself (VACUUM)."""
+        return False
 
     async def aclose(self) -> None:
         """Close both connections."""
@@ -191,8 +242,8 @@ async def _migrate(connection: AsyncConnection[Row]) -> None:
     await connection.execute(_LOCK)
     # Another process may have been faster.
     version = await _version(connection)
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
+    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+        for statement in (*statements, *_OWN.get(number, ())):
             await connection.execute(_given(statement))
     await connection.execute(_given(FORGET_VERSION))
     await connection.execute(_given(SET_VERSION), (LATEST,))

@@ -16,6 +16,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cache
 from itertools import chain
 from math import fsum, inf, isqrt
 from operator import itemgetter
@@ -34,6 +36,7 @@ from resay.reporting.journal.database import (
     JournalError,
     RefusedError,
     Row,
+    Search,
     insert,
     newer,
 )
@@ -361,8 +364,58 @@ _SET_UP = (
     "PRAGMA journal_size_limit = 4000000",
 )
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+# The key of an entry's words tells when it was made: SQLite finds the newest first by it. So many
+# entries may be of one millisecond.
+_PLACES = 1 << 20
+_LAST_S = 8.7e9
+_INDEX = (
+    "INSERT INTO resay_journal_words (key, entry_id, words) SELECT"  # noqa: S608 - our own names
+    f" coalesce((SELECT max(w.key) + 1 FROM resay_journal_words w WHERE w.key >= e.key"
+    f" AND w.key < e.key + {_PLACES}), e.key), e.id, ?"
+    f" FROM (SELECT id, CAST(min(time, {_LAST_S}) * 1000 AS INTEGER) * {_PLACES} AS key"
+    " FROM resay_journal_entries WHERE id = ?) e WHERE true ON CONFLICT DO NOTHING"
+)
+_WORDS = (
+    "CREATE TABLE resay_journal_words ("
+    " key INTEGER PRIMARY KEY,"
+    " entry_id TEXT NOT NULL UNIQUE,"
+    " words TEXT NOT NULL)",
+    # In whatever way an entry goes, its words go with it.
+    "CREATE TRIGGER resay_journal_words_delete AFTER DELETE ON resay_journal_entries BEGIN"
+    " DELETE FROM resay_journal_words WHERE entry_id = OLD.id; END",
+    # What holds no words is packed.
+    "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
+    " WHERE typeof(verdict) <> 'blob' OR question IS NOT NULL",
+)
 # What a file has beside the tables of all databases, by the version that needs it.
-_OWN = {2: TABLES}
+_OWN = {2: TABLES, 4: _WORDS}
+# The index of the words, where SQLite was built with it: which entries have each word, and no more.
+_FOUND = "resay_journal_found"
+_FULL_TEXT = (
+    f"CREATE VIRTUAL TABLE {_FOUND} USING fts5 (words, content = 'resay_journal_words',"
+    " content_rowid = 'key', detail = none, columnsize = 0, prefix = '2 3',"
+    " tokenize = \"ascii tokenchars '_~'\")",
+    f"CREATE TRIGGER {_FOUND}_insert AFTER INSERT ON resay_journal_words BEGIN"  # noqa: S608 - our own names
+    f" INSERT INTO {_FOUND} (rowid, words) VALUES (NEW.key, NEW.words); END",
+    f"CREATE TRIGGER {_FOUND}_delete AFTER DELETE ON resay_journal_words BEGIN"  # noqa: S608 - our own names
+    f" INSERT INTO {_FOUND} ({_FOUND}, rowid, words) VALUES ('delete', OLD.key, OLD.words); END",
+    f"INSERT INTO {_FOUND} ({_FOUND}) VALUES ('rebuild')",  # noqa: S608 - our own names
+)
+# So many pages of the index are written at once, so that nobody waits long for the file meanwhile.
+_MERGED = 500
+_MERGE = f"INSERT INTO {_FOUND} ({_FOUND}, rank) VALUES ('merge', ?)"  # noqa: S608 - our own names
+
+
+@cache
+def _has_full_text() -> bool:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE tried USING fts5 (words)")
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
 _REFUSED = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError)
 
 
@@ -390,6 +443,35 @@ class SqliteStore:
         """Return the expression for the whole part of a number."""
         return f"CAST({sql} AS INTEGER)"
 
+    def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
+        """Return how entries are found by their words."""
+        if _has_full_text():
+            quoted = (f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
+            rows = f"{_FOUND} f JOIN resay_journal_words w ON w.key = f.rowid"
+            holds, key, values = [f"{_FOUND} MATCH ?"], "f.rowid", [" ".join(quoted)]
+        else:
+            rows, key = "resay_journal_words w", "w.key"
+            holds = ["' ' || w.words || ' ' LIKE ? ESCAPE '!'"] * len(terms)
+            held = (term.replace("_", "!_").removesuffix("*") for term in terms)
+            values = [
+                f"% {one}{'%' if term.endswith('*') else ' %'}"
+                for one, term in zip(held, terms, strict=True)
+            ]
+        for sign, moment in ((">=", since), ("<=", until)):
+            if moment is not None:
+                holds.append(f"{key} {sign} {_key(moment)}")
+        place = "SELECT key FROM resay_journal_words WHERE entry_id = ?"
+        return Search(rows, " AND ".join(holds), tuple(values), (key,), place)
+
+    @property
+    def index(self) -> str:
+        """The statement that indexes an entry."""
+        return _INDEX
+
+
+def _key(moment: float) -> int:
+    return int(max(0.0, min(moment, _LAST_S)) * 1000) * _PLACES
+
 
 class SqliteSession:
     """Two connections, each in a thread of its own: who reads for long keeps nobody from writing.
@@ -401,10 +483,11 @@ class SqliteSession:
     def __init__(self, path: Path) -> None:
         self._writing = _Desk(path)
         self._reading = _Desk(path)
+        self._merging = False
 
-    async def insert(self, rows: Sequence[Row]) -> None:
+    async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
         """Write entries, all or none of them."""
-        await self._writing.do(lambda connection: _insert(connection, rows))
+        await self._writing.do(lambda connection: _insert(connection, rows, terms))
 
     async def change(self, sql: str, row: Row) -> int:
         """Run one statement that writes or deletes."""
@@ -438,12 +521,21 @@ class SqliteSession:
 
         return await self._reading.do(work)
 
-    async def forget(self) -> None:
-        """Empty the write-ahead log, which holds what the file no longer does."""
-        # Where somebody reads just now it stays for the next time.
-        await self._writing.do(
-            lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        )
+    async def forget(self) -> bool:
+        """Rewrite the index without words that are gone, and empty the write-ahead log."""
+
+        def work(connection: sqlite3.Connection) -> bool:
+            if _has_full_text():
+                before = connection.total_changes
+                # The first one has all of the index rewritten.
+                connection.execute(_MERGE, (_MERGED if self._merging else -_MERGED,))
+                self._merging = connection.total_changes - before >= 2
+            if not self._merging:
+                # Where somebody reads just now it stays for the next time.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return self._merging
+
+        return await self._writing.do(work)
 
     async def aclose(self) -> None:
         """Close both connections."""
@@ -504,9 +596,16 @@ class _Desk:
             connection.close()
 
 
-def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def _insert(
+    connection: sqlite3.Connection, rows: Sequence[Row], terms: Sequence[str | None]
+) -> None:
+    statement = insert(1)
     with transaction(connection):
-        connection.executemany(insert(1), [tuple(map(_smaller, row)) for row in rows])
+        for row, words in zip(rows, terms, strict=True):
+            written = connection.execute(statement, tuple(map(_smaller, row))).rowcount
+            # The words of one that was there already may not be those that were kept of it.
+            if words and written:
+                connection.execute(_INDEX, (words, row[0]))
 
 
 def _smaller(value: object) -> object:
@@ -525,7 +624,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    if _version(connection) == LATEST:
+    searched = not _has_full_text() or _has(connection, _FOUND)
+    if _version(connection) == LATEST and searched:
         return
     with transaction(connection):
         # Another process may have been faster.
@@ -533,12 +633,19 @@ def _migrate(connection: sqlite3.Connection) -> None:
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             for statement in (*statements, *_OWN.get(number, ())):
                 connection.execute(statement)
+        if _has_full_text() and not _has(connection, _FOUND):
+            for statement in _FULL_TEXT:
+                connection.execute(statement)
         connection.execute(FORGET_VERSION)
         connection.execute(SET_VERSION, (LATEST,))
 
 
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    return connection.execute(_EXISTS, (table,)).fetchone() is not None
+
+
 def _version(connection: sqlite3.Connection) -> int:
-    if connection.execute(_EXISTS, (VERSIONS_TABLE,)).fetchone() is None:
+    if not _has(connection, VERSIONS_TABLE):
         return 0
     (version,) = connection.execute(READ_VERSION).fetchone()
     if version > LATEST:
