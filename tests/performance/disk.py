@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
-from itertools import count
+from itertools import accumulate, count
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,10 +35,10 @@ from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
 from resay.reporting.dashboard import routes
-from resay.reporting.dashboard.query import SPANS, FiguresDesk
+from resay.reporting.dashboard.query import SPANS, FiguresDesk, Wanted
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 from resay.reporting.journal.database import COLUMNS as ENTRY_COLUMNS
-from resay.reporting.journal.database import insert, terms_of
+from resay.reporting.journal.database import insert, names_of, terms_of
 from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
 from resay.reporting.journal.sqlite import SqliteStore, roll_up
@@ -240,7 +240,7 @@ def _days(journal: Journal, turns: int) -> Reading:
     span = SPANS["30d"]
 
     def kept() -> None:
-        run_sync(FiguresDesk(journal).get, span, "model")
+        run_sync(FiguresDesk(journal).get, Wanted(span))
 
     def summed() -> None:
         # From where no rollup begins, so that the entries are read.
@@ -298,7 +298,7 @@ _FOUND_COLUMNS = (
 )
 _FOUND_NOTES = (
     "entries evenly over 30 days, of three models and twenty tenants, each with its question and an"
-    " answer of 4 sentences, in words of which some are much more frequent than others.",
+    " answer of 2 sentences, in words of which some are much more frequent than others.",
     "search: the newest 51 entries, as the page asks for them. page: the HTML of `/ui` as an"
     " application in the same process gives it, with its figures; each by a journal that was just"
     " opened, so that nothing is remembered. The first time: the first of its kind after opening.",
@@ -308,7 +308,7 @@ _SEARCHES = {
     "search: a word of 1 in 10": {"words": "viaduct"},
     "search: a word of 1 in 1,000": {"words": "aqueduct"},
     "search: a word of one entry": {"words": "case500"},
-    "search: the beginning of a word": {"words": "via"},
+    "search: the beginning of a word": {"words": "viad*"},
     "search: three words": {"words": "which bridge aqueduct"},
     "search: a frequent word of a rare tenant": {"words": "viaduct", "tenant": "rare"},
     "search: a request id": {"request_id": "req-000000000500"},
@@ -389,15 +389,15 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
         for size in (2, 3, 4, 5)
         for _ in range(10_000)
     ]
-    weights = [1 / (rank + 5) for rank in range(len(words))]
+    weights = list(accumulate(1 / (rank + 5) for rank in range(len(words))))
     guard = Guard({**_NGRAM, "cache": {"store": "none"}})
     bodies: list[tuple[tuple[Any, ...], set[str]]] = []
-    for _ in range(min(entries, 2000)):
-        said = [f"The {' '.join(chance.choices(words, weights, k=14))}." for _ in range(5)]
-        verdict = guard.check(" ".join(said[:4]), samples=[" ".join(said[1:])])
+    for _ in range(min(entries, 300)):
+        said = [" ".join(chance.choices(words, cum_weights=weights, k=14)) for _ in range(3)]
+        verdict = guard.check(f"The {said[0]}. The {said[1]}.", samples=[f"The {said[2]}."])
         entry = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
         row = journal_row(entry, "all")
-        bodies.append((row, set((terms_of(row) or "").split())))
+        bodies.append((row, set((terms_of(row) or "").split()) - set(names_of(row))))
     first = dict(zip(ENTRY_COLUMNS, bodies[0][0], strict=True))
     now = time.time()
     for i in range(entries):
@@ -415,7 +415,8 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
             "check_s": chance.lognormvariate(-1, 1),
             "question": json.dumps(asked),
         }
-        yield tuple({**of, **changes}.values()), " ".join(sorted(terms | set(asked.split())))
+        whole = tuple({**of, **changes}.values())
+        yield whole, " ".join(sorted({*terms, *asked.split(), *names_of(whole)}))
 
 
 def _fill_file(path: Path, entries: int) -> None:

@@ -1,21 +1,14 @@
-"""The commands of `resay journal`, and entries as JSON and as tables for spreadsheets."""
+"""The commands of `resay journal`."""
 
 from __future__ import annotations
 
 import asyncio
-import csv
-import json
-import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import Enum
-from importlib import import_module
-from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from pydantic import ValidationError
@@ -29,185 +22,18 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.policy.journal import SQLITE, JournalConfig
 from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal
+from resay.reporting.journal.export import (
+    Format,
+    answer_of,
+    entry_dict,
+    exported,
+    moment_of,
+    slice_dict,
+    timestamp,
+    write_entries,
+)
 from resay.reporting.render.terminal import print_verdict
 from resay.reporting.render.texts import clean
-
-Format = Literal["jsonl", "csv", "parquet"]
-# With these a spreadsheet begins a formula, and runs it.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-COLUMNS: Mapping[str, type[Any]] = {
-    "id": str,
-    "time": str,
-    "request_id": str,
-    "model": str,
-    "policy": str,
-    "tenant": str,
-    "api": str,
-    "action": str,
-    "decision": str,
-    "score": float,
-    "reason": str,
-    "flagged": int,
-    "sentences": int,
-    "latency_s": float,
-    "check_s": float,
-    "main_calls": int,
-    "main_prompt_tokens": int,
-    "main_completion_tokens": int,
-    "main_cost_usd": float,
-    "check_calls": int,
-    "check_prompt_tokens": int,
-    "check_completion_tokens": int,
-    "check_cost_usd": float,
-    "rating": str,
-    "rater": str,
-    "question": str,
-    "answer": str,
-}
-"""The columns of a table of entries, with what is in them."""
-
-
-def entry_dict(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
-    """Return an entry as JSON-ready values, with what people said of it.
-
-    Args:
-        entry: The entry.
-        said: The feedback on it.
-    """
-    return {
-        **asdict(entry),
-        "verdict": dict(entry.verdict),
-        "time": timestamp(entry.time),
-        "feedback": [{**asdict(one), "time": timestamp(one.time)} for one in said],
-    }
-
-
-def entry_cells(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
-    """Return an entry as a row of a table; of the feedback the last on the whole.
-
-    Args:
-        entry: The entry.
-        said: The feedback on it, oldest first.
-    """
-    whole = [one for one in said if one.claim is None]
-    costs = {
-        f"{name}_{key}": value
-        for name, usage in (("main", entry.usage), ("check", entry.check_usage))
-        for key, value in asdict(usage).items()
-    }
-    found = {
-        **{name: getattr(entry, name, None) for name in COLUMNS},
-        **costs,
-        "time": timestamp(entry.time),
-        "rating": whole[-1].rating if whole else None,
-        "rater": whole[-1].rater if whole else None,
-        "answer": answer_of(entry),
-    }
-    return {name: found[name] for name in COLUMNS}
-
-
-def answer_of(entry: Entry) -> str | None:
-    """Return the answer's words, as far as they are kept; None where they are not.
-
-    What lies between sentences is not kept: there is a space in its place, or a line break.
-    """
-    verdict = entry.verdict
-    parts = [
-        cast("Mapping[str, Any]", part)
-        for name in ("sentences", "unscored")
-        for part in cast("Sequence[object]", verdict.get(name) or ())
-        if isinstance(part, Mapping)
-    ]
-    texts: list[str] = []
-    end = 0
-    for part in sorted(parts, key=lambda part: part.get("start") or 0):
-        text = part.get("text")
-        start = part.get("start") or 0
-        if not text or (texts and start < end):
-            continue
-        if texts:
-            texts.append("\n" if start > end + 1 else " " * (start > end))
-        texts.append(text)
-        end = part.get("end") or start + len(text)
-    return "".join(texts) or None
-
-
-def timestamp(seconds: float) -> str:
-    """Return a time as ISO 8601 has it, in UTC."""
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> str:
-    """Return rows as CSV (RFC 4180) with a header; no cell of it is a formula to spreadsheets.
-
-    Args:
-        rows: By column.
-        columns: Which, in order.
-    """
-    out = StringIO()
-    writer = csv.DictWriter(out, list(columns), lineterminator="\r\n", extrasaction="ignore")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: _cell(value) for key, value in row.items()})
-    return out.getvalue()
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(FORMULAS):
-        return f"'{value}"
-    return value
-
-
-def write_entries(
-    path: Path, kind: Format, entries: Sequence[tuple[Entry, Sequence[Feedback]]]
-) -> None:
-    """Write entries to a file.
-
-    Args:
-        path: The file.
-        kind: Its format.
-        entries: Each with the feedback on it.
-
-    Raises:
-        ConfigurationError: It cannot be written, or pyarrow is not installed, which writes Parquet.
-    """
-    try:
-        if kind == "parquet":
-            return _write_parquet(path, [entry_cells(*one) for one in entries])
-        path.write_text(exported(kind, entries), encoding="utf-8", newline="")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
-    return None
-
-
-def exported(
-    kind: Literal["jsonl", "csv"], entries: Iterable[tuple[Entry, Sequence[Feedback]]]
-) -> str:
-    """Return entries as text.
-
-    Args:
-        kind: The format.
-        entries: Each with the feedback on it.
-    """
-    if kind == "csv":
-        return csv_text((entry_cells(*one) for one in entries), COLUMNS)
-    return "".join(f"{json.dumps(entry_dict(*one), ensure_ascii=False)}\n" for one in entries)
-
-
-def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    try:
-        arrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise ConfigurationError(
-            "Parquet needs pyarrow, which is not installed; run `pip install pyarrow`, or export"
-            " to .jsonl or .csv"
-        ) from error
-    types = {str: arrow.string(), int: arrow.int64(), float: arrow.float64()}
-    schema = arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
-    parquet.write_table(arrow.Table.from_pylist(list(rows), schema=schema), str(path))
-
 
 app = typer.Typer(
     help="List, search, export or delete recorded verdicts.",
@@ -216,8 +42,6 @@ app = typer.Typer(
 )
 T = TypeVar("T")
 _PAGE = 500
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(m|h|d|w)")
-_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 JournalOption = Annotated[
     str | None,
@@ -310,33 +134,6 @@ def chosen(
             "decision": None if decision is None else decision.value,
             **equal,
         }
-    )
-
-
-def moment_of(option: str, text: str | None, now: float) -> float | None:
-    """Return a time in seconds since the epoch; None where none is given.
-
-    Args:
-        option: What gives it, for messages.
-        text: A date, a time, or how long before now.
-        now: Seconds since the epoch.
-
-    Raises:
-        ConfigurationError: It is none.
-    """
-    if text is None:
-        return None
-    span = _SPAN.fullmatch(text)
-    if span:
-        return max(0.0, now - float(span[1]) * _SECONDS[span[2]])
-    with suppress(ValueError, OverflowError):
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=timezone.utc)
-        return max(0.0, moment.timestamp())
-    raise ConfigurationError(
-        f"{option} must be a date (2026-01-31), a time (2026-01-31T12:00) or a span (24h, 7d), not"
-        f" {text!r}"
     )
 
 
@@ -583,21 +380,7 @@ def stats(
     slices, said, agreement = with_journal(journal_config(journal, policy_file), work)
     ratings = {name: sum(one.rating == name for one in said) for name in _RATINGS}
     if as_json:
-        parts = [
-            {
-                part: one.name,
-                "entries": one.entries,
-                "decisions": dict(one.decisions),
-                "blocked": one.blocked,
-                "regenerated": one.regenerated,
-                "latency_p50_s": one.latency_p50_s,
-                "latency_p95_s": one.latency_p95_s,
-                "cost_usd": one.cost_usd,
-                "check_cost_usd": one.check_cost_usd,
-                "unpriced": one.unpriced,
-            }
-            for one in slices
-        ]
+        parts = [{part: one.name, **slice_dict(one)} for one in slices]
         told = [one.to_dict() for one in agreement]
         return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": told})
     if not slices:

@@ -125,7 +125,7 @@ async def test_words_are_indexed_when_the_tables_are_older(postgres: PostgresSer
     ask(url, "DROP TABLE resay_journal_words, resay_journal_unindexed")
     ask(url, "UPDATE resay_journal_version SET version = 3")
     journal = journal_at(url)
-    assert {one.id for one in await journal.recent(words="zqsent")} == {"a", "b"}
+    assert {one.id for one in await journal.recent(words="zqsent*")} == {"a", "b"}
     await journal.forget(tenant="t")
     assert ask(url, "SELECT entry_id, words::text LIKE '%zqsent%' FROM resay_journal_words") == [
         ("b", True)

@@ -25,7 +25,7 @@ def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
     They ask nobody for a password: whoever can reach them sees what the journal holds.
 
     Args:
-        journal: The journal to show. It is only read.
+        journal: The journal to show. Only feedback is written to it.
         prefix: Under which path; empty where the routes are mounted elsewhere.
 
     Raises:
@@ -41,7 +41,7 @@ def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
         from starlette.routing import Route
     except ImportError as error:
         raise MissingDependencyError("starlette", "server", "the dashboard") from error
-    from resay.reporting.dashboard.pages import Dashboard
+    from resay.reporting.dashboard.serving import Dashboard
 
     pages = Dashboard(journal, prefix)
     rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []
@@ -50,6 +50,11 @@ def routes(journal: Journal, prefix: str = "/ui") -> list[BaseRoute]:
         Route(f"{prefix}/live", pages.live),
         Route(f"{prefix}/figures", pages.figures),
         Route(f"{prefix}/verdicts/{{entry_id:path}}", pages.verdict),
+        Route(f"{prefix}/feedback", pages.feedback, methods=["POST"]),
+        Route(f"{prefix}/api/entries", pages.entries),
+        Route(f"{prefix}/api/entries/{{entry_id:path}}", pages.entry),
+        Route(f"{prefix}/api/summary", pages.summary),
+        Route(f"{prefix}/api/export.{{kind}}", pages.export),
         Route(f"{prefix}/static/{{name}}", pages.static),
         *rest,
     ]

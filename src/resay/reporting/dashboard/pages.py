@@ -1,32 +1,25 @@
-"""The dashboard's pages: the list of verdicts with its filters, and answering browsers."""
+"""The dashboard's first page: figures, and the list of verdicts with its filters."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from importlib import resources
 from urllib.parse import quote
 
-import anyio.to_thread
-from starlette.requests import Request
-from starlette.responses import Response
-
 from resay._internal._version import __version__
-from resay.core.verdict import Verdict
-from resay.errors import ConfigurationError
-from resay.reporting.dashboard.plots import checks_share, cost_of, plots
+from resay.reporting.dashboard.plots import checks_share, cost_of, plots, trend
 from resay.reporting.dashboard.query import (
     BYS,
     DECISIONS,
     SPANS,
-    BadQueryError,
     Figures,
-    FiguresDesk,
+    Frequent,
     Wanted,
     checked,
     flag_rate,
-    wanted_of,
 )
 from resay.reporting.dashboard.texts import (
     counted,
@@ -39,18 +32,10 @@ from resay.reporting.dashboard.texts import (
     stamp,
     time_tag,
 )
-from resay.reporting.journal import By, Content, Entry, Journal, JournalError, Slice
-from resay.reporting.render.html import (
-    Html,
-    Reported,
-    joined,
-    kept,
-    stylesheet,
-    tag,
-    verdict_section,
-)
-from resay.reporting.render.html.markup import badge, chip, definition, score_text, scrolling
-from resay.reporting.render.texts import cost
+from resay.reporting.journal import By, Entry, Slice
+from resay.reporting.journal.export import answer_of, moment_of
+from resay.reporting.render.html import Html, joined, stylesheet, tag
+from resay.reporting.render.html.markup import badge, chip, scrolling
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +101,7 @@ class Place:
         return f"{self.base or '/'}{(wanted or Wanted()).query(**changes)}"
 
     def part(self, name: str, wanted: Wanted) -> str:
-        """Return the address of a part of that page."""
+        """Return the address of a part of that page, or of the same as data."""
         return f"{self.base}/{name}{wanted.query()}"
 
     def verdict(self, entry_id: str, wanted: Wanted) -> str:
@@ -198,6 +183,7 @@ DONE = {
     "regenerate": "regenerated",
 }
 """What was done, by action."""
+_TEXT = ("Question and answer", "words")
 _COLUMNS = (
     ("Time", ""),
     ("Decision", ""),
@@ -225,11 +211,13 @@ class Listing:
         entries: What is on it, newest first.
         more: Whether there are older ones.
         limit: How many a page holds.
+        words: Whether there may be text of questions and answers.
     """
 
     entries: tuple[Entry, ...]
     more: bool
     limit: int
+    words: bool = False
 
 
 def row_name(entry_id: str) -> str:
@@ -272,18 +260,29 @@ def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
         )
         if value != usual
     ]
-    options = [tag("option", "any", value="")] + [
-        tag("option", one, value=one, selected=one == wanted.decision) for one in DECISIONS
-    ]
-    decision = tag("select", *options, name_="decision", id="decision")
+    decisions = {"": "any"} | {one: one for one in DECISIONS}
     clear = tag("a", "Show all", href=place.home(wanted.unfiltered)) if wanted.filtered else None
+    rest = (
+        _field("request", "Request ID", _input("request", wanted.request)),
+        _names("policy", "Policy", wanted.policy, (entry.policy for entry in seen)),
+        _names("tenant", "Tenant", wanted.tenant, (entry.tenant for entry in seen)),
+        _field("since", "From (UTC)", _time_input("since", wanted.since)),
+        _field("until", "Until (UTC)", _time_input("until", wanted.until)),
+        _field("sort", "Order", _select("sort", _ORDERS, wanted.sort)),
+    )
+    chosen = (wanted.request, wanted.policy, wanted.tenant, wanted.since, wanted.until)
     return tag(
         "form",
         *kept,
-        _field("decision", "Decision", decision),
+        _field("words", "Words", _input("words", wanted.words, type="search")),
+        _field("decision", "Decision", _select("decision", decisions, wanted.decision or "")),
         _names("model", "Model", wanted.model, (entry.model for entry in seen)),
-        _names("policy", "Policy", wanted.policy, (entry.policy for entry in seen)),
-        _names("tenant", "Tenant", wanted.tenant, (entry.tenant for entry in seen)),
+        tag(
+            "details",
+            tag("summary", "More filters and order"),
+            tag("div", *rest),
+            open=any(chosen) or wanted.sort != "newest",
+        ),
         tag("p", tag("button", "Filter", type="submit"), clear, class_="send"),
         action=place.home(),
         method="get",
@@ -293,6 +292,63 @@ def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
     )
 
 
+_ORDERS = {
+    "newest": "newest first",
+    "score": "highest score first",
+    "cost": "highest cost first",
+    "latency": "longest latency first",
+}
+_VIEWS: Mapping[str, dict[str, str]] = {
+    "All": {},
+    "Flagged": {"decision": "flagged"},
+    "Inconclusive": {"decision": "inconclusive"},
+    "Highest score": {"sort": "score"},
+    "Slowest": {"sort": "latency"},
+    "Most expensive": {"sort": "cost"},
+}
+
+
+def _views(place: Place, wanted: Wanted) -> Html:
+    here = replace(wanted, before=None)
+    links = [
+        (name, place.home(wanted.unfiltered, **view), replace(wanted.unfiltered, **view) == here)
+        for name, view in _VIEWS.items()
+    ]
+    return _choice("Views", links)
+
+
+def _exports(place: Place, wanted: Wanted) -> Html:
+    shown = replace(wanted, before=None)
+    links = [
+        tag("a", name, href=place.part(f"api/export.{name.lower()}", shown), download=True)
+        for name in ("JSONL", "CSV", "Parquet")
+    ]
+    return tag("nav", "Export: ", joined(links), aria_label="Export", class_="exports")
+
+
+def _select(name: str, options: Mapping[str, str], chosen: str) -> Html:
+    usual = next(iter(options))
+    shown = [
+        tag("option", text, value=value, selected=value == chosen != usual)
+        for value, text in options.items()
+    ]
+    return tag("select", *shown, name_=name, id=name)
+
+
+def _input(name: str, value: str | None, **more: str) -> Html:
+    given = {"type": "text", "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
+    return tag("input", name_=name, id=name, value=value, maxlength=256, **{**given, **more})
+
+
+def _time_input(name: str, value: str | None) -> Html:
+    # As the browser's own field wants it, however it was written.
+    when = (
+        None if value is None else moment(moment_of(name, value, datetime.now().timestamp()) or 0)
+    )
+    shown = f"{when:%Y-%m-%dT%H:%M}" if when else None
+    return tag("input", type="datetime-local", name_=name, id=name, value=shown)
+
+
 def _field(name: str, label: str, *parts: Html | None) -> Html:
     return tag("p", tag("label", label, for_=name), *parts)
 
@@ -300,23 +356,21 @@ def _field(name: str, label: str, *parts: Html | None) -> Html:
 def _names(name: str, label: str, value: str | None, seen: Iterable[str | None]) -> Html:
     known = sorted({one for one in seen if one})
     choices = tag("datalist", *(tag("option", value=one) for one in known), id=f"{name}-names")
-    given = {"maxlength": 256, "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
-    entry = tag(
-        "input", type="text", name_=name, id=name, value=value, list_=f"{name}-names", **given
-    )
-    return _field(name, label, entry, choices)
+    return _field(name, label, _input(name, value, list_=f"{name}-names"), choices)
 
 
 def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
+    columns = (*_COLUMNS, _TEXT) if listing.words else _COLUMNS
+    # Small windows leave some of them out, so that places are told.
     heads = [
-        tag("th", name, scope="col", class_=kind or None, role="columnheader")
-        for name, kind in _COLUMNS
+        tag("th", name, scope="col", class_=kind or None, role="columnheader", aria_colindex=i)
+        for i, (name, kind) in enumerate(columns, 1)
     ]
-    rows = [_row(place, wanted, entry) for entry in listing.entries]
+    rows = [_row(place, wanted, entry, listing.words) for entry in listing.entries]
     # Small windows show the rows as cards; the roles keep the table for those who listen to it.
     return tag(
         "table",
-        tag("caption", "Verdicts, newest first", class_="sr"),
+        tag("caption", f"Verdicts, {_ORDERS[wanted.sort]}", class_="sr"),
         tag("thead", tag("tr", *heads, role="row"), role="rowgroup"),
         tag("tbody", *rows, role="rowgroup", data_limit=listing.limit),
         class_="log",
@@ -324,7 +378,7 @@ def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
     )
 
 
-def _row(place: Place, wanted: Wanted, entry: Entry) -> Html:
+def _row(place: Place, wanted: Wanted, entry: Entry, words: bool) -> Html:
     link = tag("a", _when(entry), href=place.verdict(entry.id, wanted))
     cost = (entry.usage + entry.check_usage).cost_usd
     cells: tuple[str | None, ...] = (
@@ -339,12 +393,31 @@ def _row(place: Place, wanted: Wanted, entry: Entry) -> Html:
         dollars(cost),
     )
     shown = [
-        tag("td", cell, class_=kind or None, role="cell", data_label=name)
-        for cell, (name, kind) in zip(cells, _COLUMNS[1:], strict=True)
+        tag("td", cell, class_=kind or None, role="cell", data_label=name, aria_colindex=i)
+        for i, (cell, (name, kind)) in enumerate(zip(cells, _COLUMNS[1:], strict=True), 2)
     ]
-    first = tag("th", link, scope="row", role="rowheader", class_="when")
+    if words:
+        name, kind = _TEXT
+        given = {"role": "cell", "data_label": name, "aria_colindex": len(_COLUMNS) + 1}
+        shown.append(tag("td", *_text(entry), class_=kind, **given))
+    first = tag("th", link, scope="row", role="rowheader", class_="when", aria_colindex=1)
     flagged = "flagged-row" if entry.decision == "flagged" else None
     return tag("tr", first, *shown, id=row_name(entry.id), role="row", class_=flagged)
+
+
+_LINE_CHARS = 160
+
+
+def _text(entry: Entry) -> list[Html]:
+    lines = [("asked", entry.question), ("said", answer_of(entry))]
+    shown = [tag("p", _line(text), class_=kind, dir="auto") for kind, text in lines if text]
+    return shown or [tag("span", "not stored", class_="nothing")]
+
+
+def _line(text: str) -> str:
+    first = next((line for line in text.splitlines() if line.strip()), "").strip()
+    cut = first if len(first) <= _LINE_CHARS else f"{first[: _LINE_CHARS - 1].rstrip()}…"
+    return cut if cut != first or first == text.strip() else f"{cut} …"
 
 
 def _when(entry: Entry) -> Html:
@@ -355,10 +428,12 @@ def _when(entry: Entry) -> Html:
 def _paging(place: Place, wanted: Wanted, listing: Listing) -> Html | None:
     links: list[Html] = []
     if wanted.before:
-        links.append(tag("a", "← Newest", href=place.home(wanted, before=None)))
+        first = "← Newest" if wanted.sort == "newest" else "← First"
+        links.append(tag("a", first, href=place.home(wanted, before=None)))
     if listing.more:
         older = place.home(wanted, before=listing.entries[-1].id)
-        links.append(tag("a", "Older →", href=f"{older}#verdicts", rel="next"))
+        more = "Older →" if wanted.sort == "newest" else "More →"
+        links.append(tag("a", more, href=f"{older}#verdicts", rel="next"))
     if not links:
         return None
     return tag("nav", joined(links), aria_label="Pages of verdicts", class_="paging")
@@ -384,7 +459,7 @@ _FIGURES_EVERY_MS = 30_000
 _TITLES: Mapping[By, str] = {"model": "Model", "policy": "Policy", "tenant": "Tenant", "api": "API"}
 _NOUNS: Mapping[By, str] = {"model": "model", "policy": "policy", "tenant": "tenant", "api": "API"}
 _HEADS = (
-    *("Answers", "Flagged", "Inconclusive", "Blocked", "Regenerated"),
+    *("Trend", "Answers", "Flagged", "Inconclusive", "Blocked", "Regenerated"),
     *("Latency, median", "Latency, p95", "Check, median", "Check, p95", "Cost", "For checks"),
 )
 
@@ -416,10 +491,17 @@ def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> 
     span = f"{stamp(figures.since)} to {stamp(figures.until)}"
     parts: list[Html | None]
     if figures.whole is None:
-        said = f"No answers were checked in this span. {_longer(wanted)}".rstrip()
+        matching = " match the filters" if wanted.filtered else " were checked"
+        said = f"No answers{matching} in this span. {_longer(wanted)}".rstrip()
         parts = [tag("p", said, class_="empty")]
     else:
-        parts = [_tiles(figures.whole), plots(figures), _parts(place, wanted, figures)]
+        parts = [
+            _tiles(figures.whole),
+            tag("p", _NOT_KNOWN, class_="note"),
+            plots(figures),
+            _parts(place, wanted, figures),
+            _frequent(figures.frequent),
+        ]
     return tag(
         "section",
         head,
@@ -433,12 +515,17 @@ def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> 
 
 
 def _verdicts(place: Place, wanted: Wanted, listing: Listing) -> Html:
-    live = _live(place, wanted) if wanted.before is None else _elsewhere(place, wanted)
+    follows = wanted.before is None and wanted.sort == "newest" and not wanted.until
+    live = _live(place, wanted) if follows else _elsewhere(place, wanted)
+    titles = {"newest": "Newest" if wanted.before is None else "Older"}
+    title = titles.get(wanted.sort) or _ORDERS[wanted.sort].capitalize()
     return tag(
         "section",
-        tag("div", tag("h2", "Newest" if wanted.before is None else "Older"), live, class_="bar"),
+        tag("div", tag("h2", title), live, class_="bar"),
+        _views(place, wanted),
         filter_form(place, wanted, listing.entries),
         list_part(place, wanted, listing),
+        _exports(place, wanted) if listing.entries else None,
         id="verdicts",
         class_="panel",
         aria_label="List of verdicts",
@@ -465,13 +552,19 @@ def _live(place: Place, wanted: Wanted) -> Html:
 
 
 def _elsewhere(place: Place, wanted: Wanted) -> Html:
-    newest = tag("a", "Go to the newest", href=place.home(wanted, before=None))
+    newest = tag("a", "Go to the newest", href=place.home(wanted, before=None, sort="newest"))
     return tag("p", "This part of the list does not change. ", newest, class_="live")
 
 
 def _spans(place: Place, wanted: Wanted) -> Html:
+    chosen = bool(wanted.since or wanted.until)
     links = [
-        (span.title, place.home(wanted, span=span), span is wanted.span) for span in SPANS.values()
+        (
+            span.title,
+            place.home(wanted, span=span, since=None, until=None),
+            span is wanted.span and not chosen,
+        )
+        for span in SPANS.values()
     ]
     return _choice("Span of the figures", links)
 
@@ -498,11 +591,15 @@ def _longer(wanted: Wanted) -> str:
 
 def _tiles(whole: Slice) -> Html:
     looked_at = checked(whole)
-    skipped = whole.decisions["skipped"]
+    skipped, unsure = whole.decisions["skipped"], whole.decisions["inconclusive"]
     tiles = [
         _tile("Answers", f"{whole.entries:,}", f"{looked_at:,} checked, {skipped:,} skipped"),
         _rate("Flagged", whole.decisions["flagged"], looked_at, "checked"),
-        _rate("Inconclusive", whole.decisions["inconclusive"], looked_at, "checked"),
+        _tile(
+            "No decision",
+            percent(share(skipped + unsure, whole.entries)),
+            f"{unsure:,} inconclusive, {skipped:,} skipped",
+        ),
         _rate("Blocked", whole.blocked, whole.entries, "answers"),
         _rate("Regenerated", whole.regenerated, whole.entries, "answers"),
         _times("Latency", whole.latency_p50_s, whole.latency_p95_s),
@@ -510,6 +607,13 @@ def _tiles(whole: Slice) -> Html:
         _tile("Cost", cost_of(whole), _cost_note(whole)),
     ]
     return tag("dl", *tiles, class_="tiles")
+
+
+_NOT_KNOWN = (
+    "Check time and the checks' part of the cost are what checking added. Calls that were saved (by"
+    " the cache, by stopping early, samples that were not drawn) are not recorded, so savings are"
+    " unknown."
+)
 
 
 def _tile(name: str, value: str, note: str) -> Html:
@@ -537,7 +641,7 @@ def _parts(place: Place, wanted: Wanted, figures: Figures) -> Html:
     head = tag("div", tag("h3", f"For each {_NOUNS[figures.by]}"), _choice("For each", links))
     columns = [tag("th", title, scope="col")]
     columns += [tag("th", name, scope="col", class_="number") for name in _HEADS]
-    rows = [_part(place, wanted, figures.by, part) for part in figures.parts]
+    rows = [_part(place, wanted, figures, part) for part in figures.parts]
     table = tag("table", tag("thead", tag("tr", *columns)), tag("tbody", *rows))
     more = f"{counted(figures.left_out, 'more is', 'more are')} left out: those with fewer answers."
     return tag(
@@ -549,10 +653,12 @@ def _parts(place: Place, wanted: Wanted, figures: Figures) -> Html:
     )
 
 
-def _part(place: Place, wanted: Wanted, by: By, part: Slice) -> Html:
+def _part(place: Place, wanted: Wanted, figures: Figures, part: Slice) -> Html:
+    by = figures.by
     name = tag("bdi", part.name) if part.name else tag("span", "none", class_="nothing")
     if by != "api" and part.name:
-        name = tag("a", name, href=place.home(wanted.unfiltered, **{by: part.name}) + "#verdicts")
+        name = tag("a", name, href=place.home(wanted, before=None, **{by: part.name}) + "#verdicts")
+    drawn = tag("td", trend(figures, part.name), class_="drawn")
     cells = (
         f"{part.entries:,}",
         percent(flag_rate(part)),
@@ -567,233 +673,32 @@ def _part(place: Place, wanted: Wanted, by: By, part: Slice) -> Html:
         checks_share(part),
     )
     shown = [tag("td", cell, class_="number") for cell in cells]
-    return tag("tr", tag("th", name, scope="row"), *shown)
+    return tag("tr", tag("th", name, scope="row"), drawn, *shown)
 
 
-_KEEPS = {
-    "none": "The journal does not store the text of answers (content: none)",
-    "flagged": "The journal stores only the text of answers that were flagged, blocked or"
-    " regenerated (content: flagged)",
-    "all": (
-        "The journal stores all text now (content: all), but did not when this entry was written"
-    ),
-}
-_CHANGE = {
-    "none": ". To see those of new answers, set content to flagged or to all in the settings of"
-    " the journal.",
-    "flagged": ". To see those of all new answers, set content to all in the settings of the"
-    " journal.",
-    "all": ".",
-}
-
-
-def verdict_page(place: Place, wanted: Wanted, entry: Entry, content: Content) -> str:
-    """Return the page of a verdict.
-
-    Args:
-        place: Where the pages are.
-        wanted: What the list shows that the reader came from.
-        entry: The entry.
-        content: Whose words the journal keeps.
-    """
-    verdict = _verdict_of(entry)
-    title = stamp(entry.time)
-    back = place.home(wanted) + f"#{quote(row_name(entry.id), safe='')}"
-    trail = tag("nav", tag("a", "← All verdicts", href=back), aria_label="Back", class_="trail")
-    if verdict is None:
-        body = _unreadable(entry, title)
-    else:
-        total = entry.usage + entry.check_usage
-        shown = Reported(verdict, entry.id, action=entry.action, usage=total)
-        body = verdict_section(shown, key="verdict", title=title)
-    words = verdict is not None and kept(verdict)
-    without = verdict is not None and bool(verdict.sentences or verdict.unscored) and not words
-    note = tag("p", _KEEPS[content] + _CHANGE[content], class_="notice") if without else None
-    heading = tag("h1", "Verdict")
-    return page(place, title, trail, note, body, _request(entry), heading=heading)
-
-
-def _verdict_of(entry: Entry) -> Verdict | None:
-    try:
-        return Verdict.from_dict(entry.verdict)
-    except ConfigurationError:
+def _frequent(frequent: Frequent) -> Html | None:
+    if not frequent.entries:
         return None
-
-
-def _unreadable(entry: Entry, title: str) -> Html:
-    facts = [
-        definition("Score", score_text(entry.score)),
-        definition("Action", DONE[entry.action]),
-        definition("Flagged", f"{entry.flagged:,} of {entry.sentences:,}"),
+    lists = [
+        _counts("Methods that flagged", frequent.methods),
+        _counts("What evidence differs in", frequent.contradictions),
+        _counts("Claims", frequent.claims),
+        _counts("Reasons", frequent.reasons),
     ]
-    return tag(
-        "article",
-        tag("h2", badge(entry.decision), " ", title, id="verdict"),
-        tag("p", entry.reason, class_="reason"),
-        tag("dl", *facts, class_="facts"),
-        tag("p", "This version of Resay cannot read the rest of the entry.", class_="note"),
-        class_="verdict",
-        aria_labelledby="verdict",
-    )
-
-
-def _request(entry: Entry) -> Html:
-    question = None
-    if entry.question:
-        asked = tag("div", entry.question, class_="quote", dir="auto")
-        question = tag("section", tag("h3", "Query"), asked)
-    rows = [
-        definition("Time", time_tag(entry.time), " UTC"),
-        definition("Request", _name(entry.request_id)),
-        definition("Model", _name(entry.model)),
-        definition("Policy", _name(entry.policy)),
-        definition("Tenant", _name(entry.tenant)),
-        definition("API", entry.api),
-        definition("Latency", duration(entry.latency_s)),
-        definition("Check time", duration(entry.check_s)),
-        definition("Main call", cost(entry.usage)),
-        definition("Check", cost(entry.check_usage)),
-        definition("Verdict", tag("code", entry.id)),
-    ]
+    looked_at = counted(frequent.entries, "newest entry", "newest entries")
+    said = f"In the {looked_at} that were flagged or inconclusive."
+    unkept = " Claims and differences are only known where text was stored."
     return tag(
         "section",
-        tag("h2", "The request", id="request"),
-        tag("dl", *rows, class_="facts"),
-        question,
-        class_="panel",
-        aria_labelledby="request",
+        tag("h3", "Most frequent"),
+        tag("p", said, None if frequent.claims else unkept, class_="note"),
+        tag("div", *lists, class_="counts"),
+        class_="frequent",
     )
 
 
-def _name(name: str | None) -> Html:
-    return tag("bdi", name) if name else tag("span", "none", class_="nothing")
-
-
-_PAGE = 50
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-_ALWAYS = {
-    "content-security-policy": _POLICY,
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-_PAGE_HEADERS = {
-    **_ALWAYS,
-    "cache-control": "no-store",
-    "cross-origin-opener-policy": "same-origin",
-}
-_FILE_HEADERS = {**_ALWAYS, "cache-control": "max-age=31536000, immutable"}
-
-
-class Dashboard:
-    """The pages of one journal.
-
-    Args:
-        journal: The journal.
-        prefix: The path that the pages begin with in the application.
-    """
-
-    def __init__(self, journal: Journal, prefix: str) -> None:
-        self._journal = journal
-        self._prefix = prefix
-        self._desk = FiguresDesk(journal)
-        self._assets = Assets()
-
-    async def home(self, request: Request) -> Response:
-        """Answer with the list and the figures."""
-        return await self._guarded(request, self._home)
-
-    async def live(self, request: Request) -> Response:
-        """Answer with the list alone, where it is not what the reader has."""
-        return await self._guarded(request, self._live)
-
-    async def figures(self, request: Request) -> Response:
-        """Answer with the figures alone."""
-        return await self._guarded(request, self._figures)
-
-    async def verdict(self, request: Request) -> Response:
-        """Answer with the page of one verdict."""
-        return await self._guarded(request, self._verdict)
-
-    async def static(self, request: Request) -> Response:
-        """Answer with a file."""
-        asset = self._assets.get(request.path_params["name"])
-        if asset is None:
-            return await self.missing(request)
-        return Response(asset.content, media_type=asset.kind, headers=_FILE_HEADERS)
-
-    async def missing(self, request: Request) -> Response:
-        """Say that there is no such page."""
-        place = self._place(request)
-        return _html(notice_page(place, "Not found", "This page does not exist."), 404)
-
-    async def _guarded(
-        self, request: Request, answer: Callable[[Request, Place, Wanted], Awaitable[Response]]
-    ) -> Response:
-        place = self._place(request)
-        try:
-            return await answer(request, place, wanted_of(request.query_params))
-        except BadQueryError as error:
-            return _html(notice_page(place, "Cannot show this page", f"{error}."), 400)
-        except JournalError as error:
-            said = "New verdicts are queued until the journal works again. Try again in a moment."
-            page = notice_page(place, "Cannot read the journal", f"{error}.", said)
-            return _html(page, 503, {"retry-after": "5"})
-
-    async def _home(self, request: Request, place: Place, wanted: Wanted) -> Response:
-        del request
-        listing = await self._listing(wanted)
-        figures = await self._desk.get(wanted.span, wanted.by)
-        lost = self._journal.lost
-        return _html(await _rendered(lambda: home_page(place, wanted, listing, figures, lost)))
-
-    async def _live(self, request: Request, place: Place, wanted: Wanted) -> Response:
-        listing = await self._listing(wanted)
-        part = await _rendered(lambda: list_part(place, wanted, listing))
-        known = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
-        if request.headers.get("if-none-match") == known:
-            return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": known})
-        return _html(part, headers={"etag": known})
-
-    async def _figures(self, request: Request, place: Place, wanted: Wanted) -> Response:
-        del request
-        figures = await self._desk.get(wanted.span, wanted.by)
-        lost = self._journal.lost
-        return _html(await _rendered(lambda: figures_parts(place, wanted, figures, lost)))
-
-    async def _verdict(self, request: Request, place: Place, wanted: Wanted) -> Response:
-        entry = await self._journal.get(request.path_params["entry_id"])
-        if entry is None:
-            said = (
-                "The journal does not contain this verdict. It may have been deleted with other"
-                " old ones."
-            )
-            return _html(notice_page(place, "Not found", said), 404)
-        content = self._journal.content
-        return _html(await _rendered(lambda: verdict_page(place, wanted, entry, content)))
-
-    async def _listing(self, wanted: Wanted) -> Listing:
-        # One more tells whether there are older ones.
-        found = await self._journal.recent(_PAGE + 1, wanted.before, **wanted.filters)
-        return Listing(tuple(found[:_PAGE]), more=len(found) > _PAGE, limit=_PAGE)
-
-    def _place(self, request: Request) -> Place:
-        # Where an application is mounted in another, or behind a proxy that takes a prefix away.
-        return Place(request.scope.get("root_path", "") + self._prefix, self._assets)
-
-
-async def _rendered(render: Callable[[], str]) -> str:
-    # A long answer makes a long page, and the event loop may have a gateway to run.
-    return await anyio.to_thread.run_sync(render)
-
-
-def _html(page: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(
-        page.encode("utf-8", "replace"),
-        status_code=status,
-        media_type="text/html; charset=utf-8",
-        headers={**_PAGE_HEADERS, **(headers or {})},
-    )
+def _counts(title: str, counts: Sequence[tuple[str, int]]) -> Html | None:
+    if not counts:
+        return None
+    rows = [tag("li", tag("b", f"{count:,} ×"), " ", tag("bdi", text)) for text, count in counts]
+    return tag("div", tag("h4", title), tag("ol", *rows))

@@ -279,6 +279,46 @@ def plots(figures: Figures) -> Html:
     return tag("div", _flags(figures), _latency(figures), _costs(figures), class_="plots")
 
 
+_SPARK_WIDTH, _SPARK_HEIGHT = 120, 24
+
+
+def trend(figures: Figures, name: str | None) -> Html | None:
+    """Return the course of the flag rate of one part, as a small picture.
+
+    Args:
+        figures: The figures.
+        name: Which part.
+    """
+    rates = [(one.start, flag_rate(one)) for one in figures.trends.get(name, ())]
+    known = [(start, rate) for start, rate in rates if rate is not None]
+    if not known:
+        return None
+    place = _SPARK_WIDTH / figures.span.length_s
+
+    def point(start: float, rate: float) -> tuple[float, float]:
+        x = (start - figures.since + figures.span.step_s / 2) * place
+        return x, 3 + (_SPARK_HEIGHT - 6) * (1 - rate)
+
+    points = [point(start, rate) for start, rate in known]
+    course = " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    last = points[-1]
+    lowest, highest = min(rate for _, rate in known), max(rate for _, rate in known)
+    label = (
+        f"Flag rate of {name or 'none'}: from {percent(lowest)} to {percent(highest)},"
+        f" at last {percent(known[-1][1])}"
+    )
+    return tag(
+        "svg",
+        tag("path", d=f"M0 {_SPARK_HEIGHT - 3}H{_SPARK_WIDTH}", class_="rule"),
+        tag("path", d=f"M{course}", class_="line flags") if len(points) > 1 else None,
+        tag("circle", cx=f"{last[0]:.1f}", cy=f"{last[1]:.1f}", r="2.5", class_="mark flags"),
+        viewBox=f"0 0 {_SPARK_WIDTH} {_SPARK_HEIGHT}",
+        role="img",
+        aria_label=label,
+        class_="trend",
+    )
+
+
 def cost_of(part: Slice) -> str:
     """Return what the answers of a slice cost, and whether that is all of it."""
     return _sum(part.cost_usd, part)

@@ -6,21 +6,25 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 from urllib.parse import urlencode
 
 from resay._internal.event_loops import PerLoop
 from resay.core.verdict import Decision
+from resay.errors import ConfigurationError
 from resay.reporting.dashboard.texts import share
-from resay.reporting.journal import By, Journal, Slice
+from resay.reporting.journal import By, Entry, Journal, Slice, Sort
+from resay.reporting.journal.export import moment_of
 
 T = TypeVar("T")
 BYS: tuple[By, ...] = get_args(By)
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 _BY: Mapping[str, By] = {by: by for by in BYS}
 _DECISION: Mapping[str, Decision] = {one: one for one in DECISIONS}
+_SORT: Mapping[str, Sort] = {one: one for one in get_args(Sort)}
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _NAME_CHARS = 256
 _SHOWN_CHARS = 80
@@ -63,6 +67,33 @@ SPANS: Mapping[str, Span] = {
 }
 
 
+# How long a point of a chart, and the stretch between two labels, may stand for.
+_CUSTOM = (
+    (_MINUTE_S, "minute"),
+    (5 * _MINUTE_S, "5 minutes"),
+    (30 * _MINUTE_S, "half hour"),
+    (3 * _HOUR_S, "3 hours"),
+    (12 * _HOUR_S, "12 hours"),
+    (2 * _DAY_S, "2 days"),
+    (14 * _DAY_S, "14 days"),
+)
+_TICKS = (15 * _MINUTE_S, _HOUR_S, 6 * _HOUR_S, _DAY_S, 5 * _DAY_S, 30 * _DAY_S, 180 * _DAY_S)
+_MOST_POINTS, _MOST_LABELS = 60, 8
+
+
+def custom_span(since: float, until: float) -> tuple[Span, float]:
+    """Return a span of whole steps that covers any other, and when it begins."""
+    length_s = until - since
+    fitting = (one for one in _CUSTOM if length_s / one[0] <= _MOST_POINTS)
+    days = math.ceil(length_s / _MOST_POINTS / _DAY_S)
+    step, words = next(fitting, (days * _DAY_S, f"{days} days"))
+    tick = next((one for one in _TICKS if length_s / one <= _MOST_LABELS and one >= step), None)
+    tick = tick or math.ceil(length_s / _MOST_LABELS / step) * step
+    start = since // step * step
+    whole = math.ceil((until - start) / step) * step
+    return Span("custom", "the chosen time", whole, step, words, tick), start
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a page is to show.
@@ -74,7 +105,12 @@ class Wanted:
         policy: Only those of this policy.
         decision: Only those with this decision.
         tenant: Only those of this tenant.
-        before: Only those older than the entry with this id.
+        request: Only those of the request with this id.
+        words: Only those whose text has each of these.
+        since: Only those from this time on, as people write times; it overrides the span.
+        until: Only those before this time.
+        sort: In which order the list is.
+        before: Only those after the entry with this id, in this order.
     """
 
     span: Span = SPANS["24h"]
@@ -83,27 +119,62 @@ class Wanted:
     policy: str | None = None
     decision: Decision | None = None
     tenant: str | None = None
+    request: str | None = None
+    words: str | None = None
+    since: str | None = None
+    until: str | None = None
+    sort: Sort = "newest"
     before: str | None = None
 
     @property
     def filters(self) -> dict[str, Any]:
-        """What the entries of the list must hold, as arguments of `Journal.recent`."""
+        """What the entries must hold, as arguments of `Journal.recent` and `Journal.summary`."""
         return {
             "model": self.model,
             "policy": self.policy,
             "decision": self.decision,
             "tenant": self.tenant,
+            "request_id": self.request,
+            "words": self.words,
         }
 
     @property
     def filtered(self) -> bool:
         """Whether the list leaves anything out."""
-        return any(value is not None for value in self.filters.values())
+        return any((*self.filters.values(), self.since, self.until))
+
+    @property
+    def dated(self) -> bool:
+        """Whether the list is of a certain time: one was chosen, or the order needs one."""
+        return bool(self.since or self.until) or self.sort != "newest"
 
     @property
     def unfiltered(self) -> Wanted:
         """The same with the newest verdicts of all."""
         return Wanted(self.span, self.by)
+
+    def times(self, now: float) -> tuple[float, float]:
+        """Return from when to when it is, in seconds since the epoch.
+
+        Args:
+            now: Seconds since the epoch.
+        """
+        until = moment_of("until", self.until, now)
+        since = moment_of("since", self.since, now)
+        end = now if until is None else until
+        return (max(0.0, end - self.span.length_s) if since is None else since), end
+
+    def listed(self, now: float) -> dict[str, Any]:
+        """Return the arguments of `Journal.recent` for the list.
+
+        Args:
+            now: Seconds since the epoch.
+        """
+        limits: dict[str, float] = {}
+        if self.dated:
+            since, until = self.times(now)
+            limits = {"since": since} | ({"until": until} if self.until else {})
+        return {**self.filters, **limits, "sort": self.sort}
 
     def query(self, **changes: Any) -> str:
         """Return the address's query, with its question mark; empty where nothing is chosen.
@@ -124,17 +195,29 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
     """Read what an address asks for; empty values and unknown names count as not there.
 
     Raises:
-        BadQueryError: There is no such span, decision or page.
+        BadQueryError: There is no such span, time, decision, order or page.
     """
-    return Wanted(
+    wanted = Wanted(
         span=_chosen(query, "span", SPANS) or Wanted().span,
         by=_chosen(query, "by", _BY) or Wanted().by,
         model=_name(query, "model"),
         policy=_name(query, "policy"),
         decision=_chosen(query, "decision", _DECISION),
         tenant=_name(query, "tenant"),
+        request=_name(query, "request"),
+        words=_name(query, "words"),
+        since=_name(query, "since"),
+        until=_name(query, "until"),
+        sort=_chosen(query, "sort", _SORT) or Wanted().sort,
         before=_id(query, "before"),
     )
+    try:
+        since, until = wanted.times(time.time())
+    except ConfigurationError as error:
+        raise BadQueryError(_cut(str(error))) from None
+    if since >= until:
+        raise BadQueryError("since must be before until, and before now")
+    return wanted
 
 
 def _chosen(query: Mapping[str, str], key: str, choices: Mapping[str, T]) -> T | None:
@@ -162,7 +245,11 @@ def _id(query: Mapping[str, str], key: str) -> str | None:
 
 
 def _short(value: str) -> str:
-    return repr(value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…")
+    return repr(_cut(value, _SHOWN_CHARS))
+
+
+def _cut(value: str, most: int = 4 * _SHOWN_CHARS) -> str:
+    return value if len(value) <= most else f"{value[:most]}…"
 
 
 # How many models, policies, tenants or APIs are distinguished.
@@ -170,6 +257,63 @@ _MOST_PARTS = 20
 # At most a twentieth of the time is spent on the figures of one span.
 _LEAST_FRESH_S = 5.0
 _REST = 20.0
+
+
+# So many of the newest entries are looked at for what is frequent in them, of each decision.
+_LOOKED_AT = 200
+_MOST_FREQUENT = 5
+_CLAIM_CHARS = 200
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Frequent:
+    """What is frequent in the newest flagged and inconclusive entries of a span.
+
+    Each of these has the most frequent first, with how often it was seen.
+
+    Attributes:
+        entries: How many entries were looked at.
+        methods: The methods whose scores flagged claims.
+        contradictions: In what claims and evidence differ, where the text was kept.
+        claims: The flagged claims, where the text was kept.
+        reasons: The reasons of verdicts, with `#` for each number.
+    """
+
+    entries: int
+    methods: tuple[tuple[str, int], ...]
+    contradictions: tuple[tuple[str, int], ...]
+    claims: tuple[tuple[str, int], ...]
+    reasons: tuple[tuple[str, int], ...]
+
+
+def frequent_in(entries: Iterable[Entry]) -> Frequent:
+    """Return what is frequent in entries."""
+    found: dict[str, Counter[str]] = {
+        name: Counter() for name in ("methods", "contradictions", "claims", "reasons")
+    }
+    count = 0
+    for entry in entries:
+        count += 1
+        found["reasons"][_DIGITS.sub("#", entry.reason)] += 1
+        for claim in flagged_in(entry.verdict):
+            if claim.get("by"):
+                found["methods"][str(claim["by"])] += 1
+            if claim.get("text"):
+                found["claims"][str(claim["text"])[:_CLAIM_CHARS]] += 1
+            against = claim.get("contradicted_by")
+            if isinstance(against, Mapping):
+                kind = cast("Mapping[str, object]", against).get("kind", "other")
+                found["contradictions"][str(kind)] += 1
+    return Frequent(count, **{k: tuple(v.most_common(_MOST_FREQUENT)) for k, v in found.items()})
+
+
+def flagged_in(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the flagged claims of a verdict as JSON; without claims, the flagged sentences."""
+    held: object = verdict.get("claims") or verdict.get("sentences") or ()
+    parts = cast("list[object]", held) if isinstance(held, list) else []
+    found = [cast("Mapping[str, Any]", part) for part in parts if isinstance(part, Mapping)]
+    return [part for part in found if part.get("flagged")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +329,8 @@ class Figures:
         whole: The whole span; None where it has no entries.
         parts: The whole span of each model, policy, tenant or API; the most frequent first.
         left_out: How many more parts there are.
+        trends: The steps of each of the parts, by name.
+        frequent: What is frequent in it.
     """
 
     span: Span
@@ -195,6 +341,8 @@ class Figures:
     whole: Slice | None
     parts: tuple[Slice, ...]
     left_out: int
+    trends: Mapping[str | None, tuple[Slice, ...]]
+    frequent: Frequent
 
 
 def checked(part: Slice) -> int:
@@ -208,13 +356,29 @@ def flag_rate(part: Slice) -> float | None:
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What one event loop was told last, and until when that is fresh."""
+class _Known:
+    """Figures, and until when they are fresh."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    known: dict[tuple[str, By], tuple[float, Figures]] = field(
-        default_factory=dict[tuple[str, By], tuple[float, Figures]]
-    )
+    fresh_until: float = -math.inf
+    figures: Figures | None = None
+
+
+# So many are remembered.
+_MOST_KNOWN = 50
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What one event loop was told last."""
+
+    known: dict[Wanted, _Known] = field(default_factory=dict[Wanted, _Known])
+
+    def of(self, wanted: Wanted) -> _Known:
+        known = self.known[wanted] = self.known.pop(wanted, None) or _Known()
+        if len(self.known) > _MOST_KNOWN:
+            del self.known[next(iter(self.known))]
+        return known
 
     async def aclose(self) -> None:
         self.known.clear()
@@ -231,35 +395,49 @@ class FiguresDesk:
         self._journal = journal
         self._kept: PerLoop[_Kept] = PerLoop(_Kept, _Kept.aclose)
 
-    async def get(self, span: Span, by: By) -> Figures:
-        """Return the figures of a span that ends now, or ended a moment ago.
+    async def get(self, wanted: Wanted) -> Figures:
+        """Return the figures that a page shows, as of now or of a moment ago.
+
+        Args:
+            wanted: What the page is to show; its order and place in the list do not matter.
 
         Raises:
             JournalError: The journal cannot be read.
         """
-        kept = await self._kept.get()
+        wanted = replace(wanted, sort=Wanted().sort, before=None)
+        known = (await self._kept.get()).of(wanted)
         # Many readers of the same page wait for one answer.
-        async with kept.lock:
-            fresh_until, figures = kept.known.get((span.name, by), (-math.inf, None))
-            if figures is not None and time.monotonic() < fresh_until:
-                return figures
+        async with known.lock:
+            if known.figures is not None and time.monotonic() < known.fresh_until:
+                return known.figures
             began = time.monotonic()
-            figures = await self._ask(span, by)
+            known.figures = await self._ask(wanted)
             ended = time.monotonic()
-            fresh_s = max(_LEAST_FRESH_S, _REST * (ended - began))
-            kept.known[span.name, by] = ended + fresh_s, figures
-            return figures
+            known.fresh_until = ended + max(_LEAST_FRESH_S, _REST * (ended - began))
+            return known.figures
 
-    async def _ask(self, span: Span, by: By) -> Figures:
+    async def _ask(self, wanted: Wanted) -> Figures:
         now = time.time()
-        # Charts that begin anywhere would change their shape each time.
-        since = now // span.step_s * span.step_s + span.step_s - span.length_s
+        span, by = wanted.span, wanted.by
+        if wanted.since or wanted.until:
+            span, since = custom_span(*wanted.times(now))
+            now = min(now, since + span.length_s)
+        else:
+            # Charts that begin anywhere would change their shape each time.
+            since = now // span.step_s * span.step_s + span.step_s - span.length_s
         until = since + span.length_s
-        slices = await self._journal.summary(since, until, span.step_s)
-        parts = await self._journal.summary(since, until, span.length_s, by)
+        ask, filters = self._journal.summary, wanted.filters
+        slices = await ask(since, until, span.step_s, **filters)
+        parts = await ask(since, until, span.length_s, by, **filters)
         # Percentiles of parts cannot be added up, so the whole is asked for, too.
         alone = len(parts) <= 1
-        whole = parts if alone else await self._journal.summary(since, until, span.length_s)
+        whole = parts if alone else await ask(since, until, span.length_s, **filters)
+        trends: dict[str | None, list[Slice]] = {}
+        if alone:
+            trends = {part.name: slices for part in parts}
+        else:
+            for one in await ask(since, until, span.step_s, by, **filters):
+                trends.setdefault(one.name, []).append(one)
         parts.sort(key=lambda part: -part.entries)
         return Figures(
             span=span,
@@ -270,4 +448,15 @@ class FiguresDesk:
             whole=next(iter(whole), None),
             parts=tuple(parts[:_MOST_PARTS]),
             left_out=max(0, len(parts) - _MOST_PARTS),
+            trends={name: tuple(of) for name, of in trends.items()},
+            frequent=frequent_in(await self._doubtful(wanted, since, until)),
         )
+
+    async def _doubtful(self, wanted: Wanted, since: float, until: float) -> list[Entry]:
+        found: list[Entry] = []
+        limits = {"since": since, "until": until}
+        for decision in ("flagged", "inconclusive"):
+            if wanted.decision in (None, decision):
+                filters = {**wanted.filters, "decision": decision, **limits}
+                found += await self._journal.recent(_LOOKED_AT, **filters)
+        return found

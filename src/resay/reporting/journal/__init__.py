@@ -1,8 +1,17 @@
 """The journal: what the guard found, written down for those who look later."""
 
 from resay._internal.event_loops import run_sync
-from resay.reporting.journal.database import By, JournalError, Slice, Sort
-from resay.reporting.journal.entry import Action, Api, Content, Entry, JournalConfig, new_id
+from resay.reporting.journal.database import JournalError, Sort
+from resay.reporting.journal.entry import (
+    Action,
+    Api,
+    By,
+    Content,
+    Entry,
+    JournalConfig,
+    Slice,
+    new_id,
+)
 from resay.reporting.journal.feedback import About, Draw, DrawnBy, Feedback, Rating, Source
 from resay.reporting.journal.journal import Journal, open_journal
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -17,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from resay.core.usage import Usage
 from resay.core.verdict import Decision, Verdict
 from resay.errors import ConfigurationError, ResayError
-from resay.reporting.journal.entry import Content, Entry
+from resay.reporting.journal.entry import By, Content, Entry, Slice
 
 Row = tuple[Any, ...]
 _log = logging.getLogger(__name__)
@@ -124,6 +125,15 @@ class Store(Protocol):
         """Return the expression for the whole part of a number that is not negative."""
         ...
 
+    def percentile(self, name: str, percent: int) -> str:
+        """Return the expression for a percentile of `{name}_s`, the nearest rank."""
+        ...
+
+    @property
+    def ranks(self) -> bool:
+        """Whether percentiles need `{name}_rank` and the count of `entries` in each row."""
+        ...
+
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
         """Return how entries are found by their words.
 
@@ -131,6 +141,19 @@ class Store(Protocol):
             terms: What `terms_in` gives, at least one.
             since: The least time, in seconds since the epoch.
             until: The time before which they are.
+        """
+        ...
+
+    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+        """Return the query for the newest entries that are found.
+
+        Args:
+            search: How they are found.
+            before: The id of an entry that was found; only older ones are wanted.
+            limit: How many.
+
+        Returns:
+            The query, which gives `entry_id` and the columns of the search's order; its values.
         """
         ...
 
@@ -253,7 +276,6 @@ def _reader() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
 
 
-By = Literal["model", "policy", "tenant", "api"]
 _MOST_SLICES = 10_000
 _DECISIONS: tuple[Decision, ...] = ("consistent", "flagged", "inconclusive", "skipped")
 _GROUPS: Mapping[By | None, str] = {
@@ -263,44 +285,6 @@ _GROUPS: Mapping[By | None, str] = {
     "api": "api",
     None: "''",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
-
-    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
-    is one that was measured.
-
-    Attributes:
-        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
-        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
-        entries: How many entries there are, at least 1.
-        decisions: How many of them came to each decision.
-        blocked: How many answers were withheld.
-        regenerated: How many were given as they were written again.
-        latency_p50_s: Half of the users waited no longer.
-        latency_p95_s: 95 of 100 users waited no longer.
-        check_p50_s: Half of the checks took no longer.
-        check_p95_s: 95 of 100 checks took no longer.
-        cost_usd: Dollars for all calls whose price is known, main calls and checks.
-        check_cost_usd: Those for the checks.
-        unpriced: Of how many entries the price is not known, or not all of it.
-    """
-
-    start: float
-    name: str | None
-    entries: int
-    decisions: Mapping[Decision, int]
-    blocked: int
-    regenerated: int
-    latency_p50_s: float
-    latency_p95_s: float
-    check_p50_s: float
-    check_p95_s: float
-    cost_usd: float
-    check_cost_usd: float
-    unpriced: int
 
 
 def check_span(since: float, until: float, step_s: float) -> None:
@@ -316,11 +300,11 @@ def check_span(since: float, until: float, step_s: float) -> None:
         )
 
 
-def summed(whole: Callable[[str], str], by: By | None, chosen: Chosen) -> str:
+def summed(store: Store, by: By | None, chosen: Chosen) -> str:
     """Return the query for slices; its values are since, step, and those of what is chosen.
 
     Args:
-        whole: Gives the expression for the whole part of a number.
+        store: The database.
         by: The field that separates the slices of one stretch.
         chosen: Which entries.
 
@@ -334,18 +318,22 @@ def summed(whole: Callable[[str], str], by: By | None, chosen: Chosen) -> str:
         )
     decisions = ", ".join(_count(f"decision = '{decision}'") for decision in _DECISIONS)
     blocked, regenerated = _count("action = 'block'"), _count("action = 'regenerate'")
-    slot = whole("(time - ?) / ?")
+    percentiles = [store.percentile(n, p) for n in ("latency", "check") for p in (50, 95)]
+    ranks = ""
+    if store.ranks:
+        ranks = (
+            f", {_rank('latency_s')} AS latency_rank, {_rank('check_s')} AS check_rank,"
+            " count(*) OVER (PARTITION BY slot, name) AS entries"
+        )
+    slot = store.whole("(time - ?) / ?")
     return (
         f"WITH chosen AS (SELECT {slot} AS slot, {_GROUPS[by]} AS name, decision, action,"  # noqa: S608 - our own words
         " latency_s, check_s, main_cost_usd, check_cost_usd"
         f" FROM resay_journal_entries e{chosen.where}),"
-        f" ranked AS (SELECT *, {_rank('latency_s')} AS latency_rank,"
-        f" {_rank('check_s')} AS check_rank,"
-        " count(*) OVER (PARTITION BY slot, name) AS entries FROM chosen)"
+        f" ranked AS (SELECT *{ranks} FROM chosen)"
         f" SELECT slot, name, count(*), {decisions},"
         f" {blocked}, {regenerated},"
-        f" {_percentile('latency', 50)}, {_percentile('latency', 95)},"
-        f" {_percentile('check', 50)}, {_percentile('check', 95)},"
+        f" {', '.join(percentiles)},"
         " sum(coalesce(main_cost_usd, 0.0) + coalesce(check_cost_usd, 0.0)),"
         " sum(coalesce(check_cost_usd, 0.0)),"
         f" {_count('main_cost_usd IS NULL OR check_cost_usd IS NULL')}"
@@ -366,10 +354,6 @@ def _count(condition: str) -> str:
 
 def _rank(column: str) -> str:
     return f"row_number() OVER (PARTITION BY slot, name ORDER BY {column})"
-
-
-def _percentile(name: str, percent: int) -> str:
-    return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
 
 
 VERSIONS_TABLE = "resay_journal_version"
@@ -444,8 +428,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 UNINDEXED = (
-    f"SELECT {', '.join(f'e.{name}' for name in COLUMNS)} FROM resay_journal_entries e"  # noqa: S608 - our own names
-    " JOIN resay_journal_unindexed u ON u.entry_id = e.id LIMIT ?"
+    f"SELECT {', '.join(COLUMNS)} FROM resay_journal_entries WHERE id IN"  # noqa: S608 - our own names
+    " (SELECT entry_id FROM resay_journal_unindexed LIMIT ?)"
 )
 INDEXED = "DELETE FROM resay_journal_unindexed WHERE entry_id = ?"
 LATEST = len(MIGRATIONS)
@@ -498,7 +482,7 @@ class Filters:
         request_id: Those of this request.
         since: Those from this time on, in seconds since the epoch.
         until: Those before this time.
-        words: Those in whose kept text a word begins with each of these words.
+        words: Those whose kept text has each of these words; `bridge*` is any that begins so.
     """
 
     model: str | None = None
@@ -524,15 +508,15 @@ class Search:
         rows: The tables, with the rows that have the words as `w`.
         holds: The condition.
         values: Its values.
-        order: By which columns the newest come last.
-        place: The query for those columns of an entry, whose id is its value.
+        limits: Further conditions, on the time.
+        order: By which columns of what `Store.newest` gives the newest come last.
     """
 
     rows: str
     holds: str
     values: Row
+    limits: tuple[str, ...]
     order: tuple[str, ...]
-    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,19 +527,22 @@ class Chosen:
         conditions: All of them must hold.
         values: Their values.
         search: How words are looked for, where any are.
+        searched: Whether the search finds what is wanted by itself.
     """
 
     conditions: tuple[str, ...]
     values: Row
     search: Search | None = None
+    searched: bool = False
 
     @property
     def where(self) -> str:
         """The clause; the values of the search come last."""
         all_of = list(self.conditions)
         if self.search is not None:
-            held = f"SELECT w.entry_id FROM {self.search.rows} WHERE {self.search.holds}"  # noqa: S608 - our own names
-            all_of.append(f"e.id IN ({held})")
+            search = self.search
+            held = " AND ".join((search.holds, *search.limits))
+            all_of.append(f"e.id IN (SELECT w.entry_id FROM {search.rows} WHERE {held})")  # noqa: S608 - our own names
         return f" WHERE {' AND '.join(all_of)}" if all_of else ""
 
     @property
@@ -577,10 +564,13 @@ def chosen(filters: Filters, store: Store) -> Chosen:
     search = None
     if filters.words and filters.words.strip():
         terms = terms_in(filters.words)
+        # An index finds a frequent word of a rare tenant by both.
+        terms += _names(wanted) if terms else []
         # Signs alone are no words, and nothing has them.
         search = store.search(terms, filters.since, filters.until) if terms else None
         conditions += [] if terms else ["1 = 0"]
-    return Chosen(tuple(conditions), tuple(values), search)
+    searched = filters.request_id is None
+    return Chosen(tuple(conditions), tuple(values), search, searched)
 
 
 Sort = Literal["newest", "score", "cost", "latency"]
@@ -592,7 +582,7 @@ _SORTED: Mapping[str, str] = {
 
 
 def recent(
-    limit: int, before: str | None, chosen: Chosen, sort: Sort = "newest"
+    limit: int, before: str | None, chosen: Chosen, store: Store, sort: Sort = "newest"
 ) -> tuple[str, Row]:
     """Return the query for the newest entries, or for those with the most of something.
 
@@ -600,28 +590,30 @@ def recent(
         limit: How many.
         before: The id of an entry; only what comes after it in this order is wanted.
         chosen: Which entries.
+        store: The database.
         sort: In which order; those of which it is not known come last.
     """
     columns = ", ".join(f"e.{name}" for name in COLUMNS)
-    tables, where, values = "resay_journal_entries e", chosen.where, chosen.all_values
-    order: tuple[str, ...] = ("e.time", "e.id")
-    place = "SELECT time, id FROM resay_journal_entries WHERE id = ?"
+    if chosen.searched and chosen.search is not None and sort == "newest":
+        found, values = store.newest(chosen.search, before, limit)
+        ordered = ", ".join(f"w.{column} DESC" for column in chosen.search.order)
+        return (
+            f"SELECT {columns} FROM ({found}) w JOIN resay_journal_entries e ON e.id = w.entry_id"  # noqa: S608 - our own names
+            f" ORDER BY {ordered}",
+            values,
+        )
+    where, values = chosen.where, chosen.all_values
+    order: tuple[str, ...] = ("{0}.time", "{0}.id")
     if sort != "newest":
-        by = _SORTED[sort]
-        order = (by.format("e"), *order)
-        place = f"SELECT {by.format('b')}, b.time, b.id FROM resay_journal_entries b WHERE b.id = ?"  # noqa: S608 - our own names
-    elif chosen.search is not None:
-        search = chosen.search
-        tables = f"{search.rows} JOIN resay_journal_entries e ON e.id = w.entry_id"
-        where = f" WHERE {' AND '.join((search.holds, *chosen.conditions))}"
-        values = search.values + chosen.values
-        order, place = search.order, search.place
+        order = (_SORTED[sort], *order)
     if before is not None:
-        where += f"{' AND' if where else ' WHERE'} ({', '.join(order)}) < ({place})"
+        place = f"SELECT {', '.join(order).format('b')} FROM resay_journal_entries b WHERE b.id = ?"  # noqa: S608 - our own names
+        after = f"({', '.join(order).format('e')}) < ({place})"
+        where += f"{' AND' if where else ' WHERE'} {after}"
         values = (*values, before)
-    ordered = ", ".join(f"{column} DESC" for column in order)
+    ordered = ", ".join(f"{column} DESC" for column in order).format("e")
     return (
-        f"SELECT {columns} FROM {tables}{where} ORDER BY {ordered} LIMIT ?",  # noqa: S608 - our own names
+        f"SELECT {columns} FROM resay_journal_entries e{where} ORDER BY {ordered} LIMIT ?",  # noqa: S608 - our own names
         (*values, limit),
     )
 
@@ -651,7 +643,22 @@ def terms_of(row: Row) -> str | None:
     for text in _texts(json.loads(verdict), None if question is None else json.loads(question)):
         for piece in _pieces(text):
             found.update(_terms(piece))
-    return " ".join(sorted(found))[:_TERMS_BYTES] or None
+    if not found:
+        return None
+    return " ".join([*names_of(row), *sorted(found)])[:_TERMS_BYTES]
+
+
+def names_of(row: Row) -> list[str]:
+    """Return the terms that stand for what an entry is filtered by."""
+    return _names(dict(zip(COLUMNS[:_MAIN], row, strict=False)))
+
+
+def _names(known: Mapping[str, str | None]) -> list[str]:
+    return [
+        f"~~{column[0]}{hashlib.blake2s(name.encode(), digest_size=6).hexdigest()}"
+        for column in ("model", "policy", "decision", "tenant")
+        if (name := known[column]) is not None
+    ]
 
 
 def terms_in(words: str) -> list[str]:
@@ -664,7 +671,8 @@ def terms_in(words: str) -> list[str]:
                 pairs = _terms(piece)[:-1]
                 found += pairs or [f"{_term(piece)}*"]
             else:
-                found.append(f"{_term(piece)}{'*' * (i == len(pieces) - 1)}")
+                begins = word.endswith("*") and i == len(pieces) - 1
+                found.append(f"{_term(piece)}{'*' * begins}")
     return list(dict.fromkeys(found))
 
 

@@ -1,4 +1,4 @@
-"""One line of the journal."""
+"""One line of the journal, and the figures of many."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ __all__ = [
     "SQLITE",
     "Action",
     "Api",
+    "By",
     "Content",
     "Entry",
     "JournalConfig",
+    "Slice",
     "new_id",
 ]
 
 Action = Literal["allow", "annotate", "block", "regenerate"]
 Api = Literal["chat", "completions", "responses", "messages", "check"]
+By = Literal["model", "policy", "tenant", "api"]
 _ID = re.compile(r"[!-~]{1,100}")
 # What a column of the databases holds.
 _LARGEST = 2**63 - 1
@@ -156,3 +159,41 @@ class Entry:
 
 def _counts(usage: Usage) -> tuple[int, ...]:
     return usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
+
+    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
+    is one that was measured.
+
+    Attributes:
+        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
+        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
+        entries: How many entries there are, at least 1.
+        decisions: How many of them came to each decision.
+        blocked: How many answers were withheld.
+        regenerated: How many were given as they were written again.
+        latency_p50_s: Half of the users waited no longer.
+        latency_p95_s: 95 of 100 users waited no longer.
+        check_p50_s: Half of the checks took no longer.
+        check_p95_s: 95 of 100 checks took no longer.
+        cost_usd: Dollars for all calls whose price is known, main calls and checks.
+        check_cost_usd: Those for the checks.
+        unpriced: Of how many entries the price is not known, or not all of it.
+    """
+
+    start: float
+    name: str | None
+    entries: int
+    decisions: Mapping[Decision, int]
+    blocked: int
+    regenerated: int
+    latency_p50_s: float
+    latency_p95_s: float
+    check_p50_s: float
+    check_p95_s: float
+    cost_usd: float
+    check_cost_usd: float
+    unpriced: int

@@ -25,13 +25,11 @@ from resay.reporting.journal.database import (
     PRUNE_OLD,
     PRUNE_SURPLUS,
     UNINDEXED,
-    By,
     Filters,
     JournalError,
     RefusedError,
     Row,
     Session,
-    Slice,
     Sort,
     Store,
     check_span,
@@ -47,7 +45,7 @@ from resay.reporting.journal.database import (
     summed,
     terms_of,
 )
-from resay.reporting.journal.entry import Content, Entry, JournalConfig
+from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Slice
 from resay.reporting.journal.feedback import (
     DRAW,
     DRAWN,
@@ -387,7 +385,8 @@ class Journal:
             request_id: Only those of this request.
             since: Only those from this time on, in seconds since the epoch.
             until: Only those before this time.
-            words: Only those in whose kept text a word begins with each of these words.
+            words: Only those whose kept text has each of these words; `bridge*` is any that begins
+                so.
             sort: `newest`; or the highest `score`, the highest `cost` or the longest `latency`
                 first, which takes long without a `since`.
 
@@ -407,7 +406,7 @@ class Journal:
             until=until,
             words=words,
         )
-        sql, values = recent(limit, named(before), chosen(filters, self._store), sort)
+        sql, values = recent(limit, named(before), chosen(filters, self._store), self._store, sort)
         return [entry_of(row) for row in await self._find(filters, sql, values)]
 
     async def get(self, entry_id: str) -> Entry | None:
@@ -545,7 +544,7 @@ class Journal:
             decision: Only with this decision.
             tenant: Only of this tenant.
             request_id: Only of this request.
-            words: Only those in whose kept text a word begins with each of these words.
+            words: Only those whose kept text has each of these words.
 
         Returns:
             The slices in which there are entries, by time and name.
@@ -567,7 +566,7 @@ class Journal:
             words=words,
         )
         wanted = chosen(filters, self._store)
-        sql, rows = summed(self._store.whole, by, wanted), None
+        sql, rows = summed(self._store, by, wanted), None
         if filters.bare:
             rows = await (await self._open.get()).session.summed_up(start, end, step, by)
         if rows is None:

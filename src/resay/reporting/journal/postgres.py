@@ -54,6 +54,8 @@ _OWN = {
         """ WHERE question IS NOT NULL OR verdict ~ '"text":"[^"]'""",
     )
 }
+# So many of the newest entries are looked through for a word.
+_LOOKED_THROUGH = 5000
 _WORDS = "array_to_tsvector(string_to_array({}, ' '))"
 _INDEX = (
     "INSERT INTO resay_journal_words (entry_id, time, words)"  # noqa: S608 - our own names
@@ -94,16 +96,55 @@ class PostgresStore:
         """Return the expression for the whole part of a number."""
         return f"CAST(floor({sql}) AS BIGINT)"
 
+    def percentile(self, name: str, percent: int) -> str:
+        """Return the expression for a percentile."""
+        return f"percentile_disc({percent / 100}) WITHIN GROUP (ORDER BY {name}_s)"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether percentiles need ranks."""
+        return False
+
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
         """Return how entries are found by their words."""
         quoted = (f"'{term[:-1]}':*" if term.endswith("*") else f"'{term}'" for term in terms)
-        holds, values = ["w.words @@ CAST(? AS tsquery)"], [" & ".join(quoted)]
-        for sign, moment in ((">=", since), ("<", until)):
-            if moment is not None:
-                holds.append(f"w.time {sign} {float(moment)!r}")
-        place = "SELECT time, entry_id FROM resay_journal_words WHERE entry_id = ?"
-        order = ("w.time", "w.entry_id")
-        return Search("resay_journal_words w", " AND ".join(holds), tuple(values), order, place)
+        limits = [
+            f"w.time {sign} {float(moment)!r}"
+            for sign, moment in ((">=", since), ("<", until))
+            if moment is not None
+        ]
+        holds, values = "w.words @@ CAST(? AS tsquery)", (" & ".join(quoted),)
+        return Search("resay_journal_words w", holds, values, tuple(limits), ("time", "entry_id"))
+
+    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+        """Return the query for the newest entries that are found.
+
+        The planner cannot tell how frequent a word is, and would look for a rare one among all
+        entries by time. So the newest entries are looked through, where frequent words are; only
+        if they are not enough, the index says what has the word, and all of that is sorted.
+        """
+        older, values = list(search.limits), search.values
+        if before is not None:
+            older.append(
+                "(w.time, w.entry_id) <"
+                " (SELECT time, entry_id FROM resay_journal_words WHERE entry_id = ?)"
+            )
+            values = (before, *values)
+        where = f" WHERE {' AND '.join(older)}" if older else ""
+        both = " AND ".join((*older, search.holds))
+        newest = f"ORDER BY w.time DESC, w.entry_id DESC LIMIT {limit:d}"
+        return (
+            "WITH newest AS MATERIALIZED (SELECT w.time, w.entry_id FROM"  # noqa: S608 - our own names
+            f" (SELECT * FROM {search.rows}{where}"
+            f" ORDER BY w.time DESC, w.entry_id DESC LIMIT {_LOOKED_THROUGH}) w"
+            f" WHERE {search.holds} {newest}),"
+            " every AS MATERIALIZED (SELECT w.time, w.entry_id FROM"
+            f" (SELECT w.time, w.entry_id FROM {search.rows} WHERE {both}"
+            f" AND (SELECT count(*) FROM newest) < {limit:d} OFFSET 0) w {newest})"
+            f" SELECT * FROM newest WHERE (SELECT count(*) FROM newest) = {limit:d}"
+            " UNION ALL SELECT * FROM every",
+            values * 2,
+        )
 
     @property
     def index(self) -> str:

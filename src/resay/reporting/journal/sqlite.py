@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from itertools import chain
-from math import fsum, inf, isqrt
+from math import ceil, floor, fsum, inf, isqrt
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -393,7 +393,7 @@ _OWN = {2: TABLES, 4: _WORDS}
 _FOUND = "resay_journal_found"
 _FULL_TEXT = (
     f"CREATE VIRTUAL TABLE {_FOUND} USING fts5 (words, content = 'resay_journal_words',"
-    " content_rowid = 'key', detail = none, columnsize = 0, prefix = '2 3',"
+    " content_rowid = 'key', detail = none, columnsize = 0,"
     " tokenize = \"ascii tokenchars '_~'\")",
     f"CREATE TRIGGER {_FOUND}_insert AFTER INSERT ON resay_journal_words BEGIN"  # noqa: S608 - our own names
     f" INSERT INTO {_FOUND} (rowid, words) VALUES (NEW.key, NEW.words); END",
@@ -443,25 +443,44 @@ class SqliteStore:
         """Return the expression for the whole part of a number."""
         return f"CAST({sql} AS INTEGER)"
 
+    def percentile(self, name: str, percent: int) -> str:
+        """Return the expression for a percentile, by the ranks that the query gives."""
+        return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether percentiles need ranks: SQLite has no function for them."""
+        return True
+
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
         """Return how entries are found by their words."""
         if _has_full_text():
             quoted = (f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
             rows = f"{_FOUND} f JOIN resay_journal_words w ON w.key = f.rowid"
-            holds, key, values = [f"{_FOUND} MATCH ?"], "f.rowid", [" ".join(quoted)]
+            holds, values, key = f"{_FOUND} MATCH ?", (" ".join(quoted),), "f.rowid"
         else:
             rows, key = "resay_journal_words w", "w.key"
-            holds = ["' ' || w.words || ' ' LIKE ? ESCAPE '!'"] * len(terms)
-            held = (term.replace("_", "!_").removesuffix("*") for term in terms)
-            values = [
-                f"% {one}{'%' if term.endswith('*') else ' %'}"
-                for one, term in zip(held, terms, strict=True)
-            ]
-        for sign, moment in ((">=", since), ("<=", until)):
-            if moment is not None:
-                holds.append(f"{key} {sign} {_key(moment)}")
-        place = "SELECT key FROM resay_journal_words WHERE entry_id = ?"
-        return Search(rows, " AND ".join(holds), tuple(values), (key,), place)
+            holds = " AND ".join(["' ' || w.words || ' ' LIKE ? ESCAPE '!'"] * len(terms))
+            values = tuple(f"% {term} %".replace("_", "!_").replace("* ", "") for term in terms)
+        limits = [
+            f"{key} {sign} {_key(moment, rounded)}"
+            for sign, moment, rounded in ((">=", since, floor), ("<", until, ceil))
+            if moment is not None
+        ]
+        return Search(rows, holds, values, tuple(limits), ("key",))
+
+    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+        """Return the query for the newest entries that are found."""
+        key = "f.rowid" if _has_full_text() else "w.key"
+        conditions, values = [search.holds, *search.limits], search.values
+        if before is not None:
+            conditions.append(f"{key} < (SELECT key FROM resay_journal_words WHERE entry_id = ?)")  # noqa: S608 - our own names
+            values = (*values, before)
+        return (
+            f"SELECT w.entry_id, w.key FROM {search.rows} WHERE {' AND '.join(conditions)}"  # noqa: S608 - our own names
+            f" ORDER BY {key} DESC LIMIT ?",
+            (*values, limit),
+        )
 
     @property
     def index(self) -> str:
@@ -469,8 +488,8 @@ class SqliteStore:
         return _INDEX
 
 
-def _key(moment: float) -> int:
-    return int(max(0.0, min(moment, _LAST_S)) * 1000) * _PLACES
+def _key(moment: float, rounded: Callable[[float], int]) -> int:
+    return rounded(max(0.0, min(moment, _LAST_S)) * 1000) * _PLACES
 
 
 class SqliteSession:

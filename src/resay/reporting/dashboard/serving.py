@@ -1,0 +1,400 @@
+"""Answers browsers and programs: pages, the same as JSON, exports, and feedback."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from io import BytesIO
+from typing import Any, Literal, cast
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from resay.errors import ConfigurationError
+from resay.reporting.dashboard.pages import (
+    Assets,
+    Listing,
+    Place,
+    figures_parts,
+    home_page,
+    list_part,
+    notice_page,
+)
+from resay.reporting.dashboard.query import BadQueryError, Figures, FiguresDesk, Wanted, wanted_of
+from resay.reporting.dashboard.verdict import Judging, verdict_page
+from resay.reporting.journal import About, Entry, Feedback, Journal, JournalError, Rating
+from resay.reporting.journal.export import (
+    COLUMNS,
+    answer_of,
+    csv_text,
+    entry_cells,
+    entry_dict,
+    exported,
+    slice_dict,
+    timestamp,
+    write_parquet,
+)
+
+_PAGE = 50
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_ALWAYS = {
+    "content-security-policy": _POLICY,
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_PAGE_HEADERS = {
+    **_ALWAYS,
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+}
+# A form that is sent from one of these says where from, which other policies would hide.
+_FORM_HEADERS = {**_PAGE_HEADERS, "referrer-policy": "same-origin"}
+_FILE_HEADERS = {**_ALWAYS, "cache-control": "max-age=31536000, immutable"}
+
+
+class Dashboard:
+    """The pages of one journal.
+
+    Args:
+        journal: The journal.
+        prefix: The path that the pages begin with in the application.
+    """
+
+    def __init__(self, journal: Journal, prefix: str) -> None:
+        self._journal = journal
+        self._prefix = prefix
+        self._desk = FiguresDesk(journal)
+        self._assets = Assets()
+
+    async def home(self, request: Request) -> Response:
+        """Answer with the list and the figures."""
+        return await self._guarded(request, self._home)
+
+    async def live(self, request: Request) -> Response:
+        """Answer with the list alone, where it is not what the reader has."""
+        return await self._guarded(request, self._live)
+
+    async def figures(self, request: Request) -> Response:
+        """Answer with the figures alone."""
+        return await self._guarded(request, self._figures)
+
+    async def verdict(self, request: Request) -> Response:
+        """Answer with the page of one verdict."""
+        return await self._guarded(request, self._verdict)
+
+    async def feedback(self, request: Request) -> Response:
+        """Take what somebody says of an entry, from a form of ours."""
+        return await self._guarded(request, self._feedback)
+
+    async def entries(self, request: Request) -> Response:
+        """Answer with a page of entries as JSON."""
+        return await self._told(request, self._entries)
+
+    async def entry(self, request: Request) -> Response:
+        """Answer with one entry as JSON."""
+        return await self._told(request, self._entry)
+
+    async def summary(self, request: Request) -> Response:
+        """Answer with the figures as JSON."""
+        return await self._told(request, self._summary)
+
+    async def export(self, request: Request) -> Response:
+        """Answer with entries as a file."""
+        return await self._told(request, self._export)
+
+    async def static(self, request: Request) -> Response:
+        """Answer with a file."""
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            return await self.missing(request)
+        return Response(asset.content, media_type=asset.kind, headers=_FILE_HEADERS)
+
+    async def missing(self, request: Request) -> Response:
+        """Say that there is no such page."""
+        place = self._place(request)
+        return _html(notice_page(place, "Not found", "This page does not exist."), 404)
+
+    async def _guarded(
+        self, request: Request, answer: Callable[[Request, Place, Wanted], Awaitable[Response]]
+    ) -> Response:
+        place = self._place(request)
+        try:
+            return await answer(request, place, wanted_of(request.query_params))
+        except BadQueryError as error:
+            return _html(notice_page(place, "Cannot show this page", f"{error}."), 400)
+        except JournalError as error:
+            said = "New verdicts are queued until the journal works again. Try again in a moment."
+            page = notice_page(place, "Cannot read the journal", f"{error}.", said)
+            return _html(page, 503, {"retry-after": "5"})
+
+    async def _home(self, request: Request, place: Place, wanted: Wanted) -> Response:
+        del request
+        listing = await self._listing(wanted)
+        figures = await self._desk.get(wanted)
+        lost = self._journal.lost
+        return _html(await _rendered(lambda: home_page(place, wanted, listing, figures, lost)))
+
+    async def _live(self, request: Request, place: Place, wanted: Wanted) -> Response:
+        listing = await self._listing(wanted)
+        part = await _rendered(lambda: list_part(place, wanted, listing))
+        known = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
+        if request.headers.get("if-none-match") == known:
+            return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": known})
+        return _html(part, headers={"etag": known})
+
+    async def _figures(self, request: Request, place: Place, wanted: Wanted) -> Response:
+        del request
+        figures = await self._desk.get(wanted)
+        lost = self._journal.lost
+        return _html(await _rendered(lambda: figures_parts(place, wanted, figures, lost)))
+
+    async def _verdict(self, request: Request, place: Place, wanted: Wanted) -> Response:
+        entry = await self._journal.find(request.path_params["entry_id"])
+        if entry is None:
+            return _html(notice_page(place, "Not found", _UNKNOWN), 404)
+        rater = _rater(request)
+        said = await self._journal.feedback(entry.id)
+        waiting = await self._journal.drawn(unrated_by=rater)
+        judging = Judging(said, rater, [draw.entry_id for draw in waiting])
+        content = self._journal.content
+        html = await _rendered(lambda: verdict_page(place, wanted, entry, content, judging))
+        return _html(html, headers=_FORM_HEADERS)
+
+    async def _feedback(self, request: Request, place: Place, wanted: Wanted) -> Response:
+        if not _from_here(request):
+            said = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
+            return _html(notice_page(place, "Not accepted", said), 403)
+        form = parse_qs((await _body(request)).decode("utf-8", "replace"), max_num_fields=20)
+        given = {name: values[0].strip() for name, values in form.items()}
+        rating, _, claim = given.get("rating", "").partition(":")
+        try:
+            feedback = Feedback(
+                entry_id=given.get("entry", ""),
+                rating=cast("Rating", rating),
+                about="verdict" if claim else cast("About", given.get("about", "verdict")),
+                claim=int(claim) if claim else None,
+                note=given.get("note") or None,
+                rater=given.get("rater", ""),
+                source="dashboard",
+            )
+            await self._journal.rate(feedback)
+        except (ValueError, ConfigurationError) as error:
+            raise BadQueryError(str(error)[:300]) from None
+        back = f"{place.verdict(feedback.entry_id, wanted)}#feedback"
+        response = Response(status_code=303, headers={**_FORM_HEADERS, "location": back})
+        response.set_cookie(
+            _COOKIE,
+            quote(feedback.rater[:256]),
+            max_age=_COOKIE_S,
+            path=place.base or "/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def _listing(self, wanted: Wanted) -> Listing:
+        # One more tells whether there are older ones.
+        listed = wanted.listed(time.time())
+        found = await self._journal.recent(_PAGE + 1, wanted.before, **listed)
+        words = self._journal.content != "none" or any(map(_has_words, found))
+        return Listing(tuple(found[:_PAGE]), more=len(found) > _PAGE, limit=_PAGE, words=words)
+
+    async def _told(
+        self, request: Request, answer: Callable[[Request, Wanted], Awaitable[Response]]
+    ) -> Response:
+        try:
+            return await answer(request, wanted_of(request.query_params))
+        except (BadQueryError, ConfigurationError) as error:
+            return _json({"error": {"message": f"{error}."}}, 400)
+        except JournalError as error:
+            return _json({"error": {"message": f"{error}."}}, 503, {"retry-after": "5"})
+
+    async def _entries(self, request: Request, wanted: Wanted) -> Response:
+        limit = _limit(request, usual=_PAGE, most=500)
+        listed = wanted.listed(time.time())
+        found = await self._journal.recent(limit + 1, wanted.before, **listed)
+        shown = [await self._with_feedback(entry) for entry in found[:limit]]
+        after = found[limit - 1].id if len(found) > limit else None
+        return _json({"entries": shown, "before": after})
+
+    async def _entry(self, request: Request, wanted: Wanted) -> Response:
+        del wanted
+        entry = await self._journal.find(request.path_params["entry_id"])
+        if entry is None:
+            return _json({"error": {"message": _UNKNOWN}}, 404)
+        return _json(await self._with_feedback(entry))
+
+    async def _with_feedback(self, entry: Entry) -> dict[str, Any]:
+        return entry_dict(entry, await self._journal.feedback(entry.id))
+
+    async def _summary(self, request: Request, wanted: Wanted) -> Response:
+        del request
+        return _json(summary_dict(await self._desk.get(wanted)))
+
+    async def _export(self, request: Request, wanted: Wanted) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in ("jsonl", "csv", "parquet"):
+            return _json({"error": {"message": "Export to jsonl, csv or parquet."}}, 404)
+        limit = _limit(request, usual=_EXPORTED, most=_MOST_EXPORTED)
+        said: dict[str, list[Feedback]] = {}
+        for one in await self._journal.feedback():
+            said.setdefault(one.entry_id, []).append(one)
+        pages = self._exported(wanted, limit)
+        headers = {
+            **_PAGE_HEADERS,
+            "content-disposition": f'attachment; filename="resay-verdicts.{kind}"',
+        }
+        if kind == "parquet":
+            rows = [entry_cells(one, said.get(one.id, ())) async for page in pages for one in page]
+            out = BytesIO()
+            await anyio.to_thread.run_sync(write_parquet, rows, out)
+            return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
+        # Its first page, so that what goes wrong at once still has a status of its own.
+        first = await anext(pages, [])
+
+        async def texts() -> AsyncGenerator[str]:
+            yield _text(kind, first, said, head=True)
+            async for page in pages:
+                yield _text(kind, page, said, head=False)
+
+        return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
+
+    async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[Entry]]:
+        listed, before, left = wanted.listed(time.time()), wanted.before, limit
+        while left > 0:
+            page = await self._journal.recent(min(left, 500), before, **listed)
+            if not page:
+                return
+            yield page
+            before, left = page[-1].id, left - len(page)
+
+    def _place(self, request: Request) -> Place:
+        # Where an application is mounted in another, or behind a proxy that takes a prefix away.
+        return Place(request.scope.get("root_path", "") + self._prefix, self._assets)
+
+
+async def _rendered(render: Callable[[], str]) -> str:
+    # A long answer makes a long page, and the event loop may have a gateway to run.
+    return await anyio.to_thread.run_sync(render)
+
+
+def _html(page: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        page.encode("utf-8", "replace"),
+        status_code=status,
+        media_type="text/html; charset=utf-8",
+        headers={**_PAGE_HEADERS, **(headers or {})},
+    )
+
+
+def _json(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        json.dumps(content).encode(),
+        status_code=status,
+        media_type="application/json",
+        headers={**_PAGE_HEADERS, **(headers or {})},
+    )
+
+
+_UNKNOWN = (
+    "The journal does not contain this verdict. It may have been deleted with other old ones."
+)
+_EXPORTED, _MOST_EXPORTED = 10_000, 100_000
+_KINDS = {
+    "jsonl": "application/jsonl; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+def summary_dict(figures: Figures) -> dict[str, Any]:
+    """Return figures as JSON-ready values."""
+    return {
+        "since": timestamp(figures.since),
+        "until": timestamp(figures.until),
+        "step_s": figures.span.step_s,
+        "whole": None if figures.whole is None else slice_dict(figures.whole),
+        "slices": [{"start": timestamp(one.start), **slice_dict(one)} for one in figures.slices],
+        "by": figures.by,
+        "parts": [{"name": one.name, **slice_dict(one)} for one in figures.parts],
+        "left_out": figures.left_out,
+        "frequent": {
+            name: [
+                {"text": text, "count": count} for text, count in getattr(figures.frequent, name)
+            ]
+            for name in ("methods", "contradictions", "claims", "reasons")
+        },
+    }
+
+
+def _text(
+    kind: Literal["jsonl", "csv"],
+    page: list[Entry],
+    said: Mapping[str, list[Feedback]],
+    *,
+    head: bool,
+) -> str:
+    pairs = [(one, said.get(one.id, [])) for one in page]
+    if kind == "jsonl":
+        return exported("jsonl", pairs)
+    text = csv_text((entry_cells(*pair) for pair in pairs), COLUMNS)
+    return text if head else text.partition("\r\n")[2]
+
+
+def _limit(request: Request, *, usual: int, most: int) -> int:
+    given = request.query_params.get("limit") or str(usual)
+    if not (given.isascii() and given.isdigit() and len(given) < 9 and 1 <= int(given) <= most):
+        raise BadQueryError(f"limit must be a number from 1 to {most}, not {given[:80]!r}")
+    return int(given)
+
+
+def _has_words(entry: Entry) -> bool:
+    return bool(entry.question) or answer_of(entry) is not None
+
+
+_COOKIE = "resay_rater"
+_COOKIE_S = 90 * 86_400
+_MOST_BYTES = 50_000
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_BYTES:
+            raise BadQueryError(f"feedback has at most {_MOST_BYTES} bytes")
+    return body
+
+
+def _from_here(request: Request) -> bool:
+    """Return whether one of our own pages sends a form, and no page of somebody else's."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    # Browsers leave that out where the connection is not encrypted.
+    origin = urlsplit(request.headers.get("origin", ""))
+    return bool(origin.netloc) and origin.netloc == request.headers.get("host")
+
+
+def _rater(request: Request) -> str:
+    """Return who looks at the page: what they called themselves last, or their login's name."""
+    if known := request.cookies.get(_COOKIE):
+        return unquote(known)
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(given, validate=True).decode().partition(":")[0]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

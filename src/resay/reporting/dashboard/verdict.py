@@ -1,0 +1,303 @@
+"""The page of one verdict: what was found, claim by claim, and what people say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from resay.core.verdict import ClaimVerdict, Grounds, Verdict
+from resay.errors import ConfigurationError
+from resay.reporting.dashboard.pages import DONE, Place, page, row_name
+from resay.reporting.dashboard.query import Wanted
+from resay.reporting.dashboard.texts import counted, duration, stamp, time_tag
+from resay.reporting.journal import Content, Entry, Feedback
+from resay.reporting.render.html import Html, Reported, joined, kept, tag, verdict_section
+from resay.reporting.render.html.markup import badge, chip, definition, hidden, score_text
+from resay.reporting.render.texts import cost
+
+_KEEPS = {
+    "none": "The journal does not store the text of answers (content: none)",
+    "flagged": "The journal stores only the text of answers that were flagged, blocked or"
+    " regenerated (content: flagged)",
+    "all": (
+        "The journal stores all text now (content: all), but did not when this entry was written"
+    ),
+}
+_CHANGE = {
+    "none": ". To see those of new answers, set content to flagged or to all in the settings of"
+    " the journal.",
+    "flagged": ". To see those of all new answers, set content to all in the settings of the"
+    " journal.",
+    "all": ".",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What people say of an entry, and who looks at it.
+
+    Attributes:
+        said: What was said of it, oldest first.
+        rater: Who looks at it, where that is known.
+        waiting: The ids of the entries that were drawn for them to label.
+    """
+
+    said: Sequence[Feedback]
+    rater: str
+    waiting: Sequence[str]
+
+
+def verdict_page(
+    place: Place, wanted: Wanted, entry: Entry, content: Content, judging: Judging
+) -> str:
+    """Return the page of a verdict.
+
+    Args:
+        place: Where the pages are.
+        wanted: What the list shows that the reader came from.
+        entry: The entry.
+        content: Whose words the journal keeps.
+        judging: What people say of it.
+    """
+    verdict = _verdict_of(entry)
+    title = stamp(entry.time)
+    back = place.home(wanted) + f"#{quote(row_name(entry.id), safe='')}"
+    trail = tag("nav", tag("a", "← All verdicts", href=back), aria_label="Back", class_="trail")
+    if verdict is None:
+        body = _unreadable(entry, title)
+    else:
+        total = entry.usage + entry.check_usage
+        shown = Reported(verdict, entry.id, action=entry.action, usage=total)
+        body = verdict_section(shown, key="verdict", title=title)
+    words = verdict is not None and kept(verdict)
+    without = verdict is not None and bool(verdict.sentences or verdict.unscored) and not words
+    note = tag("p", _KEEPS[content] + _CHANGE[content], class_="notice") if without else None
+    parts = (
+        None if verdict is None else _claims(verdict),
+        _feedback(place, wanted, entry, judging),
+        _request(place, entry),
+    )
+    heading = tag("h1", "Verdict")
+    return page(place, title, trail, note, body, *parts, heading=heading)
+
+
+def _verdict_of(entry: Entry) -> Verdict | None:
+    try:
+        return Verdict.from_dict(entry.verdict)
+    except ConfigurationError:
+        return None
+
+
+def _unreadable(entry: Entry, title: str) -> Html:
+    facts = [
+        definition("Score", score_text(entry.score)),
+        definition("Action", DONE[entry.action]),
+        definition("Flagged", f"{entry.flagged:,} of {entry.sentences:,}"),
+    ]
+    return tag(
+        "article",
+        tag("h2", badge(entry.decision), " ", title, id="verdict"),
+        tag("p", entry.reason, class_="reason"),
+        tag("dl", *facts, class_="facts"),
+        tag("p", "This version of Resay cannot read the rest of the entry.", class_="note"),
+        class_="verdict",
+        aria_labelledby="verdict",
+    )
+
+
+def _claims(verdict: Verdict) -> Html | None:
+    """Return each claim beside what speaks for and against it."""
+    if not verdict.claims or not kept(verdict):
+        return None
+    rows = [_claim(verdict, i, claim) for i, claim in enumerate(verdict.claims)]
+    return tag(
+        "section",
+        tag("h2", f"Claims and evidence ({len(rows)})", id="claims"),
+        tag("ol", *rows, class_="claims"),
+        class_="panel",
+        aria_labelledby="claims",
+    )
+
+
+def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
+    supports = [_ground(verdict, one) for one in claim.grounds if one.supports]
+    opposes = [_ground(verdict, one) for one in claim.grounds if not one.supports]
+    if 0 <= claim.sentence < len(verdict.sentences) and verdict.regeneration:
+        cited = verdict.sentences[claim.sentence].citations
+        supports += [
+            tag("li", tag("bdi", one.title), ": ", tag("q", one.text, dir="auto"))
+            for one in verdict.regeneration.sources
+            if one.id in cited and one.text
+        ]
+    if against := claim.contradicted_by:
+        source = f"{against.source.capitalize()} {against.index + 1}: "
+        words = _marked(against.text, 0, [against.said] if against.said else [])
+        opposes.append(tag("li", source, tag("q", words, dir="auto")))
+    buttons = [
+        tag(
+            "button",
+            text,
+            hidden(f", claim {i + 1}"),
+            form="feedback-form",
+            name_="rating",
+            value=f"{rating}:{i}",
+        )
+        for rating, text in _RATINGS.items()
+    ]
+    said = tag(
+        "div",
+        tag("p", chip(claim.score, flagged=claim.flagged), " ", _in_place(verdict, claim)),
+        tag("p", claim.why, class_="why", dir="auto") if claim.why else None,
+        tag("p", hidden("The verdict on this claim is "), joined(buttons), class_="rate"),
+    )
+    sides = tag("dl", _side("For", supports), _side("Against", opposes))
+    return tag("li", said, sides, class_="flagged-claim" if claim.flagged else None)
+
+
+def _side(name: str, found: Sequence[Html]) -> Html:
+    return definition(
+        name, tag("ul", *found) if found else tag("span", "nothing", class_="nothing")
+    )
+
+
+def _ground(verdict: Verdict, one: Grounds) -> Html:
+    place = None if one.start is None else f", characters {one.start}–{one.end}"
+    if not 0 <= one.reference < len(verdict.references):
+        return tag("li", f"reference {one.reference + 1}", place)
+    known = verdict.references[one.reference]
+    name = known.id or known.label
+    return tag(
+        "li",
+        tag("bdi", name) if name else None,
+        " " if name else None,
+        tag("code", known.source),
+        place,
+    )
+
+
+def _in_place(verdict: Verdict, claim: ClaimVerdict) -> Html:
+    """Return the claim's sentence with the claim's own words marked; or its words alone."""
+    if 0 <= claim.sentence < len(verdict.sentences):
+        sentence = verdict.sentences[claim.sentence]
+        spans = claim.spans or ((claim.start, claim.end),)
+        if len(sentence.text) == sentence.end - sentence.start:
+            return tag("span", _marked(sentence.text, sentence.start, spans), dir="auto")
+    return tag("span", claim.text, dir="auto")
+
+
+def _marked(text: str, start: int, spans: Sequence[tuple[int, int]]) -> Html:
+    parts: list[str] = []
+    position = 0
+    for begin, end in sorted(spans):
+        first, last = max(position, begin - start), min(len(text), end - start)
+        if first < last:
+            parts += [text[position:first], tag("mark", text[first:last])]
+            position = last
+    return joined([*parts, text[position:]])
+
+
+_RATINGS = {"right": "Right", "wrong": "Wrong", "unsure": "Unsure"}
+_SOURCES = {"dashboard": "here", "api": "API", "terminal": "terminal", "csv": "CSV", "code": "code"}
+
+
+def _feedback(place: Place, wanted: Wanted, entry: Entry, judging: Judging) -> Html:
+    buttons = [
+        tag("button", text, name_="rating", value=rating, class_=rating)
+        for rating, text in _RATINGS.items()
+    ]
+    about = tag(
+        "select",
+        tag("option", "The verdict is", value="verdict"),
+        tag("option", "The answer is", value="answer"),
+        name_="about",
+        id="about",
+    )
+    given = {"type": "text", "maxlength": 256, "autocomplete": "off"}
+    form = tag(
+        "form",
+        tag("input", type="hidden", name_="entry", value=entry.id),
+        tag(
+            "p",
+            tag("label", "Your name", for_="rater"),
+            tag("input", name_="rater", id="rater", value=judging.rater, **given),
+        ),
+        tag(
+            "p",
+            tag("label", "Note", for_="note"),
+            tag("input", name_="note", id="note", **{**given, "maxlength": 2000}),
+        ),
+        tag("p", tag("label", "What you judge", for_="about"), about),
+        tag("p", *buttons, class_="send rate"),
+        id="feedback-form",
+        action=place.part("feedback", wanted),
+        method="post",
+        class_="filters",
+    )
+    said = [_said(one) for one in judging.said]
+    others = [one for one in judging.waiting if one != entry.id]
+    queue = None
+    if others:
+        left = f" ({counted(len(others), 'other', 'others')} drawn for you to label)"
+        queue = tag("p", tag("a", "Next to label", href=place.verdict(others[0], wanted)), left)
+    return tag(
+        "section",
+        tag("h2", "Feedback", id="feedback"),
+        form,
+        tag("ul", *said, class_="said")
+        if said
+        else tag("p", "Nobody has judged it yet.", class_="note"),
+        queue,
+        class_="panel",
+        aria_labelledby="feedback",
+    )
+
+
+def _said(one: Feedback) -> Html:
+    where = "" if one.claim is None else f", claim {one.claim + 1}"
+    what = "unsure" if one.rating == "unsure" else f"the {one.about} is {one.rating}"
+    return tag(
+        "li",
+        tag("b", tag("bdi", one.rater or "somebody")),
+        f": {what}{where} ",
+        tag("q", one.note, dir="auto") if one.note else None,
+        tag("span", " ", time_tag(one.time), f", by {_SOURCES[one.source]}", class_="by"),
+    )
+
+
+def _request(place: Place, entry: Entry) -> Html:
+    question = None
+    if entry.question:
+        asked = tag("div", entry.question, class_="quote", dir="auto")
+        question = tag("section", tag("h3", "Query"), asked)
+    rows = [
+        definition("Time", time_tag(entry.time), " UTC"),
+        definition("Request", _request_link(place, entry.request_id)),
+        definition("Model", _name(entry.model)),
+        definition("Policy", _name(entry.policy)),
+        definition("Tenant", _name(entry.tenant)),
+        definition("API", entry.api),
+        definition("Latency", duration(entry.latency_s)),
+        definition("Check time", duration(entry.check_s)),
+        definition("Main call", cost(entry.usage)),
+        definition("Check", cost(entry.check_usage)),
+        definition("Verdict", tag("code", entry.id)),
+    ]
+    return tag(
+        "section",
+        tag("h2", "The request", id="request"),
+        tag("dl", *rows, class_="facts"),
+        question,
+        class_="panel",
+        aria_labelledby="request",
+    )
+
+
+def _name(name: str | None) -> Html:
+    return tag("bdi", name) if name else tag("span", "none", class_="nothing")
+
+
+def _request_link(place: Place, request: str | None) -> Html:
+    if not request:
+        return _name(None)
+    return tag("a", tag("bdi", request), href=place.home(Wanted(request=request)) + "#verdicts")
