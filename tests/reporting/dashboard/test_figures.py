@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import httpx
 import pytest
 
 from resay.core.usage import Usage
 from resay.reporting.journal import Journal
-from support.dashboard import make, shown, tiles, write
+from support.dashboard import asking, make, shown, tiles, write
 from support.html import Element
+from support.journal import SENTENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +47,7 @@ async def test_the_figures_of_a_span(client: httpx.AsyncClient, journal: Journal
     assert tiles(await shown(client)) == {
         "Answers": ("5", "4 checked, 1 skipped"),
         "Flagged": ("25%", "1 of 4 checked"),
-        "Inconclusive": ("25%", "1 of 4 checked"),
+        "No decision": ("40%", "1 inconclusive, 1 skipped"),
         "Blocked": ("20%", "1 of 5 answers"),
         "Regenerated": ("20%", "1 of 5 answers"),
         "Latency": ("2.00 s", "median; p95 40.0 s"),
@@ -127,12 +129,15 @@ async def test_what_is_told_apart(
     client: httpx.AsyncClient, journal: Journal, by: str, names: list[str]
 ) -> None:
     await some(journal)
-    table = parts(await shown(client, f"/ui?by={by}"))
+    page = await shown(client, f"/ui?by={by}")
+    table = parts(page)
     assert [row[0] for row in table[1:]] == names
     if by == "model":
-        assert table[1][1:6] == ["4", "33%", "33%", "25%", "0.0%"]
+        assert table[1][2:7] == ["4", "33%", "33%", "25%", "0.0%"]
+        trend = page.one("section", "parts").all("svg", "trend")[0].attributes["aria-label"] or ""
+        assert trend.startswith("Flag rate of a: from ")
         assert table[2] == [
-            *("b", "1", "0.0%", "0.0%", "0.0%", "100%"),
+            *("b", "", "1", "0.0%", "0.0%", "0.0%", "100%"),
             *("3.00 s", "3.00 s", "300 ms", "300 ms", "$0.0400", "25%"),
         ]
 
@@ -144,12 +149,58 @@ async def test_a_part_leads_to_its_verdicts(client: httpx.AsyncClient, journal: 
     assert link.attributes["href"] == "/ui?span=1h&model=a%26b%3Dc#verdicts"
 
 
+async def test_filters_move_the_figures(client: httpx.AsyncClient, journal: Journal) -> None:
+    await some(journal)
+    page = await shown(client, "/ui?model=a&decision=consistent")
+    assert tiles(page)["Answers"] == ("1", "1 checked, 0 skipped")
+    assert [row[1] for row in rows(page.all("figure")[0])[1:]] == ["1"]
+    assert "No answers match the filters" in (await shown(client, "/ui?tenant=nobody")).text
+
+
+async def test_a_time_of_ones_own(client: httpx.AsyncClient, journal: Journal) -> None:
+    day = 1_700_006_400
+    await write(journal, *(make(time=day + 3600.0 * i, id=f"e-{i}") for i in (0, 5, 30)))
+    page = await shown(client, "/ui?since=2023-11-15&until=2023-11-16T00:00")
+    assert tiles(page)["Answers"][0] == "2"
+    assert page.one("p", "range").text == "15 Nov 2023, 00:00:00 to 16 Nov 2023, 00:00:00"
+    assert len(page.one("table", "log").all("tr")) == 3
+    assert len(page.all("figure")[0].one("svg", "chart").all("text", "x")) in range(3, 9)
+    given = {e.attributes["name"]: e.attributes.get("value") for e in page.one("form").all("input")}
+    assert (given["since"], given["until"]) == ("2023-11-15T00:00", "2023-11-16T00:00")
+    # No span of the list of spans is the one that is shown, and each leads back.
+    spans = page.all("nav")[0].all("a")
+    assert not [e for e in spans if "aria-current" in e.attributes]
+    assert spans[0].attributes["href"] == "/ui?span=1h"
+    # Years are shown, too.
+    assert tiles(await shown(client, "/ui?since=2001-01-01"))["Answers"][0] == "3"
+
+
+async def test_what_is_frequent(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all")
+    await write(
+        journal,
+        *(make(reason=f"passage 0.{i} > 0.50 with 5 samples") for i in (71, 82)),
+        make("inconclusive", reason="only 1 usable sample"),
+        make("consistent", reason="not among them"),
+    )
+    async with asking(journal) as client:
+        page = await shown(client)
+    told = page.one("section", "frequent")
+    assert [e.text for e in told.all("h4")] == [
+        *("Methods that flagged", "What evidence differs in", "Claims", "Reasons"),
+    ]
+    assert [e.text for e in told.all("li")] == [
+        *("2 × ngram", "2 × other", f"2 × {SENTENCE}"),
+        *("2 × passage # > # with # samples", "1 × only # usable sample"),
+    ]
+
+
 async def test_many_parts_are_cut(client: httpx.AsyncClient, journal: Journal) -> None:
     await write(journal, *(make(tenant=f"t{i:02}") for i in range(23)), make(tenant="t22"))
     page = await shown(client, "/ui?by=tenant")
     table = parts(page)
     assert len(table) == 21
-    assert table[1][:2] == ["t22", "2"]
+    assert table[1][::2][:2] == ["t22", "2"]
     assert "3 more are left out" in page.text
 
 

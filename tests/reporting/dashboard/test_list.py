@@ -15,6 +15,7 @@ from resay.core.usage import Usage
 from resay.reporting.journal import Journal
 from support.dashboard import asking, cells, make, recent, shown, write
 from support.html import Element
+from support.journal import QUESTION, SENTENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -76,6 +77,9 @@ async def test_the_newest_come_first(client: httpx.AsyncClient, journal: Journal
         ("policy=strict", ["entry-1"]),
         ("decision=consistent", ["entry-2"]),
         ("tenant=acme", ["entry-3"]),
+        ("request=r-1", ["entry-1"]),
+        ("sort=score", ["entry-3", "entry-2", "entry-0", "entry-1"]),
+        ("since=1h", [f"entry-{i}" for i in range(4)]),
         ("model=m&tenant=acme", ["entry-3"]),
         ("model=&policy=&decision=&tenant=", [f"entry-{i}" for i in range(4)]),
     ],
@@ -88,9 +92,11 @@ async def test_filters(
     await write(
         journal,
         make(id="entry-0", time=now - 1, **usual | {"model": "a"}),
-        make(id="entry-1", time=now - 2, **usual | {"policy": "strict"}),
-        make("consistent", id="entry-2", time=now - 3, **usual),
-        make(id="entry-3", time=now - 4, tenant="acme", **usual),
+        make(
+            id="entry-1", time=now - 2, score=None, request_id="r-1", **usual | {"policy": "strict"}
+        ),
+        make("consistent", id="entry-2", time=now - 3, score=0.8, **usual),
+        make(id="entry-3", time=now - 4, tenant="acme", score=0.9, **usual),
     )
     assert ids(await shown(client, f"/ui?{query}")) == seen
 
@@ -116,6 +122,44 @@ async def test_the_form_keeps_what_was_chosen(client: httpx.AsyncClient, journal
         for e in [*form.all("input"), *form.all("select")]
         if "id" in e.attributes
     }
+
+
+async def test_words_of_questions_and_answers(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="flagged")
+    await write(journal, make(id="a", time=1.0), make("consistent", id="b", time=2.0))
+    async with asking(journal) as client:
+        page = await shown(client)
+        heads, first, second = cells(page)
+        assert heads == [*HEADS, "Question and answer"]
+        assert (first[-1], second[-1]) == ("not stored", f"{QUESTION}{SENTENCE}")
+        # What is left out in a small window leaves the others in their columns.
+        places = [e.attributes["aria-colindex"] for e in page.one("table", "log").all("td")]
+        assert places[:10] == [str(i) for i in range(2, 12)]
+        assert ids(await shown(client, f"/ui?words={SENTENCE}")) == ["a"]
+        assert "No matching verdicts." in (await shown(client, "/ui?words=else")).text
+
+
+async def test_another_order_goes_on_where_it_ended(
+    client: httpx.AsyncClient, journal: Journal
+) -> None:
+    await write(journal, *recent(70), make(id="top", score=1.0, time=time.time() - 50))
+    page = await shown(client, "/ui?sort=score&span=1h")
+    seen = ids(page)
+    assert seen[0] == "top"
+    assert not page.all("div", "live")
+    seen += ids(await shown(client, link(page, "More →").partition("#")[0]))
+    assert sorted(seen) == sorted([*(f"entry-{i}" for i in range(70)), "top"])
+
+
+async def test_views_and_exports_are_addresses(client: httpx.AsyncClient, journal: Journal) -> None:
+    await write(journal, make())
+    page = await shown(client, "/ui?decision=flagged&span=7d")
+    views, exports = page.all("nav")[-2:]
+    (here,) = [e.text for e in views.all("a") if "aria-current" in e.attributes]
+    assert here == "Flagged"
+    assert [e.attributes["href"] for e in exports.all("a")] == [
+        f"/ui/api/export.{kind}?span=7d&decision=flagged" for kind in ("jsonl", "csv", "parquet")
+    ]
 
 
 async def test_older_ones_are_on_further_pages(client: httpx.AsyncClient, journal: Journal) -> None:
@@ -200,9 +244,9 @@ async def test_the_list_asks_for_no_figures(
     asked: list[float] = []
     summary = journal.summary
 
-    async def counting(since: float, *rest: object) -> object:
+    async def counting(since: float, *rest: object, **filters: object) -> object:
         asked.append(since)
-        return await summary(since, *rest)  # type: ignore[arg-type] - passed on
+        return await summary(since, *rest, **filters)  # type: ignore[arg-type] - passed on
 
     monkeypatch.setattr(journal, "summary", counting)
     await write(journal, *recent(2))

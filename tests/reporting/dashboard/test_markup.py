@@ -44,7 +44,7 @@ NAMES = frozenset(
         *("h2", "h3", "h4", "dl", "dt", "dd", "ul", "ol", "li", "table", "caption", "thead"),
         *("tbody", "tr", "th", "td", "time", "figure", "figcaption", "svg", "path", "rect"),
         *("circle", "text", "details", "summary", "form", "label", "input", "select", "option"),
-        *("datalist", "button", "meter", "code", "em", "del", "ins", "pre"),
+        *("datalist", "button", "meter", "code", "em", "del", "ins", "pre", "mark", "q"),
     )
 )
 ATTRIBUTES = frozenset(
@@ -53,7 +53,7 @@ ATTRIBUTES = frozenset(
         *("role", "tabindex", "hidden", "scope", "datetime", "dir", "open", "for", "value"),
         *("list", "maxlength", "placeholder", "autocomplete", "spellcheck", "selected", "action"),
         *("method", "viewbox", "d", "x", "y", "cx", "cy", "r", "width", "height", "min", "max"),
-        *("low", "high", "optimum"),
+        *("low", "high", "optimum", "download", "form"),
     )
 )
 

@@ -10,7 +10,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from resay.reporting.journal import Journal
+from resay import Contradiction, SentenceVerdict, Verdict
+from resay.core.references import Reference
+from resay.core.verdict import ClaimVerdict, Grounds
+from resay.reporting.journal import Draw, Journal
 from support.dashboard import asking, make, shown, write
 from support.html import Element
 from support.journal import (
@@ -54,6 +57,140 @@ async def test_everything_that_is_known_of_the_request(
         "Check": "5 calls, 75 tokens, $0.0100",
         "Verdict": "e-1",
     }
+
+
+async def test_a_request_leads_to_its_verdict(client: httpx.AsyncClient, journal: Journal) -> None:
+    await write(journal, make(id="e-1", request_id="req/7", time=1.0), make(request_id="req/8"))
+    page = await shown(client, "/ui/verdicts/req%2F7")
+    assert facts(page)["Verdict"] == "e-1"
+    (link,) = [e for e in page.all("a") if e.text == "req/7"]
+    listed = await shown(client, (link.attributes["href"] or "").partition("#")[0])
+    assert len(listed.one("table", "log").all("tr")) == 2
+
+
+async def test_claims_are_beside_their_evidence(opened: Callable[..., Journal]) -> None:
+    text = "It opened in 1923. It is in Sydney."
+    against = Contradiction("sample", 1, "It opened in 1932.", "date", (13, 17), (13, 17))
+    grounds = (Grounds(0, False, 3, 9), Grounds(1, True), Grounds(9, True))
+    verdict = Verdict(
+        "flagged",
+        0.5,
+        "it is so",
+        (
+            SentenceVerdict(text[:18], 0, 18, 0.9, True, "nli", contradicted_by=against),
+            SentenceVerdict(text[19:], 19, 35, 0.1),
+        ),
+        claims=(
+            ClaimVerdict(
+                *("The bridge opened in 1923.", 3, 17, ((3, 9), (13, 17))),
+                score=0.9,
+                flagged=True,
+                contradicted_by=against,
+                grounds=grounds,
+            ),
+            ClaimVerdict("The bridge is in Sydney.", 22, 34, sentence=1, score=0.1),
+        ),
+        references=(Reference("", "documents[0]", id="guide.md"), Reference("", "messages[1]")),
+    )
+    journal = opened(content="all")
+    await write(journal, entry(verdict, id="e-1"))
+    async with asking(journal) as client:
+        page = await shown(client, "/ui/verdicts/e-1")
+    first, second = (e for e in page.one("ol", "claims").children if isinstance(e, Element))
+    assert [e.text for e in first.all("mark")] == ["opened", "1923", "1932"]
+    sides = {row.one("dt").text: row.one("dd") for row in first.one("dl").all("div")}
+    assert [e.text for e in sides["For"].all("li")] == ["messages[1]", "reference 10"]
+    assert [e.text for e in sides["Against"].all("li")] == [
+        "guide.md documents[0], characters 3–9",
+        "Sample 2: It opened in 1932.",
+    ]
+    assert [e.text for e in second.all("dd")] == ["nothing", "nothing"]
+    assert [e.attributes["value"] for e in second.all("button")] == [
+        *("right:1", "wrong:1", "unsure:1"),
+    ]
+
+
+# --- feedback -------------------------------------------------------------------------------------
+
+HERE = {"origin": "http://here"}
+
+
+async def test_feedback_by_button(client: httpx.AsyncClient, journal: Journal) -> None:
+    await write(journal, make(id="e/1"), make(id="e-2"), make(id="e-3"))
+    await journal.draw([Draw("e/1", "random", 1.0), Draw("e-2", "random", 1.0)])
+    page = await shown(client, "/ui/verdicts/e%2F1?span=7d")
+    form = page.one("form")
+    assert form.attributes["method"] == "post"
+    assert "Nobody has judged it yet." in page.text
+    given = {"entry": "e/1", "rating": "wrong", "about": "answer", "note": "<b>", "rater": "Ann Ö."}
+    action = form.attributes["action"] or ""
+    answer = await client.post(action, data=given, headers=HERE)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/ui/verdicts/e%2F1?span=7d#feedback"
+    cookie = answer.headers["set-cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/ui"))
+    await client.post(action, data={**given, "rating": "right:0"}, headers=HERE)
+    on_claim, whole = sorted(await journal.feedback("e/1"), key=lambda one: one.claim is None)
+    assert (whole.rating, whole.about, whole.note, whole.rater, whole.source) == (
+        *("wrong", "answer", "<b>", "Ann Ö.", "dashboard"),
+    )
+    assert (on_claim.rating, on_claim.claim, on_claim.about) == ("right", 0, "verdict")
+    page = await shown(client, "/ui/verdicts/e%2F1")
+    assert "Ann Ö.: the answer is wrong <b>" in page.one("ul", "said").text
+    # Who they are is known from now on, and what they were to label comes next.
+    (rater,) = [e for e in page.all("input") if e.attributes["name"] == "rater"]
+    assert rater.attributes["value"] == "Ann Ö."
+    (following,) = [e for e in page.all("a") if e.text == "Next to label"]
+    assert following.attributes["href"] == "/ui/verdicts/e-2"
+
+
+async def test_the_name_of_a_login_is_proposed(client: httpx.AsyncClient, journal: Journal) -> None:
+    await write(journal, make(id="e-1"))
+    client.auth = ("bob", "secret")
+    page = await shown(client, "/ui/verdicts/e-1")
+    (rater,) = [e for e in page.all("input") if e.attributes["name"] == "rater"]
+    assert rater.attributes["value"] == "bob"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://elsewhere"}, 403),
+        ({"origin": "http://here.elsewhere"}, 403),
+        ({"origin": "http://here", "sec-fetch-site": "cross-site"}, 403),
+        ({"origin": "http://here", "sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "none"}, 403),
+        ({"origin": "http://here"}, 303),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, 303),
+    ],
+)
+async def test_feedback_comes_from_our_own_pages(
+    client: httpx.AsyncClient, journal: Journal, headers: dict[str, str], status: int
+) -> None:
+    await write(journal, make(id="e-1"))
+    given = {"entry": "e-1", "rating": "right"}
+    answer = await client.post("/ui/feedback", data=given, headers=headers)
+    assert answer.status_code == status
+    assert len(await journal.feedback()) == (status == 303)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"rating": "perhaps"}, {"rating": ""}, {"entry": "nobody"}, {"about": "me"}),
+        *({"rating": "right:x"}, {"rating": "right:-1"}, {"note": "x" * 60_000}),
+    ],
+)
+async def test_feedback_that_is_none(
+    client: httpx.AsyncClient, journal: Journal, change: dict[str, str]
+) -> None:
+    await write(journal, make(id="e-1"))
+    given = {"entry": "e-1", "rating": "right", **change}
+    answer = await client.post("/ui/feedback", data=given, headers=HERE)
+    assert answer.status_code == 400
+    assert await journal.feedback() == []
 
 
 async def test_words_that_were_kept_are_shown(opened: Callable[..., Journal]) -> None:
