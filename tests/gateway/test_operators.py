@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from resay.gateway import GatewayConfig
+from resay.gateway import Gateway, GatewayConfig
 from resay.gateway.gateway import ForOperators
 
 KEY = "an-operators-key-of-its-own"
@@ -95,3 +95,14 @@ def test_without_the_key_nobody_sees_it(headers: Mapping[str, str]) -> None:
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"].startswith("Basic ")
     assert KEY not in refused.text
+
+
+@pytest.mark.parametrize("journal", [None, {}])
+def test_the_root_leads_to_the_dashboard(journal: dict[str, Any] | None) -> None:
+    config = GatewayConfig.of({"upstream": {"url": "http://x/v1"}, "journal": journal})
+    client = TestClient(Gateway(config).app(), client=HERE)
+    answer = client.get("/", follow_redirects=False)
+    if journal is None:
+        assert answer.status_code >= 400
+    else:
+        assert (answer.status_code, answer.headers["location"]) == (307, "/ui")

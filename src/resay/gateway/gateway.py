@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -687,6 +687,7 @@ class Gateway:
             Route("/readyz", self._readiness),
             Route("/openapi.json", self._description),
             *(Route(path, operators) for path in ("/metrics", "/ui", "/ui/{rest:path}")),
+            *([Route("/", _home)] if shown else []),
             Route("/{path:path}", self._handling),
         ]
         return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
@@ -785,6 +786,10 @@ def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
 
 
 _OK = json.dumps({"status": "ok"}).encode()
+
+
+async def _home(request: Request) -> Response:
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/ui")
 
 
 async def _healthy(request: Request) -> Response:

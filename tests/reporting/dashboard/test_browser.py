@@ -222,6 +222,24 @@ def test_there_and_back_by_keyboard(tab: Tab, journal: Journal, url: str) -> Non
     assert tab.troubles() == []
 
 
+def test_feedback_by_keyboard(tab: Tab, journal: Journal, url: str) -> None:
+    run_sync(write, journal, attacked())
+    tab.open(url)
+    tab.open(first_link(tab))
+    tab.tab_to("#rater")
+    tab.send("Input.insertText", text="Ann")
+    tab.tab_to(".rate [value=wrong]")
+    with tab.loading():
+        tab.press("Enter")
+    (said,) = run_sync(journal.feedback)
+    assert (said.rating, said.rater, said.source) == ("wrong", "Ann", "dashboard")
+    assert tab.run("document.querySelector('ul.said').textContent").startswith(
+        "Ann: the verdict is"
+    )
+    assert tab.run("document.getElementById('rater').value") == "Ann"
+    assert tab.troubles() == []
+
+
 def test_the_mouse_shows_the_method_too(tab: Tab, journal: Journal, url: str) -> None:
     run_sync(write, journal, attacked())
     tab.open(url)

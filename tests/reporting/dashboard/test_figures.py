@@ -166,7 +166,7 @@ async def test_a_time_of_ones_own(client: httpx.AsyncClient, journal: Journal) -
     assert len(page.one("table", "log").all("tr")) == 3
     assert len(page.all("figure")[0].one("svg", "chart").all("text", "x")) in range(3, 9)
     given = {e.attributes["name"]: e.attributes.get("value") for e in page.one("form").all("input")}
-    assert (given["since"], given["until"]) == ("2023-11-15T00:00", "2023-11-16T00:00")
+    assert (given["since"], given["until"]) == ("2023-11-15", "2023-11-16T00:00")
     # No span of the list of spans is the one that is shown, and each leads back.
     spans = page.all("nav")[0].all("a")
     assert not [e for e in spans if "aria-current" in e.attributes]

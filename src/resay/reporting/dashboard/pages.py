@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from importlib import resources
 from urllib.parse import quote
 
@@ -33,7 +32,7 @@ from resay.reporting.dashboard.texts import (
     time_tag,
 )
 from resay.reporting.journal import By, Entry, Slice
-from resay.reporting.journal.export import answer_of, moment_of
+from resay.reporting.journal.export import answer_of
 from resay.reporting.render.html import Html, joined, stylesheet, tag
 from resay.reporting.render.html.markup import badge, chip, scrolling
 
@@ -266,8 +265,8 @@ def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
         _field("request", "Request ID", _input("request", wanted.request)),
         _names("policy", "Policy", wanted.policy, (entry.policy for entry in seen)),
         _names("tenant", "Tenant", wanted.tenant, (entry.tenant for entry in seen)),
-        _field("since", "From (UTC)", _time_input("since", wanted.since)),
-        _field("until", "Until (UTC)", _time_input("until", wanted.until)),
+        _field("since", "From (UTC)", _input("since", wanted.since, placeholder=_TIME)),
+        _field("until", "Until (UTC)", _input("until", wanted.until, placeholder=_TIME)),
         _field("sort", "Order", _select("sort", _ORDERS, wanted.sort)),
     )
     chosen = (wanted.request, wanted.policy, wanted.tenant, wanted.since, wanted.until)
@@ -292,6 +291,7 @@ def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
     )
 
 
+_TIME = "2026-01-31, or 7d for 7 days ago"
 _ORDERS = {
     "newest": "newest first",
     "score": "highest score first",
@@ -338,15 +338,6 @@ def _select(name: str, options: Mapping[str, str], chosen: str) -> Html:
 def _input(name: str, value: str | None, **more: str) -> Html:
     given = {"type": "text", "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
     return tag("input", name_=name, id=name, value=value, maxlength=256, **{**given, **more})
-
-
-def _time_input(name: str, value: str | None) -> Html:
-    # As the browser's own field wants it, however it was written.
-    when = (
-        None if value is None else moment(moment_of(name, value, datetime.now().timestamp()) or 0)
-    )
-    shown = f"{when:%Y-%m-%dT%H:%M}" if when else None
-    return tag("input", type="datetime-local", name_=name, id=name, value=shown)
 
 
 def _field(name: str, label: str, *parts: Html | None) -> Html:
