@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from performance.__main__ import app
-from performance.disk import run
+from performance.disk import find, run
 
 PARTS = [
     "page",
@@ -33,3 +34,11 @@ def test_the_command_prints_them():
     document = json.loads(result.stdout)
     assert document["benchmark"] == "disk"
     assert [row["part"] for row in document["rows"]] == PARTS
+
+
+def test_a_large_journal_is_asked_each_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("performance.disk.binaries", lambda: None)
+    rows = find(entries=1200, turns=0).rows
+    assert len(rows) == 11
+    assert {row["database"] for row in rows} == {"SQLite"}
+    assert all(row["first_ms"] > 0 for row in rows)

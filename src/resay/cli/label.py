@@ -21,7 +21,6 @@ from rich.text import Text
 from resay.calibration.labelling import Candidate, aread_agreements, draw_entries
 from resay.cli.app import JsonOption, print_json, read_text, write_text
 from resay.cli.journal import (
-    FORMULAS,
     Chosen,
     ModelOption,
     PolicyFileOption,
@@ -30,10 +29,7 @@ from resay.cli.journal import (
     SinceOption,
     TenantOption,
     UntilOption,
-    answer_of,
     chosen,
-    csv_text,
-    entry_cells,
     journal_config,
     print_entry,
     with_journal,
@@ -41,6 +37,7 @@ from resay.cli.journal import (
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.reporting.journal import About, DrawnBy, Entry, Feedback, Journal, Rating
+from resay.reporting.journal.export import FORMULAS, answer_of, csv_text, entry_cells
 from resay.reporting.render.texts import clean
 
 app = typer.Typer(add_completion=False)

@@ -457,6 +457,6 @@ class FiguresDesk:
         limits = {"since": since, "until": until}
         for decision in ("flagged", "inconclusive"):
             if wanted.decision in (None, decision):
-                filters = {**wanted.filters, "decision": decision, **limits}
+                filters: dict[str, Any] = {**wanted.filters, "decision": decision, **limits}
                 found += await self._journal.recent(_LOOKED_AT, **filters)
         return found

@@ -261,7 +261,8 @@ class Dashboard:
             await anyio.to_thread.run_sync(write_parquet, rows, out)
             return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
         # Its first page, so that what goes wrong at once still has a status of its own.
-        first = await anext(pages, [])
+        nothing: list[Entry] = []
+        first = await anext(pages, nothing)
 
         async def texts() -> AsyncGenerator[str]:
             yield _text(kind, first, said, head=True)

@@ -20,7 +20,7 @@ from resay.reporting.journal.feedback import Feedback
 
 Format = Literal["jsonl", "csv", "parquet"]
 # With these a spreadsheet begins a formula, and runs it.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS: Mapping[str, type[Any]] = {
     "id": str,
     "time": str,
@@ -140,7 +140,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> str:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_FORMULAS):
+    if isinstance(value, str) and value.startswith(FORMULAS):
         return f"'{value}"
     return value
 
