@@ -16,6 +16,17 @@ FRAGMENTS = [
     *"e\u0301\u200d\u2028\u2029\x85\u00a0\ud800",
     *("```\n", "~~~", "\n\n", "    ", "- ", "1. ", "> ", "| a |\n|---|\n", "$$", "<!--", "-->"),
     *("The cat sat", "Dr. ", "U.S. ", "e.g. ", "J. ", "了", "です", "हाँ", "[1]", "A b. ", "...\n"),
+    *(
+        "เขาเกิดที่กรุงเทพมหานคร",
+        " เขาทำงานเป็นวิศวกร ",
+        "ปี ๒๓",
+        "ជា។",
+        "ល។",
+        "သည်။",
+        "εκεί; Ν",
+        "؟",
+        "د. ",
+    ),
 ]
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join) | st.text(max_size=60)
 
@@ -329,6 +340,11 @@ HOSTILE = {
     "surrogates": "\ud800. A",
     "run-on": "aaa.Bbb ",
     "underlines": "=",
+    "Thai phrases": "เขาเกิดที่กรุงเทพมหานคร ",
+    "Thai words": "ก ",
+    "Thai word": "ก",
+    "Khmer stops": "។ល",
+    "Greek questions": "αα; ",
 }
 LATE_CLOSERS = {
     "comments": ("<!--\n", "--> x"),

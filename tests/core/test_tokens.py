@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,15 @@ from resay.core.tokens import Runs, tokenize
         ("The band's 他", ["the", "band", "'s", "他"]),
         ("1946-1952", ["1946", "-", "1952"]),
         ("他在1932年。Bridge", ["他", "在", "1932", "年", "。", "bridge"]),
+        ("दिल्ली भारत की राजधानी है।", ["दिल्ली", "भारत", "की", "राजधानी", "है", "।"]),
+        ("சென்னை, 1996 தலைநகரம்.", ["சென்னை", ",", "1996", "தலைநகரம்", "."]),
+        ("می‌شود", ["می", "شود"]),
+        ("جدًّا\u200f محـمد", ["جدا", "محمد"]),
+        ("cafe\u0301 café", ["café", "café"]),
+        ("กรุงเทพ ๒๓๒๕ ปี", ["ก", "รุ", "ง", "เท", "พ", "๒๓๒๕", "ปี"]),
+        ("ວຽງຈັນ", ["ວຽ", "ງ", "ຈັ", "ນ"]),
+        ("ភ្នំពេញ៕", ["ភ្នំ", "ពេ", "ញ", "៕"]),
+        ("မြန်မာနိုင်ငံ၏ ၂၀၀၅။", ["မြန်", "မာ", "နိုင်", "ငံ", "၏", "၂၀၀၅", "။"]),
         ("", []),
     ],
 )
@@ -27,15 +38,19 @@ def test_tokens(text: str, tokens: list[str]) -> None:
     assert tokenize(text) == tokens
 
 
-@given(st.text())
-def test_nothing_but_space_is_lost(text: str) -> None:
-    assert "".join(tokenize(text)) == "".join(c for c in text.lower() if not c.isspace())
+UNSEEN = re.compile(r"[\u0640\u064b-\u0652\u0670\u0591-\u05c7\ufeff\u00ad\u200b-\u2069]")
+WORDS = ["Band's", "U.S.", "他在1932年", "a", "A-1", "हिन्दी", "é", "กรุงเทพ", "៕ភ្នំ", "နိုင်ငံ၏", "၂၀"]
+SCRIPTS = st.lists(st.sampled_from([*WORDS, *"".join(WORDS), " "])).map("".join)
 
 
-@given(
-    st.text()
-    | st.lists(st.sampled_from(["Band's", "U.S.", "他在1932年", "a", "A-1"])).map(" ".join)
-)
+@given(st.text() | SCRIPTS)
+def test_nothing_but_space_and_what_nobody_sees_is_lost(text: str) -> None:
+    runs = (normalize("NFC", run) for run in text.lower().split())
+    left = "".join(UNSEEN.sub("", run) for run in runs)
+    assert UNSEEN.sub("", "".join(tokenize(text))) == left
+
+
+@given(st.text() | SCRIPTS)
 def test_counting_is_splitting(text: str) -> None:
     runs = Runs()
     # What was split before, for the other one too, is split as it was.

@@ -626,19 +626,21 @@ _PER_PIECE = 40
 _SOON = 24
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _GAP = rf"[^\S{_BREAKS}]"
-_WIDE_STOPS = "。！？｡．"
-_STOPS = rf".!?…‽؟{_WIDE_STOPS}।॥۔։።፧។៕᠃"
+_WIDE_STOPS = "。！？｡．။។៕"
+_STOPS = rf".!?…‽؟{_WIDE_STOPS}।॥۔։።፧᠃"
+# Greek asks with a semicolon, and Thai and Lao end sentences with a space.
+_OTHER_STOP = r"(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]|[\u0e01-\u0e4f\u0e81-\u0edf](?=\s)"
 _LINE_END = re.compile(rf"[{_BREAKS}]\Z")
 _CUE = re.compile(
     rf"""
-    [{_STOPS}] (?= \S{{0,64}} \s{{1,16}} (?: \S{{1,39}}\s | \S{{40}} ) )
+    (?: [{_STOPS}] | {_OTHER_STOP} ) (?= \S{{0,64}} \s{{1,16}} (?: \S{{1,39}}\s | \S{{40}} ) )
   | [{_WIDE_STOPS}] (?= .{{8}} )
   | [{_BREAKS}] (?= \s{{0,16}} \S{{1,39}} \s{{1,16}} \S{{1,39}} \s )
   | \S {_GAP}{{0,16}} (?: \u2029 | (?: \r\n | (?!\r\n)[{_BREAKS}] ) {_GAP}{{0,16}} [{_BREAKS}] )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MAY_CUE = re.compile(rf"[{_STOPS}{_BREAKS}]")
+_MAY_CUE = re.compile(rf"[{_STOPS}{_BREAKS}]|{_OTHER_STOP}")
 _MOST_AHEAD = 200
 _MOST_BEHIND = 17
 

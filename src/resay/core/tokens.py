@@ -8,36 +8,63 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum
+from unicodedata import normalize
 
 from resay._internal.event_loops import stop_if_abandoned
 
-# Scripts written without spaces: one character, one token.
-_UNSPACED = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Scripts written without spaces, without their digits. Of Chinese and Japanese one character is
+# one token. Of the others it is a letter with its signs, which is all that can be told of words
+# without a dictionary.
+_SIGNED = r"\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u109f\u1780-\u17df"
+_UNSPACED = _SIGNED + r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CLUSTERS = r"""
+        [\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*
+      | [\u0ec0-\u0ec4]?[\u0e81-\u0eae\u0edc-\u0edf][\u0eb0-\u0ebd\u0ec8-\u0ece]*
+      | [\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17dd])*
+        # In Burmese with the consonant that closes the syllable.
+      | [\u1000-\u102a\u103f](?:\u1039[\u1000-\u1021]|[\u102b-\u1038\u103a-\u103e])*
+        (?:[\u1000-\u1021](?=[\u1037\u1038]?[\u1039\u103a])
+          (?:\u1039[\u1000-\u1021]|[\u102b-\u1038\u103a-\u103e])*)*
+"""
+# Signs that are written on letters and that \w leaves out: accents, and the vowels of India.
+_SIGNS = (
+    r"\u0300-\u036f\u0483-\u0487\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
+    r"\u0f18-\u0f19\u0f35-\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f"
 )
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_HAS_OTHERS = re.compile(f"[{_UNSPACED}{_SIGNS}]")
+# Some write these and some do not: soft hyphens, marks of direction, joiners, the short vowels of
+# Arabic and Hebrew, and the stroke that lengthens an Arabic word.
+_OPTIONAL = re.compile(
+    r"[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670\u200c-\u200f\u202a-\u202e"
+    r"\u2060-\u2064\u2066-\u2069\ufeff]"
+)
+# Between words: a space of no width, and what keeps the parts of Persian words from joining.
+_NARROW = re.compile(r"\u200b|(?<=[\u0620-\u06ff])\u200c")
 
 
-def _rules(unspaced: str) -> re.Pattern[str]:
+def _rules(unspaced: str, signs: str, clusters: str) -> re.Pattern[str]:
     """Words as the published code's tokenizer (spaCy's English one) has them.
 
     Initials keep their points ("J.", "U.S."), numbers their separators ("1,000", "1946–1952",
     "5/24"), clitics stand alone ("'s"), and every other mark is a token of its own.
     """
     letter, word = rf"[^\W\d_{unspaced}]", rf"[^\W{unspaced}]"
+    if signs:
+        word = rf"(?:{word}|[{signs}])"
     return re.compile(
         rf"""
         (?:{letter}\.)+                               # J.  U.S.
       | {word}+(?:(?:[.&]|['’](?!s\b)|(?<=\d)[,:–/](?=\d)|(?<=\D)-(?=\d)){word}+)*
       | ['’]{word}+                                   # 's
+      {clusters}
       | [^\s]
         """,
         re.VERBOSE,
     )
 
 
-_SPACED_RULES = _rules("")
-_MIXED_RULES = _rules(_UNSPACED)
+_SPACED_RULES = _rules("", "", "")
+_MIXED_RULES = _rules(_UNSPACED, _SIGNS, f"| {_CLUSTERS}")
 
 
 # What may end a word, and is a token of its own behind more than one letter.
@@ -53,11 +80,15 @@ def _tokens_of(run: str) -> Sequence[str]:
     """Return the tokens of a run in small letters; most that are no word end with a mark."""
     if run[-1] in _ENDS_WORD and len(run) > 2 and _is_word(run[:-1]):
         return run[:-1], run[-1]
-    return (_MIXED_RULES if _HAS_UNSPACED.search(run) else _SPACED_RULES).findall(run)
+    if run.isascii():
+        return _SPACED_RULES.findall(run)
+    # What looks the same is the same.
+    run = normalize("NFC", _OPTIONAL.sub("", _NARROW.sub(" ", run)))
+    return (_MIXED_RULES if _HAS_OTHERS.search(run) else _SPACED_RULES).findall(run)
 
 
 def tokenize(text: str) -> list[str]:
-    """Split into lower-cased words and marks; space is left out.
+    """Split into lower-cased words and marks; space is left out, and signs that nobody sees.
 
     No token reaches over white space, and most of what is between is a plain word.
     """

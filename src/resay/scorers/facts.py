@@ -108,7 +108,7 @@ _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 # Addresses and versions are none of the numbers that quantities are, and are quoted as they are.
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 # Begins with one set of characters, which is looked for quickly.
-_SENTENCE_END = re.compile(r"[.!?。！？।؟\n](?:(?<=[.!?])\s+|(?<![.!?]))")
+_SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
 # Marks of sources, addresses, and the labels of a list before its items say nothing.
 _NOISE = re.compile(
     r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]|https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))"

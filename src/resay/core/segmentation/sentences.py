@@ -30,6 +30,7 @@ TITLES = _words("""
 NEVER_FINAL = _words("""
     e.g i.e eg ie cf c.f vs viz approx ca incl excl esp a.k.a n.b z.b z.t d.h u.a v.a o.ä s.o s.u
     u.u i.d.r i.a bzw vgl evtl ggf sog inkl exkl zzgl abzgl ehem gest verh p.ej p.ex aprox env
+    π.χ δηλ βλ
 """)
 # May end a sentence, and mostly do not: only a word that commonly opens a sentence settles it.
 RARELY_FINAL = _words("""
@@ -37,6 +38,8 @@ RARELY_FINAL = _words("""
     m.sc b.sc m.eng b.eng d.phil m.phil ll.b ll.m ll.d d.sc d.litt b.tech m.tech b.com m.ed
     ed.d psy.d pharm.d mio mrd std jh jhdt jhd chr str tel min sek kap av avda dpto ud uds ee.uu
     geb j.-c
+    डॉ डा प्रो पं ए बी सी डी एफ एच आई जे के एल एम एन ओ पी आर एस टी यू वी ড ডা মো
+    κ κα κος κκ δρ καθ
 """)
 # Inc. and its kind end a sentence before most capitals, but not before these or before CEO, CFO ...
 COMPANIES = _words("inc ltd corp llc plc gmbh llp")
@@ -102,13 +105,53 @@ ATTRIBUTIONS = (
     "|shouts|whispered|whispers|wondered|wonders|yelled|yells|added|adds|remarked|inquired|enquired"
     "|demanded|called|muttered|sagte|fragte|rief|antwortete|dijo|preguntó|exclamó|gritó"
 )
+# Thai and Lao end sentences with a space, and put one between phrases too. These never follow such
+# an end, ...
+GOES_ON = tuple(
+    _words("""
+        และ หรือ แต่ ที่ ซึ่ง อัน โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ทรง ได้ จะ ถูก ก็ จึง แล้ว ของ กับ จน ๆ ฯ
+        ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ໄດ້ ຈະ ກໍ ຈຶ່ງ ແລ້ວ ຂອງ ກັບ ໆ ຯ
+    """)
+)
+# ... these never stand before one, ...
+AWAITS = tuple(
+    _words("""
+        และ หรือ แต่ ที่ ซึ่ง โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ของ กับ ชื่อ ๆ ฯ
+        ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ຂອງ ກັບ ຊື່ ໆ ຯ
+    """)
+)
+# ... after these comes a sentence where as much stands before them, and these end one.
+BEGINS = tuple(
+    _words("""
+        เขา เธอ พวกเขา มัน เรา ผม ฉัน ดิฉัน ท่าน พระองค์ นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ดังนั้น
+        ต่อมา หลังจากนั้น จากนั้น ปัจจุบัน ในปัจจุบัน ทั้งนี้
+        ເຂົາ ພວກເຂົາ ມັນ ພວກເຮົາ ນອກຈາກນີ້ ນອກຈາກນັ້ນ ດັ່ງນັ້ນ ຕໍ່ມາ ຫຼັງຈາກນັ້ນ ປັດຈຸບັນ
+    """)
+)
+POLITE = ("ครับ", "ค่ะ", "นะคะ")
+# A clause that these begin comes before its sentence.
+SUBORDINATES = tuple(
+    _words("""
+        เมื่อ หาก ถ้า แม้ เนื่องจาก หลังจาก ก่อน ขณะ เพราะ เพื่อ จาก สำหรับ ตาม ນັບ ເມື່ອ ຖ້າ ຫາກ ເນື່ອງຈາກ ຫຼັງຈາກ ກ່ອນ
+        ເພາະ ເພື່ອ ຈາກ ຕາມ
+    """)
+)
 _LOOK_BEHIND = 48
 _LONGEST_CODE_SPAN = 400
 # These end a sentence without white space after them; the others need it.
-_HARD = "。！？｡．।॥۔։።፧။៕᠃"
+_HARD = "。！？｡．।॥۔։።፧။។៕᠃"
 _EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 _CLOSERS = rf"""[\"'”’»«›‹)\]}}*_`´」』）】》〉〕＂＇{_EMOJI}]*"""
-_TERMINATOR = re.compile(rf"([.!?…‽؟{_HARD}]+)({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)")
+_GREEK = r"\u0370-\u037d\u037f-\u0386\u0388-\u03ff\u1f00-\u1fff"
+# Greek asks with a semicolon.
+_MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{_HARD}]+"
+_STOP = rf"({_MARKS})({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)"
+_TERMINATOR = re.compile(_STOP)
+_THAI = r"\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"
+_HAS_THAI = re.compile(rf"[{_THAI}]\s")
+# A space that may end a Thai or Lao sentence has no mark.
+_TERMINATOR_OR_SPACE = re.compile(rf"{_STOP}|(?<=[{_THAI}\d]){_CLOSERS}(?=\s+[{_THAI}])")
+_SHORT, _LONG, _LOOK_AHEAD = 8, 20, 40
 _CITATION = re.compile(
     rf"""
     (?: \[ \[? \^? [\w\ ,;–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
@@ -130,6 +173,7 @@ _SPECIAL = NEVER_FINAL | TITLES | RARELY_FINAL | BEFORE_LABEL | COMPANIES | CLOC
 _GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
 _LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
+_ABJAD = re.compile(r"[\u05d0-\u05ea\u0620-\u06d3]")
 _LONGEST_ROMAN = 5
 _ENUMERATOR = re.compile(
     rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,4}}|[^\W\d_]|[ivxIVX]{{1,{_LONGEST_ROMAN}}}"
@@ -146,6 +190,8 @@ _IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # What follows a Japanese or Chinese quotation that the sentence goes on around.
 _JAPANESE_PARTICLE = re.compile(r"と(?!ても|ころ|き|り)|って|を|が|の|は(?![いじ])|に|も(?![うし])")
 _CHINESE_ATTRIBUTION = re.compile(r"[^\s。！？，,]{0,6}[说說问問道喊叫答]")
+# "And so on", between two stops.
+_KHMER_ETC = ("ល។", "បេ។")
 _IDEOGRAPHIC_QUOTES = frozenset("」』”’")
 
 
@@ -165,9 +211,10 @@ def sentence_ends(text: str) -> Iterator[int]:
     sentence = checked = 0
     has_letters = False
     stop_if_abandoned()
-    for match in _TERMINATOR.finditer(text):
+    pattern = _TERMINATOR_OR_SPACE if _HAS_THAI.search(text) else _TERMINATOR
+    for match in pattern.finditer(text):
         stop_if_abandoned()
-        if _ends_plainly(text, match):
+        if match[1] and _ends_plainly(text, match):
             yield match.end()
             sentence = checked = match.end()
             has_letters = False
@@ -228,6 +275,8 @@ def _end_of_sentence(
     text: str, match: re.Match[str], sentence: int, *, lower_only: bool
 ) -> int | None:
     end = match.end()
+    if not match[1]:
+        return end if _ends_at_space(text, match.start(), end, sentence) else None
     following = text[end : end + 1]
     if (following.isalpha() or following.isdecimal()) and match[1][-1] not in _HARD:
         return end if _runs_on(text, match) else None
@@ -286,7 +335,7 @@ def _ends(text: str, stop: _Stop, sentence: int, *, lower_only: bool) -> bool:
         return False
     if stop.closers and text[stop.start - 1 : stop.start] in {"(", "["}:
         return False
-    if not set(stop.mark).isdisjoint("!?‽؟"):
+    if not set(stop.mark).isdisjoint("!?‽؟;\u037e"):
         return _ends_after_exclamation(text, stop)
     if len(stop.mark) > 1 or stop.mark == "…":
         return stop.after.partition("'")[0].partition("’")[0] != "I"
@@ -359,6 +408,9 @@ def _finality_of_letter(stop: _Stop) -> Literal["never", "rarely", "usually"]:
     letter = stop.before
     if letter.isdigit():
         return "usually"
+    if _ABJAD.match(letter):
+        # A title or an initial, unless it says of a year in which era it is.
+        return "usually" if stop.earlier[-1:].isdigit() else "rarely"
     if _SPACED_LETTER.fullmatch(stop.earlier) and stop.earlier.islower():
         return "never"  # z. B., d. h., u. a.
     if letter.isupper():
@@ -401,12 +453,36 @@ def _are_separate(before: str, after: str) -> bool:
     return len(before) > 2 and before.isalpha() and before.islower() and len(after) > 1
 
 
+def _ends_at_space(text: str, start: int, end: int, sentence: int) -> bool:
+    """Whether a space ends a Thai or Lao sentence: two long phrases, or one that begins one.
+
+    Where it is not clear, it does not: a claim that says two things is checked, and half of one
+    says nothing.
+    """
+    begin = max(sentence, start - 2 * _LOOK_BEHIND)
+    so_far = text[begin:start].lstrip()
+    before = so_far.rsplit(None, 1)[-1] if so_far else ""
+    following = _after(_SPACE, text, end)
+    after = text[following : following + _LOOK_AHEAD].split(None, 1)[0]
+    if before.endswith(POLITE):
+        return True
+    if before.endswith(AWAITS) or after.startswith(GOES_ON):
+        return False
+    if before.startswith(SUBORDINATES) or so_far.startswith(SUBORDINATES):
+        return False
+    if after.startswith(BEGINS):
+        return len(so_far) > _SHORT and len(after) >= _SHORT
+    return not before[-1:].isdigit() and min(len(before), len(after)) >= _LONG
+
+
 def _ends_after_hard(text: str, match: re.Match[str], end: int) -> bool:
     first = text[end : end + 1]
     if first.isspace():
         following = _after(_SPACE, text, end)
         first = text[following : following + 1]
     if first in _GOES_ON or (match[1][-1] == "．" and first.isdigit()):
+        return False
+    if match[1] == "។" and text.startswith(_KHMER_ETC, end):
         return False
     if match[2][-1:] not in _IDEOGRAPHIC_QUOTES:
         return True
