@@ -18,6 +18,7 @@ asks for no second opinion.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import exp
 from typing import ClassVar, Literal
 
@@ -28,7 +29,8 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.judging import JudgedConfig, Reading, ask, judge_for, read_yes_no
+from resay.scorers.common.judging import Reading, ask, judge_for, read_yes_no
+from resay.scorers.common.languages import WORDINGS, AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
 # Appendix E.4.
@@ -42,10 +44,11 @@ _PROMPT = (
 _RESTATED = "Answer with one word, Yes or No. Is the claim true?"
 
 
-def render(claim: str, question: str = "") -> str:
+def render(claim: str, question: str = "", language: str = "en") -> str:
     """Return the question about one sentence, with the query's question as the context."""
     context = f"{question}\n" if question else ""
-    return _PROMPT.format(context=context, claim=" ".join(claim.split()))
+    prompt = WORDINGS[language].direct if language in WORDINGS else _PROMPT
+    return prompt.format(context=context, claim=" ".join(claim.split()))
 
 
 class DirectQuestion:
@@ -55,7 +58,7 @@ class DirectQuestion:
     by_sentence: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
-    class Config(JudgedConfig):
+    class Config(AskedInConfig):
         """Settings of `direct_question`."""
 
         method: Literal["direct_question"] = "direct_question"
@@ -85,12 +88,20 @@ class DirectQuestion:
         if self.config.logprobs:
             judge = judge.with_params(logprobs=True)
         question = evidence.query.question if evidence.query else ""
-        restated = _RESTATED if self.config.restate else None
+        language = language_for(self.config.language, passage, question)
+        wording = WORDINGS.get(language)
+        restated = wording.yes_or_no if wording else _RESTATED
+        own = wording.own if wording else None
         readings: dict[int, Reading[float]] = {}
 
         async def ask_about(i: int) -> None:
-            prompt = render(passage.sentences[i].standalone, question)
-            readings[i] = await ask(judge, prompt, _read, restated)
+            prompt = render(passage.sentences[i].standalone, question, language)
+            readings[i] = await ask(
+                judge,
+                prompt,
+                lambda answer: _read(answer, own),
+                restated if self.config.restate else None,
+            )
 
         async with anyio.create_task_group() as tasks:
             for i in range(len(passage.sentences)):
@@ -98,8 +109,8 @@ class DirectQuestion:
         return _scores([readings[i] for i in sorted(readings)])
 
 
-def _read(answer: Completion) -> list[float | None]:
-    known = read_yes_no(answer.text)
+def _read(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:
+    known = read_yes_no(answer.text, own)
     if known is None:
         return [None]
     logprob = answer.logprobs[0].logprob if answer.logprobs else None

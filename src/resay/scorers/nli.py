@@ -48,6 +48,7 @@ from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig, ScorerConfig
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judging import JudgeConfig, Reading, ask, first_choice, judge_for
+from resay.scorers.common.languages import Said
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -57,7 +58,7 @@ from resay.scorers.evidence import (
     Pair,
     Sample,
 )
-from resay.scorers.prompt import Said, ask_about
+from resay.scorers.prompt import ask_about
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

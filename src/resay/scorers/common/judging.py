@@ -36,7 +36,8 @@ from resay.scorers.evidence import Evidence, Judge, as_messages
 T = TypeVar("T")
 # Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
 _LABEL = re.compile(
-    r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment)"
+    r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment|antwort|réponse|respuesta"
+    r"|risposta|resposta|答案|回答|答え)"
     r"\s*(?:is)?\s*[:：-]?\s*",
     re.IGNORECASE,
 )
@@ -85,7 +86,7 @@ def first_choice(text: str, choices: Mapping[str, T]) -> T | None:
     return choices.get(_folded(word.group())) if word else None
 
 
-def read_yes_no(text: str) -> bool | None:
+def read_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
     """Read a yes or a no, in English or the language the judge fell into.
 
     Only the first word counts, and it must be the whole word: "Not sure" is no "no", and "Yes"
@@ -94,6 +95,7 @@ def read_yes_no(text: str) -> bool | None:
 
     Args:
         text: What the judge wrote.
+        own: What words mean in the language the judge was asked in, whatever they mean elsewhere.
 
     Returns:
         True for yes, False for no, None for anything else.
@@ -102,13 +104,18 @@ def read_yes_no(text: str) -> bool | None:
     alone = _folded(answer.strip(" .!。！"))
     if alone in _YES_OR_NO:
         return _YES_OR_NO[alone]
-    word = _WORD.match(answer)
-    if word is None or _folded(word.group()) in _AMBIGUOUS:
-        return None
-    return _YES_OR_NO.get(_folded(word.group()))
+    match = _WORD.match(answer)
+    word = _folded(match.group()) if match else ""
+    if own and word in own:
+        return own[word]
+    return None if word in _AMBIGUOUS else _YES_OR_NO.get(word)
 
 
-_NUMBERED = re.compile(r"^[\W_]*(?:(?:claim|sentence)\s+)?(\d{1,6})[\W_]+(\S.*)$", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"^[\W_]*(?:(?:claim|sentence|aussage|affirmation|afirmación|affermazione|afirmação|陈述|主張)\s*)?"
+    r"(\d{1,6})[\W_]+(\S.*)$",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
 

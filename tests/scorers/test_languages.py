@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import pytest
+
+from resay import Passage, Policy, PolicyError, Query
+from resay.core.verdict import Scores
+from resay.providers import Completion, Completions
+from resay.scorers import Prompt
+from resay.scorers.common.languages import WORDINGS
+from resay.scorers.direct_question import DirectQuestion
+from resay.scorers.evidence import Evidence, Samples
+
+pytestmark = pytest.mark.anyio
+
+# An answer of three claims, and how a judge says: supported, contradicted, not mentioned.
+ANSWERS = {
+    "de": (
+        "Die Brücke ist aus Stahl. Sie wurde 1932 eröffnet. Der Architekt war Harold Finch.",
+        "1: belegt\n2. **widersprochen**\nAussage 3: nicht erwähnt",
+    ),
+    "fr": (
+        "Le pont est en acier. Il a été ouvert en 1932. L'architecte est Harold Finch.",
+        "1 : confirmé\n2 : contredit\nAffirmation 3 : non mentionné",
+    ),
+    "es": (
+        "El puente es de acero. Fue inaugurado en 1932. El arquitecto es Harold Finch.",
+        "1: confirmado\n2: contradicho.\n3: no mencionado",
+    ),
+    "it": (
+        "Il ponte è di acciaio. Fu aperto nel 1932. L'architetto è Harold Finch.",
+        "1: confermato\n2: contraddetto\n3: non menzionato",
+    ),
+    "pt": (
+        "A ponte é de aço. Foi aberta em 1932. O arquiteto é Harold Finch.",
+        "1: confirmado\n2: contradito\n3: não mencionado",
+    ),
+    "zh": (
+        "这座桥是钢制的。它于1932年开放。设计师是哈罗德·芬奇。",
+        "陈述1：支持\n2：矛盾。\n3、“未提及”",
+    ),
+    "ja": (
+        "この橋は鋼鉄製です。1932年に開通しました。設計者はハロルド・フィンチです。",
+        "1：支持\n主張2：矛盾\n3：「言及なし」",
+    ),
+}
+YES_AND_NO = {
+    "de": ("Ja.", "Nein, das stimmt nicht."),
+    "fr": ("Oui.", "Non, c'est faux."),
+    "es": ("Sí", "**No**"),
+    "it": ("Sì.", "Risposta: No"),
+    "pt": ("Sim", "Não."),
+    "zh": ("是。", "答案：不是"),
+    "ja": ("「はい」", "いいえ、違います。"),
+}
+
+
+class Judge:
+    """Gives answers in order, and notes what it is asked."""
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+        self.asked: list[str] = []
+
+    async def complete(self, query: Query, n: int = 1) -> Completions:
+        del n
+        self.asked.append(str(query.messages[-1]["content"]))
+        return Completions((Completion(self._answers.pop(0)),))
+
+
+async def compared(answer: str, judge: Judge, language: str, question: str = "") -> Scores:
+    config = Prompt.Config.model_validate({"mode": "per_sample", "language": language})
+    query = Query.of(question) if question else None
+    evidence = Evidence(Samples(["?"]), query=query, judge_provider=judge)
+    return await Prompt(config).score(Passage.of(answer), evidence)
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+async def test_claims_are_compared_in_the_language_of_the_answer(language: str) -> None:
+    answer, said = ANSWERS[language]
+    judge = Judge(said)
+    scores = await compared(answer, judge, "auto", "?")
+    assert scores.columns == ((0.0, 1.0, 0.6),)
+    assert scores.undetermined == 0
+    (asked,) = judge.asked
+    wording = WORDINGS[language]
+    assert asked.startswith(wording.compare)
+    assert wording.about in asked
+    assert asked.endswith(wording.decide)
+    assert all(sentence.text in asked for sentence in Passage.of(answer).sentences)
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+async def test_an_answer_that_cannot_be_read_is_asked_for_in_the_same_language(
+    language: str,
+) -> None:
+    answer, said = ANSWERS[language]
+    judge = Judge("?", said)
+    assert (await compared(answer, judge, language)).columns == ((0.0, 1.0, 0.6),)
+    assert judge.asked[1] == WORDINGS[language].numbered.format(count=3)
+
+
+@pytest.mark.parametrize("language", YES_AND_NO)
+async def test_claims_are_asked_about_in_the_language_of_the_answer(language: str) -> None:
+    passage = Passage.of(ANSWERS[language][0])
+    passage = passage.only([0, 1])
+    judge = Judge(*YES_AND_NO[language])
+    scorer = DirectQuestion(DirectQuestion.Config(language="auto"))
+    scores = await scorer.score(passage, Evidence(query=Query.of("?"), judge_provider=judge))
+    assert scores.sentences == (0.0, 1.0)
+    assert scores.undetermined == 0
+    expected = [
+        WORDINGS[language].direct.format(context="?\n", claim=s.text) for s in passage.sentences
+    ]
+    assert judge.asked == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "language"),
+    [
+        ("1932.", "Wann wurde die Brücke eröffnet, und von wem ist der Entwurf?", "de"),
+        ("1932.", "In which year was the bridge opened?", "en"),
+        ("1932.", "", "en"),
+        ("The bridge is made of steel.", "Woraus ist die Brücke, und wer war der Architekt?", "en"),
+        ("De brug is van staal en werd in 1932 geopend.", "", "en"),
+        ("Bron är av stål och öppnades 1932 av en minister.", "", "en"),
+        ("El pont és d'acer i va ser obert amb una festa el 1932.", "", "en"),
+        ("Мост открыли в 1932 году.", "", "en"),
+        ("สะพานนี้เปิดในปี 1932", "", "en"),
+        ("다리는 1932년에 개통되었다.", "", "en"),
+        ("《東京物語》は is a film.", "", "en"),
+        ("日本首都是東京（とうきょう），位於關東地方，是世界上最大的城市之一。", "", "zh"),
+    ],
+)
+async def test_what_is_in_none_of_the_languages_is_asked_about_in_english(
+    answer: str, question: str, language: str
+) -> None:
+    judge = Judge("1: yes")
+    assert (await compared(answer, judge, "auto", question)).columns == ((0.0,),)
+    begins = WORDINGS[language].compare if language in WORDINGS else "Compare the claims of an"
+    assert judge.asked[0].startswith(begins)
+
+
+async def test_english_is_asked_where_nothing_is_said() -> None:
+    judge = Judge(*["1: yes"] * 2)
+    config = Prompt.Config(mode="per_sample")
+    evidence = Evidence(Samples(["?"]), judge_provider=judge)
+    await Prompt(config).score(Passage.of("Die Brücke ist aus Stahl und der Turm auch."), evidence)
+    assert judge.asked[0].startswith("Compare the claims of an answer")
+
+
+@pytest.mark.parametrize("setting", ["form: published", "task: paraphrase"])
+def test_published_questions_are_english(setting: str) -> None:
+    with pytest.raises(PolicyError, match="asks the published question, which is English"):
+        Policy.parse(f"chain: [{{method: prompt, {setting}, language: de}}]")
