@@ -516,6 +516,48 @@ def aggrefact(
     return _Job(len(entries) * len(claims), run)
 
 
+class _Split(str, Enum):
+    tst = "tst"
+    val = "val"
+
+
+@bench_command
+def mushroom(
+    folder: Path,
+    rows: slice,
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Separated by commas: mark, facts, facts:references, ngram, prompt:english,"
+            " prompt:auto, direct_question:english, direct_question:auto, grounding:references."
+        ),
+    ] = "mark,facts,ngram",
+    model: _ModelOption = None,
+    judge: Annotated[str | None, typer.Option(help="The judge, as litellm names it.")] = None,
+    api_base: _ApiBaseOption = None,
+    concurrency: _ConcurrencyOption = 16,
+    split: Annotated[_Split, typer.Option(help="The test or the validation set.")] = _Split.tst,
+    languages: Annotated[
+        str, typer.Option(help="Only these, separated by commas, such as en,zh.")
+    ] = "",
+) -> _Job:
+    """Mark what is made up in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""
+    from resay.benchmarks import mushroom as bench
+    from resay.benchmarks.entries import Baseline, with_models
+
+    entries = _entries("--methods", bench.ENTRIES, methods, judge)
+    scored = [entry for entry in entries if not isinstance(entry, Baseline)]
+    with as_bad("--model"):
+        changed = iter(with_models(scored, model or ()))
+        entries = [e if isinstance(e, Baseline) else next(changed) for e in entries]
+    with as_bad("--data"):
+        wanted = [name.strip() for name in languages.split(",") if name.strip()]
+        outputs, unlabelled = bench.load(folder, split.value, wanted, rows)
+    asked = _live_judge(judge, api_base) if judge and _ask(entries) else None
+    run = partial(bench.run, outputs, entries, asked, unlabelled=unlabelled)
+    return _Job(len(scored) * len(outputs), partial(run, concurrency=concurrency))
+
+
 def _grounded_entries(
     known: Sequence[Entry], methods: str, model: Sequence[str] | None
 ) -> tuple[Entry, ...]:
