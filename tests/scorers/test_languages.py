@@ -61,6 +61,10 @@ class Judge:
         self._answers = list(answers)
         self.asked: list[str] = []
 
+    async def takes_n(self, query: Query) -> bool:
+        del query
+        return False
+
     async def complete(self, query: Query, n: int = 1) -> Completions:
         del n
         self.asked.append(str(query.messages[-1]["content"]))

@@ -688,7 +688,8 @@ _CHOICES: Mapping[str, Said] = {
 def _read(answer: str, wording: Wording | None = None) -> Said | None:
     said_yes = read_yes_no(answer, wording.own if wording else None)
     if said_yes is None:
-        return first_choice(answer, {**_CHOICES, **wording.said} if wording else _CHOICES)
+        choices: Mapping[str, Said] = {**_CHOICES, **(wording.said if wording else {})}
+        return first_choice(answer, choices)
     # No says that it is not supported, and not that the sample says otherwise.
     return "supported" if said_yes else "not_mentioned"
 
