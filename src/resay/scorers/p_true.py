@@ -112,9 +112,8 @@ class PTrue:
         self.config = config or self.Config()
         self.by_text = self.config.of == "response"
         self.by_sentence = not self.by_text
-        self.needs: frozenset[Need] = frozenset({"judge", "query"})
-        if self.config.ideas:
-            self.needs |= {"samples"}
+        needs: tuple[Need, ...] = ("judge", "query")
+        self.needs: frozenset[Need] = frozenset((*needs, "samples") if self.config.ideas else needs)
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Ask about each claim, or the response.
