@@ -434,7 +434,7 @@ async def _ours_of(case: Mapping[str, Any]) -> dict[str, Any]:
     for name, settings in _MEASURES.items():
         scorer = Semantic(Semantic.Config(equivalence="either", **settings))
         given = _Given(case["known"])
-        scorer._entailing._nli = given  # type: ignore[assignment]
+        scorer._entailing._nli = given
         evidence = Evidence(Samples(texts[1:]), logprobs=tokens[0])
         for sample, of in zip(evidence.samples.landed, tokens[1:], strict=True):
             sample.logprobs = of

@@ -102,6 +102,21 @@ async def test_who_says_nothing_is_left_out() -> None:
     assert verdict.steps[0].undetermined == 2
 
 
+async def test_the_response_s_own_model_may_be_one_of_them() -> None:
+    judges = [{"params": {"temperature": 0}}, {"model": "x/one"}]
+    policy = Policy.of({"chain": [{"method": "panel", "judges": judges}]})
+    assert policy.chain[0].asks_response_model
+    assert policy.named_models == (("the judge of method 'panel'", "x/one"),)
+    jury = Jury({"m": "1: A\n2: A", "x/one": "1: B\n2: A"})
+    verdict = await Guard(policy, provider=jury, model="m").acheck(" ".join(CLAIMS), question="?")
+    assert verdict.claims[0].why == "correct: the response's model; incorrect: x/one"
+    assert (
+        not Policy.of({"chain": [{"method": "panel", "judges": JUDGES}]})
+        .chain[0]
+        .asks_response_model
+    )
+
+
 def test_a_panel_has_different_judges() -> None:
     with pytest.raises(PolicyError, match="'x/one' is named twice"):
         Policy.of({"chain": [{"method": "panel", "judges": ["x/one", "x/one"]}]})

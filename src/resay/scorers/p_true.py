@@ -112,8 +112,10 @@ class PTrue:
         self.config = config or self.Config()
         self.by_text = self.config.of == "response"
         self.by_sentence = not self.by_text
-        needs: tuple[Need, ...] = ("judge", "query")
-        self.needs: frozenset[Need] = frozenset((*needs, "samples") if self.config.ideas else needs)
+        wanted: set[Need] = {"judge", "query"}
+        if self.config.ideas:
+            wanted.add("samples")
+        self.needs = frozenset(wanted)
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Ask about each claim, or the response.
