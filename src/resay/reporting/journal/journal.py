@@ -308,7 +308,8 @@ class Journal:
         self._tidied: float | None = None
         self._rolled_up: float | None = None
         self._forgetting = False
-        self._unindexed = True
+        # Whether there may be entries without an index, and whether those who write index them.
+        self._unindexed = self._indexing = True
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
 
     def __repr__(self) -> str:
@@ -658,9 +659,10 @@ class Journal:
         if self._forgetting:
             self._forgetting = False
             self._forgetting = await session.forget()
-        if self._unindexed:
-            self._unindexed = False
+        if self._unindexed and self._indexing:
+            self._indexing = False
             self._unindexed = await self._index(session)
+            self._indexing = True
         if self._rolled_up is None or now - self._rolled_up >= _ROLL_UP_S:
             self._rolled_up = now
             if await session.roll_up(now):
