@@ -194,7 +194,7 @@ class _Keys:
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self.left: deque[tuple[str, Mapping[str, Any]]] = deque()
         self._definitions = definitions
-        self._names: dict[int, str] = {}
+        self._names: dict[tuple[object, ...], str] = {}
 
     def table(self, given: Mapping[str, Any]) -> list[str]:
         """Return the keys of an object."""
@@ -228,14 +228,20 @@ class _Keys:
 
     def _link(self, given: Mapping[str, Any], key: str) -> str:
         """Return a link to an object's own table."""
-        if id(given) not in self._names:
-            constants = [one["const"] for one in given["properties"].values() if "const" in one]
-            name = f"{key}: {constants[0]}" if constants else key
+        # The schema repeats an object wherever it can be: one table is enough.
+        same = (given.get("title"), given.get("description"), *given["properties"])
+        if same not in self._names:
+            properties = given["properties"]
+            constants = {k: one["const"] for k, one in properties.items() if "const" in one}
+            kind = constants.get("method") or next(iter(constants.values()), None)
+            if kind is None and "method" in properties:
+                kind = "your own"
+            name = f"{key}: {kind}" if kind else key
             if name in self._names.values():
                 name = f"{name} ({given['title']})"
-            self._names[id(given)] = name
+            self._names[same] = name
             self.left.append((name, given))
-        name = self._names[id(given)]
+        name = self._names[same]
         return f"[{name.partition(': ')[2] or name}](#{_slug(name)})"
 
 
