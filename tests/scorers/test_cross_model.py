@@ -180,6 +180,16 @@ async def test_samples_of_the_second_model_are_compared_with() -> None:
     assert "Check the claims" in provider.asked[0].question
 
 
+async def test_keys_of_the_first_model_stay_with_it() -> None:
+    provider = Two(lambda query: f"{SAID} Note {query.index} says so, and so do others.")
+    second = {"model": SECOND, "ask": "samples", "params": {"api_base": "http://x"}}
+    answer = await guarded(provider, second).aask(QUESTION, model=SECOND, api_key="own")
+    assert answer.verdict.decision == "consistent"
+    elsewhere = [query for query in provider.asked if query.params.get("api_base")]
+    assert [query.params.get("api_key") for query in elsewhere] == [None]
+    assert {query.params.get("api_key") for query in provider.asked} == {"own", None}
+
+
 async def test_confident_answers_are_drawn_by_the_request() -> None:
     def belongs(i: int, share: float) -> bool:
         query = Query.of(f"What is {i}?", seed=i)

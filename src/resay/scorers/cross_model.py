@@ -282,10 +282,12 @@ class CrossModel:
         provider, count = evidence.judge_provider, len(passage.sentences)
         if query is None or provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
-        asked = query.for_sampling(model=second.model, params=second.params)
+        # Without the model, so that its keys stay behind even where both have one name.
+        asked = replace(query, model=None).for_sampling(model=second.model, params=second.params)
         found = Scores()
         async with anyio.create_task_group() as tasks:
-            pool.draw_from(tasks, provider, asked, most=second.samples)
+            if not len(pool):
+                pool.draw_from(tasks, provider, asked, most=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             if await pool.all():
                 found = await step.run(passage, view)

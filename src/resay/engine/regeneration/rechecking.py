@@ -236,6 +236,7 @@ class Rechecking:
                 asked=check.query,
                 prober=None,
                 logprobs=(),
+                second=Samples(splitter=self._policy.splitter),
             )
             return await self._by_samples.run(
                 passage, evidence, check.deadline, check.budget, kept=kept
