@@ -20,6 +20,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
+import anyio.to_thread
+
 from resay._internal.event_loops import in_sync, named_in_sync, wait_for
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
@@ -43,6 +45,7 @@ from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.litellm import LiteLLMProvider
 from resay.reporting.journal import Journal
 from resay.reporting.journal.recording import Listeners, Recorder
+from resay.reporting.observers import Delivery, deliveries_of
 from resay.scorers import Need
 
 Lack = Literal["query", "references", "samples", "logprobs", "model"]
@@ -282,8 +285,8 @@ class Guard:
         self._model = model
         self._provider = provider
         self._name = _name_of(policy)
-        functions = () if on_verdict is None else (on_verdict,)
-        self.listeners = Listeners(functions, self._recorder())
+        self._observers = deliveries_of(self.policy.observers)
+        self.listeners = self._listeners(() if on_verdict is None else (on_verdict,))
         self._retriever = retriever
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
@@ -306,10 +309,11 @@ class Guard:
         listeners, name = state.pop("listeners"), state.pop("name")
         Guard.__init__(self, **state)
         self._name = name
-        self.listeners = Listeners(listeners, self._recorder())
+        self.listeners = self._listeners(listeners)
 
-    def _recorder(self) -> Recorder | None:
-        return None if self.policy.journal is None else Recorder(self.policy, self._name)
+    def _listeners(self, functions: tuple[OnVerdict, ...]) -> Listeners:
+        recorder = None if self.policy.journal is None else Recorder(self.policy, self._name)
+        return Listeners(functions, recorder, self._observers, self._name)
 
     def notifying(self, *listeners: OnVerdict) -> Guard:
         """Return the same guard, which also notifies others of its verdicts.
@@ -329,8 +333,9 @@ class Guard:
         Args:
             provider: Who answers.
         """
-        changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig(), "journal": None}
-        policy = self.policy.model_copy(update=changed)
+        changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig()}
+        quiet = {"journal": None, "observers": ()}
+        policy = self.policy.model_copy(update={**changed, **quiet})
         return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
 
     def without_journal(self) -> Guard:
@@ -345,14 +350,21 @@ class Guard:
         """The journal that the policy names; None where it names none."""
         return self.listeners.recorder and self.listeners.recorder.journal
 
+    @property
+    def observers(self) -> tuple[Delivery, ...]:
+        """What pushes verdicts to the tools that the policy names, with counts of those lost."""
+        return self.listeners.observers
+
     async def aflush(self) -> None:
-        """Wait until what this guard found is in the journal of its policy, where it names one.
+        """Wait until what this guard found is in the journal and the tools that its policy names.
 
         It is written in the background, and what is left when the process ends.
 
         Raises:
             JournalError: It cannot be written at the moment. It will be tried again.
         """
+        for observer in self.listeners.observers:
+            await anyio.to_thread.run_sync(observer.flush, abandon_on_cancel=True)
         if self.listeners.recorder is not None:
             await self.listeners.recorder.aflush()
 

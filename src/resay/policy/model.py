@@ -37,6 +37,7 @@ from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.journal import JournalConfig
+from resay.policy.observers import ObserverConfig
 from resay.policy.reading import read_text, read_yaml, with_variables
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
@@ -441,6 +442,9 @@ class Policy(Strict):
     )
     journal: JournalConfig | None = Field(
         default=None, description="The journal that records verdicts; null = none."
+    )
+    observers: tuple[ObserverConfig, ...] = Field(
+        default=(), strict=False, description="The tools to which verdicts are pushed."
     )
     when: When | None = Field(default=None, description="Which responses to check; null = all.")
     stream: StreamMode = Field(

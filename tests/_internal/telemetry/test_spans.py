@@ -61,6 +61,12 @@ async def test_a_request_is_one_tree(seen: Seen) -> None:
         "resay.calls": usage.calls,
         "resay.tokens": usage.tokens,
         "resay.cost_usd": usage.cost_usd,
+        "openinference.span.kind": "GUARDRAIL",
+        "evaluations.0.evaluation.name": "hallucination.consistency",
+        "evaluations.0.evaluation.score": answer.verdict.score,
+        "evaluations.0.evaluation.label": answer.verdict.decision,
+        "evaluations.0.evaluation.explanation": answer.verdict.reason,
+        "evaluations.0.evaluation.annotator_kind": "CODE",
     }
     assert check.status.status_code is StatusCode.UNSET
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,6 +38,8 @@ __all__ = [
     "request_id",
     "sent_from",
     "span",
+    "traced",
+    "unchecked",
 ]
 
 
@@ -78,6 +81,25 @@ def here() -> Place | None:
     """Return the place in the tree of spans where the caller is."""
     otel = in_use()
     return otel.here() if otel else None
+
+
+_checked: ContextVar[Place | None] = ContextVar("resay_checked", default=None)
+
+
+def unchecked() -> None:
+    """Forget the last check of this context: what follows belongs to none."""
+    _checked.set(None)
+
+
+def traced() -> tuple[str, str] | None:
+    """Return the ids of the trace and of the span that are current, in hexadecimal digits.
+
+    Where none is, those of the last check of this context.
+    """
+    otel = in_use()
+    if otel is None:
+        return None
+    return otel.ids(None) or otel.ids(_checked.get())
 
 
 def place_of(found: object) -> Place | None:
@@ -173,8 +195,13 @@ def checking(*, model: str | None, policy: Sequence[str]) -> Generator[Checking,
     Yields:
         Whom to tell how the check has ended.
     """
-    attributes = {"gen_ai.request.model": model, "resay.policy": policy}
+    attributes = {
+        "gen_ai.request.model": model,
+        "resay.policy": policy,
+        "openinference.span.kind": "GUARDRAIL",
+    }
     with span("resay.check", attributes) as around:
+        _checked.set(here())
         check = Checking(around, model, policy)
         try:
             yield check

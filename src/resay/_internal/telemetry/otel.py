@@ -18,7 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay._internal._version import __version__
-from resay._internal.telemetry.outcome import AttributeValue, Outcome, Place
+from resay._internal.telemetry.outcome import EVALUATION, AttributeValue, Outcome, Place
 from resay.errors import ResayError
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -28,7 +28,6 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _CAPTURES = {"true", "event_only", "span_and_event"}
 _NAME = "resay"
 _EVENT = "gen_ai.evaluation.result"
-_EVALUATION = "hallucination.consistency"
 
 
 class OpenTelemetry:
@@ -45,6 +44,13 @@ class OpenTelemetry:
         if not isinstance(found, trace.Span):
             return None
         return Place(trace.set_span_in_context(found))
+
+    def ids(self, place: Place | None) -> tuple[str, str] | None:
+        """Return the ids of a place, by default the current one; None where there is no span."""
+        found = trace.get_current_span(cast("Context | None", place)).get_span_context()
+        if not found.is_valid:
+            return None
+        return trace.format_trace_id(found.trace_id), trace.format_span_id(found.span_id)
 
     def sent_from(self, headers: Mapping[str, str]) -> Place | None:
         """Return the place that headers name; see `resay._internal.telemetry.sent_from`."""
@@ -92,7 +98,7 @@ class OpenTelemetry:
         if logger is None or outcome.decision == "skipped":
             return
         attributes: dict[str, AttributeValue] = {
-            "gen_ai.evaluation.name": _EVALUATION,
+            "gen_ai.evaluation.name": EVALUATION,
             "gen_ai.evaluation.score.value": outcome.score,
             "gen_ai.evaluation.score.label": outcome.decision,
             "gen_ai.evaluation.explanation": outcome.reason,

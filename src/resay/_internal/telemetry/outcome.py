@@ -10,6 +10,8 @@ from typing import NewType
 
 AttributeValue = str | bool | int | float | Sequence[str] | None
 """What an attribute can be. None leaves it out."""
+EVALUATION = "hallucination.consistency"
+"""What the evaluation is called in OpenTelemetry's event and on the span."""
 Place = NewType("Place", object)
 """A place in the tree of spans."""
 
@@ -57,6 +59,18 @@ class Outcome:
             "resay.tokens": self.tokens,
             "resay.cost_usd": self.cost_usd,
             "gen_ai.response.id": self.response_id,
+            **({} if self.decision == "skipped" else self._evaluation),
+        }
+
+    @property
+    def _evaluation(self) -> dict[str, AttributeValue]:
+        """The same as OpenInference has it."""
+        return {
+            "evaluations.0.evaluation.name": EVALUATION,
+            "evaluations.0.evaluation.score": self.score,
+            "evaluations.0.evaluation.label": self.decision,
+            "evaluations.0.evaluation.explanation": self.reason,
+            "evaluations.0.evaluation.annotator_kind": "CODE",
         }
 
 

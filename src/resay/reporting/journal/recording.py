@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from resay._internal.event_loops import at_end, in_background, wait_for
-from resay._internal.telemetry import request_id
+from resay._internal.telemetry import request_id, unchecked
 from resay._internal.telling import atell, tell
 from resay.core.query import Query
 from resay.core.usage import Usage
@@ -22,6 +22,7 @@ from resay.policy.journal import JournalConfig
 from resay.providers.base import Sources
 from resay.reporting.journal.entry import Api, Entry
 from resay.reporting.journal.journal import Journal, open_journal
+from resay.reporting.observers import Delivery
 
 T = TypeVar("T", Answer, Verdict)
 
@@ -105,7 +106,7 @@ class Recorder:
             verdict,
             model=(query and query.model) or _UNKNOWN,
             policy=self._name,
-            action=self._action(found),
+            action=_action_of(found),
             api=api,
             request_id=request_id.get(),
             tenant=query.tenant if query else None,
@@ -114,13 +115,14 @@ class Recorder:
             question=query.question if query else None,
         )
 
-    def _action(self, found: Answer | Verdict | HallucinationBlocked) -> Action:
-        if isinstance(found, Answer):
-            return found.action
-        if isinstance(found, HallucinationBlocked):
-            return "block"
-        # Nothing was done with a response that was only checked, but to say so.
-        return "annotate" if found.decision in ("flagged", "inconclusive") else "allow"
+
+def _action_of(found: Answer | Verdict | HallucinationBlocked) -> Action:
+    if isinstance(found, Answer):
+        return found.action
+    if isinstance(found, HallucinationBlocked):
+        return "block"
+    # Nothing was done with a response that was only checked, but to say so.
+    return "annotate" if found.decision in ("flagged", "inconclusive") else "allow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +132,14 @@ class Listeners:
     Attributes:
         functions: The application's own functions.
         recorder: What writes verdicts down; None for nothing.
+        observers: What pushes verdicts to tools.
+        policy: What the policy is called.
     """
 
     functions: tuple[OnVerdict, ...] = ()
     recorder: Recorder | None = None
+    observers: tuple[Delivery, ...] = ()
+    policy: str = ""
 
     def tell(self, verdict: Verdict, query: Query | None = None) -> None:
         """Tell of a verdict that no guard came to, such as that on what is not checked.
@@ -142,6 +148,7 @@ class Listeners:
             verdict: The verdict.
             query: What was asked, where that is known.
         """
+        unchecked()
         self._record(verdict, query, time.perf_counter(), "chat")
         tell(verdict, self.functions, wait_for)
 
@@ -185,3 +192,7 @@ class Listeners:
     ) -> None:
         if self.recorder is not None:
             self.recorder.record(found, query, began, api)
+        verdict = found if isinstance(found, Verdict) else found.verdict
+        model = query.model if query else None
+        for observer in self.observers:
+            observer.observe(verdict, _action_of(found), model=model, policy=self.policy)

@@ -1,0 +1,228 @@
+"""Verdicts are pushed to the tools that a policy names, and no answer waits for it."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from opentelemetry import trace
+
+from resay import (
+    AnswerStream,
+    ConfigurationError,
+    Guard,
+    HallucinationBlocked,
+    PolicyError,
+    request_id,
+)
+from resay.reporting import observers
+from resay.reporting.observers import Finding, Observer, Place, place
+from simulation import SimulatedProvider
+from support.otel import Seen, forget_providers
+
+pytestmark = pytest.mark.anyio
+
+FACT, ERROR = "It opened in 1932.", "It opened in 1947."
+MODEL = "openai/simulated"
+
+
+class Kept(Observer):
+    """Keeps what it is sent. It sends nothing while the gate is closed."""
+
+    made: ClassVar[list[Kept]] = []
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Place, Finding]] = []
+        self.flushed = 0
+        self.gate = threading.Event()
+        self.gate.set()
+        self.began = threading.Event()
+        self.made.append(self)
+
+    def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:
+        self.began.set()
+        assert self.gate.wait(60)
+        self.sent += findings
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+class Broken(Observer):
+    def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:
+        raise RuntimeError(f"key sk-secret refused {findings}")
+
+
+class Nothing:
+    """No observer."""
+
+
+@pytest.fixture(autouse=True)
+def anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observers, "_deliveries", {})
+    Kept.made.clear()
+
+
+@pytest.fixture
+def placed() -> Iterator[Place]:
+    where = Place("t-1", "s-1")
+    token = place.set(where)
+    yield where
+    place.reset(token)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
+    forget_providers(monkeypatch)
+    seen = Seen()
+    yield seen
+    seen.close()
+
+
+def guarded(to: str = "Kept", **settings: Any) -> Guard:
+    return Guard(policy(to, **settings))
+
+
+def policy(to: str = "Kept", **settings: Any) -> dict[str, Any]:
+    observer = {"to": f"{__name__}:{to}", **settings}
+    return {"chain": [{"method": "facts"}], "observers": [observer]}
+
+
+def findings() -> list[Finding]:
+    return [finding for _, finding in Kept.made[0].sent]
+
+
+async def read(stream: AnswerStream) -> None:
+    async with stream:
+        async for _ in stream:
+            pass
+
+
+async def test_a_verdict_is_pushed_without_its_words(placed: Place) -> None:
+    guard = guarded()
+    token = request_id.set("r-7")
+    verdict = await guard.acheck(ERROR, references=[FACT])
+    request_id.reset(token)
+    await guard.aflush()
+    ((where, finding),) = Kept.made[0].sent
+    assert where is placed
+    assert Kept.made[0].flushed == 1
+    assert (finding.name, finding.decision) == ("hallucination", "flagged")
+    assert (finding.score, finding.reason) == (verdict.score, verdict.reason)
+    assert finding.metadata["action"] == "annotate"
+    assert finding.metadata["request_id"] == "r-7"
+    assert "1947" not in str(finding.details)
+
+
+async def test_words_are_pushed_where_the_policy_says_so(placed: Place) -> None:
+    guard = guarded(content=True, name="made_up")
+    await guard.acheck(ERROR, references=[FACT])
+    await guard.aflush()
+    (finding,) = findings()
+    assert finding.name == "made_up"
+    assert finding.details["flagged_sentences"] == [ERROR]
+
+
+@pytest.mark.usefixtures("placed")
+async def test_answers_and_streams_and_withheld_ones(simulated: SimulatedProvider) -> None:
+    blocking = {"action": {"do": "block", "exit": "raise"}, "sampling": {"max": 3}}
+    guard = Guard({**policy(), **blocking, "chain": [{"method": "ngram"}]}, model=MODEL)
+    question = "Tell me about the Sydney Harbour Bridge."
+    with pytest.raises(HallucinationBlocked):
+        await guard.aask(question, **simulated.params)
+    with pytest.raises(HallucinationBlocked):
+        await read(guard.astream(question, **simulated.params))
+    await guard.aflush()
+    assert [one.metadata["action"] for one in findings()] == ["block", "block"]
+    assert [one.metadata["model"] for one in findings()] == [MODEL, MODEL]
+
+
+@pytest.mark.usefixtures("placed")
+async def test_what_is_skipped_is_not_pushed() -> None:
+    guard = guarded()
+    assert (await guard.acheck("  ", references=[FACT])).skipped
+    await guard.aflush()
+    assert not findings()
+
+
+@pytest.mark.usefixtures("placed")
+async def test_no_answer_waits_for_a_tool_that_hangs(caplog: pytest.LogCaptureFixture) -> None:
+    guard = guarded(max_waiting=2)
+    Kept.made[0].gate.clear()
+    with caplog.at_level(logging.WARNING):
+        await guard.acheck(ERROR, references=[FACT])
+        assert Kept.made[0].began.wait(60)
+        for _ in range(8):
+            assert (await guard.acheck(ERROR, references=[FACT])).flagged
+    (delivery,) = guard.observers
+    # One is being sent, two wait.
+    assert delivery.lost == 6
+    Kept.made[0].gate.set()
+    await guard.aflush()
+    assert (delivery.sent, len(findings())) == (3, 3)
+    assert "too many verdicts were waiting" in caplog.text
+    assert len(caplog.records) == 3  # at 1, 2 and 4
+
+
+@pytest.mark.usefixtures("placed")
+async def test_what_a_tool_raises_is_named_by_its_type(caplog: pytest.LogCaptureFixture) -> None:
+    guard = guarded("Broken", content=True)
+    with caplog.at_level(logging.WARNING):
+        assert (await guard.acheck(ERROR, references=[FACT])).flagged
+        await guard.aflush()
+    assert guard.observers[0].lost == 1
+    assert "sending failed with RuntimeError" in caplog.text
+    assert "secret" not in caplog.text
+    assert "1947" not in caplog.text
+
+
+async def test_outside_of_a_trace_nothing_is_pushed(caplog: pytest.LogCaptureFixture) -> None:
+    guard = guarded()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            await guard.acheck(ERROR, references=[FACT])
+    await guard.aflush()
+    assert (guard.observers[0].unplaced, findings()) == (2, [])
+    (record,) = caplog.records
+    assert "has no current trace" in record.message
+
+
+async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> None:
+    guard = guarded()
+    with trace.get_tracer("app").start_as_current_span("request") as span:
+        guard.check(ERROR, references=[FACT])
+    await guard.acheck(FACT, references=[FACT])
+    guard.listeners.tell(await guard.acheck(FACT, references=[FACT]))
+    await guard.aflush()
+    context = span.get_span_context()
+    places = [where for where, _ in Kept.made[0].sent]
+    assert places[0] == Place(f"{context.trace_id:032x}", f"{context.span_id:016x}")
+    checks = [span for span in seen.spans if span.name == "resay.check"]
+    assert [p.span_id for p in places[1:]] == [f"{c.context.span_id:016x}" for c in checks[1:]]
+    assert guard.observers[0].unplaced == 1
+
+
+def test_guards_with_the_same_settings_share_one_and_can_be_pickled() -> None:
+    guard = guarded()
+    assert pickle.loads(pickle.dumps(guard)).observers == guard.observers
+    assert guard.without_journal().observers == guard.notifying(print).observers
+    assert len(Kept.made) == 1
+
+
+@pytest.mark.parametrize(
+    ("to", "error", "message"),
+    [
+        ("honeycomb", PolicyError, "must be one of langfuse"),
+        (f"{__name__}:Missing", ConfigurationError, "has no 'Missing'"),
+        (f"{__name__}:Nothing", ConfigurationError, "has no method 'place'"),
+    ],
+)
+def test_an_observer_that_cannot_be_had_is_refused(
+    to: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Guard({"chain": [{"method": "facts"}], "observers": [{"to": to}]})
