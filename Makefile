@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-extras          test each extra, and the pages that install it, in a clean environment"
 	@echo "make test-matrix          test the adapters with the oldest and the newest frameworks"
 	@echo "make test-frameworks      run the programs of docs/frameworks.md, typescript.md and spark.md (needs npm; Spark needs Java)"
+	@echo "make test-ecosystem       run observers and evaluation tools, each in its environment (needs npm)"
 	@echo "make test-proxy           test the guardrail in LiteLLM's own proxy (large install)"
 	@echo "make test-mutants         count the small faults in the core that its tests detect"
 	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
@@ -177,6 +178,30 @@ licences:
 pictures: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m website.pictures
 
+# An environment for each version of an observer's client and of an evaluation tool, with the wheel.
+ECOSYSTEM := .venv-ecosystem
+ECOSYSTEM_NAMES := $(basename $(notdir $(wildcard tests/ecosystem/*.txt)))
+ECOSYSTEM_INSTALLED := $(ECOSYSTEM_NAMES:%=$(ECOSYSTEM)/%/.installed)
+
+$(ECOSYSTEM)/%/.installed: tests/ecosystem/%.txt pyproject.toml
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< .
+	@touch $@
+
+$(ECOSYSTEM)/promptfoo/.installed: tests/ecosystem/package.json
+	@mkdir -p $(@D)
+	@cp $< $(@D)
+	@npm install --silent --no-audit --no-fund --prefix $(@D)
+	@touch $@
+
+test-ecosystem: $(VENV)/.dev $(ECOSYSTEM_INSTALLED) $(ECOSYSTEM)/promptfoo/.installed
+	@rm -rf $(ECOSYSTEM)/dist $(ECOSYSTEM)/versions
+	@$(BIN)/python -m build --wheel --no-isolation --outdir $(ECOSYSTEM)/dist > $(ECOSYSTEM)/build.log
+	@for name in $(ECOSYSTEM_NAMES); do $(ECOSYSTEM)/$$name/bin/python -m pip install --quiet \
+		--disable-pip-version-check --no-deps --force-reinstall $(ECOSYSTEM)/dist/*.whl || exit 1; done
+	RESAY_TEST_ECOSYSTEM=$(abspath $(ECOSYSTEM)) $(BIN)/python -m pytest tests/ecosystem
+	@sort --unique $(ECOSYSTEM)/versions
+
 # Each extra alone, in environments made from the wheel.
 CLEAN := .venv-extras
 
@@ -240,4 +265,4 @@ compare-performance: $(VENV)/.dev
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
-	rm -rf $(VENV) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(ECOSYSTEM) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
