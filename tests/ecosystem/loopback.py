@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import UUID
 
 
 class Request(NamedTuple):
@@ -65,11 +66,19 @@ class Loopback:
             done = [{"id": event["id"], "status": 201} for event in request.json["batch"]]
             return 207, {"successes": done, "errors": []}
         if path == "/info":  # LangSmith
-            batches = {"use_multipart_endpoint": True, "size_limit": 100}
+            batches = {
+                "use_multipart_endpoint": True,
+                "scale_up_qsize_trigger": 1000,
+                "scale_up_nthreads_limit": 16,
+                "scale_down_nempty_trigger": 4,
+                "size_limit": 100,
+                "size_limit_bytes": 20_971_520,
+            }
             return 200, {"version": "0.13.0", "batch_ingest_config": batches}
         if path == "/sessions":
-            ids = {"id": f"{1:032x}", "tenant_id": f"{2:032x}"}
-            return 200, [{**ids, "name": "default", "start_time": "2026-01-01T00:00:00Z"}]
+            ids = {"id": str(UUID(int=1)), "tenant_id": str(UUID(int=2))}
+            others = {"start_time": "2026-01-01T00:00:00Z", "reference_dataset_id": None}
+            return 200, [{**ids, **others, "name": "default"}]
         if path == "/v1/span_annotations":  # Phoenix
             return 200, {"data": []}
         if path.endswith("/mlflow/traces"):  # MLflow
@@ -133,9 +142,11 @@ def listening(folder: Path) -> Iterator[tuple[str, Loopback]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", loopback
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", loopback
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def pushed_to(tool: str, loopback: Loopback) -> list[Pushed]:

@@ -10,7 +10,6 @@ import atexit
 import logging
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -28,6 +27,7 @@ from resay.reporting.journal.entry import new_id
 
 _log = logging.getLogger(__name__)
 _BATCH = 100
+_PATIENCE_S = 60.0
 # The process ends after this, whatever is left.
 _LAST_CHANCE_S = 5.0
 
@@ -124,6 +124,8 @@ class Delivery:
         self._done = 0
         self._lost = 0
         self._unplaced = 0
+        self._flushes = 0
+        self._flushed = 0
 
     def __repr__(self) -> str:
         return f"Delivery(to={self._config.to!r}, sent={self.sent}, lost={self._lost})"
@@ -164,24 +166,27 @@ class Delivery:
         except Exception as error:
             self._lose(1, f"finding its place failed with {type(error).__name__}", taken=1)
 
-    def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait until what was taken so far is pushed or lost.
+    def flush(self, timeout_s: float = _PATIENCE_S) -> bool:
+        """Wait until what was taken so far has left the process, or is lost.
 
         Args:
-            timeout_s: How long at most; None for as long as the tool's client takes.
+            timeout_s: How long at most; a client of a tool may never come to an end.
 
         Returns:
             Whether nothing is left of it.
         """
-        ended = None if timeout_s is None else time.monotonic() + timeout_s
         with self._changed:
-            taken = self._taken
-            done = self._changed.wait_for(lambda: self._done >= taken, timeout_s)
-        if done and taken and (ended is None or time.monotonic() < ended):
-            try:
-                self._observer.flush()
-            except Exception as error:
-                self._warn(f"flushing failed with {type(error).__name__}")
+            # A fork has nothing of its own yet.
+            if self._pid != os.getpid():
+                return True
+            self._flushes += 1
+            taken, flushes = self._taken, self._flushes
+            self._changed.notify_all()
+            done = self._changed.wait_for(
+                lambda: self._done >= taken and self._flushed >= flushes, timeout_s
+            )
+        if not done:
+            self._warn(f"is not done after {timeout_s:g} s")
         return done
 
     def _finding(self, verdict: Verdict, action: Action, model: str | None, policy: str) -> Finding:
@@ -211,43 +216,61 @@ class Delivery:
 
     def _put(self, where: Place, finding: Finding) -> None:
         with self._changed:
+            self._start()
             self._taken += 1
             full = len(self._waiting) >= self._config.max_waiting
             if not full:
                 self._waiting.append((where, finding))
-                self._start()
                 self._changed.notify_all()
         if full:
             self._lose(1, "too many verdicts were waiting")
 
     def _start(self) -> None:
-        # A fork copies this object but not the thread.
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            threading.Thread(target=self._run, name="resay-observer", daemon=True).start()
-            # After the client has registered its own end, so that this comes before it.
-            atexit.register(self._end, self._pid)
+        if self._pid == os.getpid():
+            return
+        # A fork copies what waits, which its parent sends, but not the thread.
+        self._waiting.clear()
+        self._taken = self._done
+        self._pid = os.getpid()
+        threading.Thread(target=self._run, name="resay-observer", daemon=True).start()
+        # After the client has registered its own end, so that this comes before it.
+        atexit.register(self._end, self._pid)
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting)
+                self._changed.wait_for(lambda: self._waiting or self._flushed < self._flushes)
                 few = min(len(self._waiting), _BATCH)
                 batch = [self._waiting.popleft() for _ in range(few)]
-            try:
-                self._observer.send(batch)
-            # Whatever the tool's client raises; its message may hold keys, or words.
-            except Exception as error:
-                self._lose(len(batch), f"sending failed with {type(error).__name__}")
+                flushes = self._flushes
+            if batch:
+                self._send(batch)
             else:
-                with self._changed:
-                    self._done += len(batch)
-                    self._changed.notify_all()
+                self._flush(flushes)
+
+    def _send(self, batch: Sequence[tuple[Place, Finding]]) -> None:
+        try:
+            self._observer.send(batch)
+        # Whatever the tool's client raises; its message may hold keys, or words.
+        except Exception as error:
+            self._lose(len(batch), f"sending failed with {type(error).__name__}")
+        else:
+            with self._changed:
+                self._done += len(batch)
+                self._changed.notify_all()
+
+    def _flush(self, flushes: int) -> None:
+        try:
+            self._observer.flush()
+        except Exception as error:
+            self._warn(f"failed to flush with {type(error).__name__}")
+        with self._changed:
+            self._flushed = flushes
+            self._changed.notify_all()
 
     def _end(self, pid: int) -> None:
         if pid == os.getpid() and not self.flush(_LAST_CHANCE_S):
-            left = self._taken - self._done
-            self._lose(left, "the process ended before they were sent")
+            self._lose(self._taken - self._done, "the process ended before they were sent")
 
     def _lose(self, count: int, reason: str, *, taken: int = 0) -> None:
         with self._changed:
