@@ -125,7 +125,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _checked(reporter: pytest.TerminalReporter) -> Iterator[tuple[str, str]]:
-    stats = cast("dict[str, list[Any]]", reporter.stats)
+    stats: dict[str, list[Any]] = reporter.stats
     for report in (one for reports in stats.values() for one in reports):
         if getattr(report, "when", None) == "call":
             yield from (

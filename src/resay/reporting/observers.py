@@ -316,8 +316,8 @@ def deliveries_of(configs: Sequence[ObserverConfig]) -> tuple[Delivery, ...]:
 
 def _opened(config: ObserverConfig) -> Observer:
     path = f"resay_observers:{config.to}" if config.to in TOOLS else config.to
-    make = import_named(path)
-    observer = make() if callable(make) else make
+    make: Any = import_named(path)
+    observer: Any = make() if callable(make) else make
     if lacking := [name for name in ("place", "send", "flush") if not hasattr(observer, name)]:
         raise ConfigurationError(
             f"{config.to!r} in `observers` has no method {lacking[0]!r}; derive it from"
