@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
+import httpx
 import pytest
 from opentelemetry import trace
 
@@ -19,6 +22,7 @@ from resay import (
     PolicyError,
     request_id,
 )
+from resay.gateway import Gateway, GatewayConfig, serving
 from resay.reporting import observers
 from resay.reporting.observers import Finding, Observer, Place, place
 from simulation import SimulatedProvider
@@ -226,3 +230,22 @@ def test_an_observer_that_cannot_be_had_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         Guard({"chain": [{"method": "facts"}], "observers": [{"to": to}]})
+
+
+@pytest.mark.usefixtures("seen")
+def test_the_gateway_pushes_to_the_span_that_its_client_names(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(json.dumps(policy()))
+    told = {"upstream": {"url": "http://127.0.0.1:9"}, "policies": {"default": str(file)}}
+    config = GatewayConfig.of({**told, "journal": None})
+    trace_id, span_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    with serving(Gateway(config), config.limits) as url:
+        answer = httpx.post(
+            f"{url}/v1/check",
+            json={"response": ERROR, "references": [FACT]},
+            headers={"traceparent": f"00-{trace_id}-{span_id}-01"},
+        )
+    assert answer.status_code == 200, answer.text
+    Guard(policy()).flush()
+    ((where, finding),) = Kept.made[0].sent
+    assert (where, finding.decision) == (Place(trace_id, span_id), "flagged")
