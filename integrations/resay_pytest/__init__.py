@@ -116,7 +116,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not checked:
         return
     decisions = [result.partition(":")[0] for _, result in checked]
-    counts = ", ".join(f"{decisions.count(one)} {one}" for one in dict.fromkeys(decisions))
+    counts = ", ".join(f"{decisions.count(one)} {one}" for one in sorted(set(decisions)))
     terminalreporter.section("resay")
     terminalreporter.line(f"{len(checked)} answers checked: {counts}")
     for test, result in checked:
