@@ -397,13 +397,12 @@ class Odd:
 
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> None:
-    import resay.policy.model
+    import resay.policy.actions
     import resay.scorers.step
 
     known = {**registry(), "odd": Odd}
     monkeypatch.setattr(resay.scorers.step, "registry", lambda: known)
-    monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
-    monkeypatch.setattr(resay.policy.model, "registry", lambda: known)
+    monkeypatch.setattr(resay.policy.actions, "registry", lambda: known)
 
 
 @pytest.mark.usefixtures("odd")

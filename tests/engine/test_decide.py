@@ -79,11 +79,11 @@ class Told:
 
 @pytest.fixture(autouse=True)
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    import resay.policy.model
+    import resay.policy.actions
     import resay.scorers.step
 
     known = {**registry(), "told": Told}
-    for module in (resay.scorers.step, resay.policy.model, resay.policy.model):
+    for module in (resay.scorers.step, resay.policy.actions):
         monkeypatch.setattr(module, "registry", lambda: known)
 
 
