@@ -223,6 +223,25 @@ def defaults(folder: Path, rows: slice) -> _Job:
 
 
 @bench_command
+def frontier(
+    folder: Path,
+    rows: slice,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE.svg", help="Also write the picture."),
+    ] = None,
+) -> _Job:
+    """Measure methods and chains by their cost (WikiBio, FActScore, SAC3)."""
+    from resay.benchmarks import frontier as bench
+
+    if plot is not None and not plot.parent.is_dir():
+        raise typer.BadParameter(f"{str(plot.parent)!r} is not a folder", param_hint="--plot")
+    with as_bad("--data"):
+        data = bench.load(folder, rows)
+    return _Job(bench.steps(data), partial(bench.run, folder, data, plot=plot))
+
+
+@bench_command
 def adaptive(
     folder: Path,
     rows: slice,

@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -130,6 +130,20 @@ class Judged:
         """The numbers of its samples."""
         return f"{self.first} to {self.first + Policy.default().sampling.max - 1}"
 
+    def cut(self, start: int, end: int) -> Judged:
+        """Return the same with some of the samples.
+
+        Args:
+            start: The place of the first.
+            end: The place after the last.
+        """
+        return replace(
+            self,
+            first=start + 1,
+            items=tuple(replace(item, samples=item.samples[start:end]) for item in self.items),
+            answers=tuple([row[start:end] for row in rows] for rows in self.answers),
+        )
+
     @property
     def places(self) -> range:
         """The places of all passages."""
@@ -157,33 +171,47 @@ def load(folder: Path, source: Source, rows: slice) -> tuple[Draws, ...]:
     """
     if source.recorded is None:
         return ()
-    path, beside = folder / source.responses, folder / source.recorded
-    lines, recorded = read_lines(path), read_lines(beside)
-    indices = choose_rows(lines, rows, path)
-    read = [parse_row(_Response, lines, i, path) for i in indices]
-    said = [parse_row(_Recorded, recorded, i, beside).answers for i in indices]
-    for index, row, answers in zip(indices, read, said, strict=True):
-        _check_shape(source, index, row, answers)
-    drawn, fewest = Policy.default().sampling.max, min(len(row.samples) for row in read)
+    read = read_all(folder, source, rows)
+    drawn = Policy.default().sampling.max
+    fewest = min(len(item.samples) for item in read[0].items)
     if fewest < drawn:
         raise ConfigurationError(
             f"{source.name!r} has rows with {fewest} samples; the default policy draws {drawn}"
         )
+    starts = range(0, fewest - drawn + 1, drawn)
+    return tuple(tuple(judged.cut(start, start + drawn) for start in starts) for judged in read)
+
+
+def read_all(folder: Path, source: Source, rows: slice) -> tuple[Judged, ...]:
+    """Read a data set with all its samples.
+
+    Args:
+        folder: The folder of the data.
+        source: Which data set.
+        rows: Which rows to take.
+
+    Returns:
+        One for each judge; one without answers where none are recorded.
+
+    Raises:
+        ConfigurationError: A file is not there, is not valid, or has no such rows.
+    """
+    path = folder / source.responses
+    lines = read_lines(path)
+    indices = choose_rows(lines, rows, path)
+    read = [parse_row(_Response, lines, i, path) for i in indices]
+    items = tuple(_item(i, row) for i, row in zip(indices, read, strict=True))
+    labels = tuple(tuple(row.labels) for row in read)
+    if source.recorded is None:
+        nothing = tuple([[None] * len(row.samples) for _ in row.sentences] for row in read)
+        return (Judged(source, "", 1, items, labels, nothing),)
+    beside = folder / source.recorded
+    recorded = read_lines(beside)
+    said = [parse_row(_Recorded, recorded, i, beside).answers for i in indices]
+    for index, row, answers in zip(indices, read, said, strict=True):
+        _check_shape(source, index, row, answers)
     return tuple(
-        tuple(
-            Judged(
-                source,
-                judge,
-                start + 1,
-                tuple(
-                    _item(i, row, slice(start, start + drawn))
-                    for i, row in zip(indices, read, strict=True)
-                ),
-                tuple(tuple(row.labels) for row in read),
-                tuple([row[start : start + drawn] for row in answers[judge]] for answers in said),
-            )
-            for start in range(0, fewest - drawn + 1, drawn)
-        )
+        Judged(source, judge, 1, items, labels, tuple(answers[judge] for answers in said))
         for judge in source.judges
     )
 
@@ -200,13 +228,13 @@ def _check_shape(
             )
 
 
-def _item(index: int, row: _Response, drawn: slice) -> Item:
+def _item(index: int, row: _Response) -> Item:
     try:
         passage = Passage.from_sentences(row.sentences, text=row.passage)
     except ConfigurationError:
         passage = Passage.from_sentences(row.sentences)
     query = Query.of(row.prompt) if row.prompt.strip() else None
-    return Item(index, passage, tuple(row.samples[drawn]), query=query)
+    return Item(index, passage, tuple(row.samples), query=query)
 
 
 _SECTION = r"<{name}-(?P<code>[0-9a-f]{{16}})>\n(?P<text>.*?)\n</{name}-(?P=code)>"
@@ -262,8 +290,13 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-class _Reader:
-    """Recorded answers as a judge of a benchmark."""
+class Reader:
+    """Recorded answers as a judge of a benchmark.
+
+    Args:
+        judged: The passages with the judge's answers.
+        no: What a recorded No is read as.
+    """
 
     reports_tokens = False
 
@@ -303,7 +336,7 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
     Raises:
         ConfigurationError: The policy asks what was not recorded.
     """
-    found = await check(policy, judged.items, _Reader(judged, no))
+    found = await check(policy, judged.items, Reader(judged, no))
     if any(step.failures for one in found for step in one.verdict.steps):
         raise ConfigurationError(f"{judged.name}: the default policy asks what was not recorded")
     return found

@@ -227,11 +227,15 @@ class Checked:
     Attributes:
         verdict: The verdict; its `samples` is how many were drawn.
         calls: How often the judge was asked.
+        tokens: What the judge read and wrote, as far as it says.
+        seconds: Processor time, splitting the samples included.
         waves: How often samples were asked for, several at once counted once.
     """
 
     verdict: Verdict
     calls: int
+    tokens: int
+    seconds: float
     waves: int
 
     @property
@@ -282,10 +286,12 @@ async def check(
         sampler = Metered(ReplayProvider({_QUESTION: item.samples}))
         evidence = Evidence(Samples(), query=item.query, judge_provider=asked)
         most = min(read.sampling.max, len(item.samples))
+        started = time.process_time()
         async with anyio.create_task_group() as tasks:
             evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), most=most)
             verdict = await chain.run(item.passage, evidence, math.inf)
-            results.append(Checked(verdict, asked.usage.calls, sampler.usage.calls))
+        seconds, usage = time.process_time() - started, asked.usage
+        results.append(Checked(verdict, usage.calls, usage.tokens, seconds, sampler.usage.calls))
         done()
     return results
 

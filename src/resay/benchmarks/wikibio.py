@@ -148,11 +148,20 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
         if judge not in row.prompt_answers:
             known = ", ".join(row.prompt_answers)
             raise ConfigurationError(f"unknown recorded judge {judge!r}; recorded: {known}")
-        recordings[item.index] = _recording(item, row.prompt_answers[judge])
+        recordings[item.index] = recording_of(item, row.prompt_answers[judge])
     return RecordedJudge(name, recordings)
 
 
-def _recording(item: Item, answers: Sequence[Sequence[str | None]]) -> Recording:
+def recording_of(item: Item, answers: Sequence[Sequence[str | None]]) -> Recording:
+    """Return answers by the published question about each sentence and sample.
+
+    Args:
+        item: The passage.
+        answers: For each sentence one for each sample.
+
+    Raises:
+        ConfigurationError: They are not as many.
+    """
     shape = [len(item.samples)] * len(item.passage.sentences)
     if [len(row) for row in answers] != shape:
         raise ConfigurationError(

@@ -26,7 +26,7 @@ _BARS = 20
 _WIDTH, _HEIGHT = 760, 340
 _SIZE = 240
 _LEFT, _RIGHT, _TOP = 64, 420, 56
-_STYLE = """
+STYLE = """
 svg{--back:#fff;--ink:#1f2328;--faint:#8c959f;--rule:#d0d7de;--good:#0969da;--bad:#cf222e}
 @media (prefers-color-scheme:dark){svg{--back:#0d1117;--ink:#e6edf3;--faint:#8b949e;--rule:#30363d;
 --good:#58a6ff;--bad:#ff7b72}}
@@ -35,8 +35,10 @@ svg{--back:#fff;--ink:#1f2328;--faint:#8c959f;--rule:#d0d7de;--good:#0969da;--ba
 .frame{fill:none;stroke:var(--rule)}.even{stroke:var(--faint);stroke-dasharray:2 4}
 .limit{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:6 3}
 .range{stroke:var(--good);stroke-width:1.5}.point{fill:var(--good)}
+.other{fill:none;stroke:var(--faint)}
 .correct{fill:var(--good)}.hallucinated{fill:var(--bad)}
 """.strip()
+"""The style of every picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def svg_of(calibration: Calibration) -> str:
         f' width="{_WIDTH}" height="{height}" role="img" aria-labelledby="resay-title resay-desc">',
         f'<title id="resay-title">{escape(_title(calibration))}</title>',
         f'<desc id="resay-desc">{escape(_description(shown))}</desc>',
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         f'<rect class="back" width="{_WIDTH}" height="{height}"/>',
     ]
     for i, panel in enumerate(shown):
@@ -170,16 +172,16 @@ def _sentence(panel: Panel) -> str:
 
 
 def _reliability(panel: Panel) -> Iterator[str]:
-    yield _text(_LEFT, 24, f"{panel.name}: share hallucinated by score", "head")
+    yield svg_text(_LEFT, 24, f"{panel.name}: share hallucinated by score", "head")
     yield from _frame(_LEFT)
-    yield _line("even", _LEFT, _TOP + _SIZE, _LEFT + _SIZE, _TOP)
+    yield svg_line("even", _LEFT, _TOP + _SIZE, _LEFT + _SIZE, _TOP)
     for step in range(0, 101, 25):
-        yield _text(_LEFT - 8, _y(step / 100) + 4, f"{step} %", end=True)
+        yield svg_text(_LEFT - 8, _y(step / 100) + 4, f"{step} %", end=True)
     for found in bins_of(panel.items):
         x = _LEFT + found.score * _SIZE
-        yield _line("range", x, _y(found.low), x, _y(found.high))
+        yield svg_line("range", x, _y(found.low), x, _y(found.high))
         yield f'<circle class="point" cx="{x:.1f}" cy="{_y(found.share):.1f}" r="4"/>'
-        yield _text(x, _TOP - 6, str(found.count), "small", middle=True)
+        yield svg_text(x, _TOP - 6, str(found.count), "small", middle=True)
     yield from _limit(_LEFT, _TOP + _SIZE - 8, panel.threshold)
 
 
@@ -189,7 +191,7 @@ def _histogram(panel: Panel) -> Iterator[str]:
         counts[wrong][min(int(score * _BARS), _BARS - 1)] += 1
     most = max(max(row) for row in counts)
     middle, width = _TOP + _SIZE / 2, _SIZE / _BARS
-    yield _text(_RIGHT, 24, f"{panel.name}: how many have which score", "head")
+    yield svg_text(_RIGHT, 24, f"{panel.name}: how many have which score", "head")
     yield from _frame(_RIGHT)
     for wrong, name in enumerate(("correct", "hallucinated")):
         for place, count in enumerate(counts[wrong]):
@@ -201,10 +203,10 @@ def _histogram(panel: Panel) -> Iterator[str]:
                 f' height="{height:.1f}"/>'
             )
         place = middle + (14 if wrong else -6) + (_SIZE / 2 - 20) * (1 if wrong else -1)
-        yield _text(_RIGHT + 6, place, f"{sum(counts[wrong])} {name}")
-    yield _text(_RIGHT + _SIZE + 6, _TOP + 10, str(most), "small")
-    yield _text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(most), "small")
-    yield _line("frame", _RIGHT, middle, _RIGHT + _SIZE, middle)
+        yield svg_text(_RIGHT + 6, place, f"{sum(counts[wrong])} {name}")
+    yield svg_text(_RIGHT + _SIZE + 6, _TOP + 10, str(most), "small")
+    yield svg_text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(most), "small")
+    yield svg_line("frame", _RIGHT, middle, _RIGHT + _SIZE, middle)
     yield from _limit(_RIGHT, _TOP - 6, panel.threshold)
 
 
@@ -212,31 +214,33 @@ def _frame(left: float) -> Iterator[str]:
     yield f'<rect class="frame" x="{left}" y="{_TOP}" width="{_SIZE}" height="{_SIZE}"/>'
     for step in range(0, 101, 25):
         at = left + step / 100 * _SIZE
-        yield _text(at, _TOP + _SIZE + 16, f"{step / 100:g}", middle=True)
-    yield _text(left + _SIZE / 2, _TOP + _SIZE + 34, "score", "small", middle=True)
+        yield svg_text(at, _TOP + _SIZE + 16, f"{step / 100:g}", middle=True)
+    yield svg_text(left + _SIZE / 2, _TOP + _SIZE + 34, "score", "small", middle=True)
 
 
 def _limit(left: float, height: float, threshold: float | None) -> Iterator[str]:
     if threshold is None:
         return
     x = left + threshold * _SIZE
-    yield _line("limit", x, _TOP, x, _TOP + _SIZE)
+    yield svg_line("limit", x, _TOP, x, _TOP + _SIZE)
     label = f"flagged over {threshold:g}"
     on_left = threshold > 0.5
-    yield _text(x + (-5 if on_left else 5), height, label, "small", end=on_left)
+    yield svg_text(x + (-5 if on_left else 5), height, label, "small", end=on_left)
 
 
 def _y(share: float) -> float:
     return _TOP + (1 - share) * _SIZE
 
 
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+def svg_line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    """Return a line of a class of `STYLE`."""
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _text(
+def svg_text(
     x: float, y: float, text: str, kind: str = "", *, end: bool = False, middle: bool = False
 ) -> str:
+    """Return a text that begins at a point, or ends there, or has it in its middle."""
     anchor = "end" if end else "middle" if middle else "start"
     chosen = f' class="{kind}"' if kind else ""
     return f'<text{chosen} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -20,6 +20,7 @@ from resay.engine.stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
+from resay.policy.auto import choose, least_of
 from resay.reporting.render import print_answer, print_part, print_verdict
 
 ask_app = typer.Typer(add_completion=False)
@@ -194,6 +195,9 @@ def check_policy(
     loaded = Policy.load(file)
     steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
+    if loaded.budget is not None:
+        for line in choose(loaded.budget, least_samples=least_of(loaded.sampling)).lines():
+            typer.echo(line)
 
 
 def _print_stream(stream: SyncAnswerStream) -> Verdict:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from resay.policy.auto import Allowance, ChainBudget, allowance
 from resay.policy.model import (
-    Allowance,
     Annotate,
     Block,
     Limits,
@@ -17,7 +17,6 @@ from resay.policy.model import (
     StreamMode,
     Structured,
     Threshold,
-    allowance,
     default_text,
     policy_schema,
 )
@@ -26,6 +25,7 @@ __all__ = [
     "Allowance",
     "Annotate",
     "Block",
+    "ChainBudget",
     "Limits",
     "Params",
     "Policy",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -35,6 +34,7 @@ from resay.core.references import KINDS, is_path
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
+from resay.policy.auto import ChainBudget, must_be_auto, or_auto, with_chain
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.journal import JournalConfig
 from resay.policy.observers import ObserverConfig
@@ -48,9 +48,9 @@ from resay.scorers.cross_model import Second
 from resay.scorers.gate import When
 
 __all__ = [
-    "Allowance",
     "Annotate",
     "Block",
+    "ChainBudget",
     "Finish",
     "Limits",
     "Params",
@@ -64,7 +64,6 @@ __all__ = [
     "StreamMode",
     "Structured",
     "Threshold",
-    "allowance",
     "default_text",
     "policy_schema",
 ]
@@ -324,53 +323,6 @@ class Limits(Strict):
     )
 
 
-_CALLS, _MOST_CALLS = 100, 1_000
-_TOKENS, _MOST_TOKENS = 50_000, 500_000
-_PAIR_CALLS, _PAIR_TOKENS = 2, 1_000
-_LEAST_SAMPLES = 10
-_READING_SENTENCES = 50
-_REQUESTS_BESIDE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What a check may spend.
-
-    Attributes:
-        calls: How many calls.
-        tokens: How many tokens, read and written.
-    """
-
-    calls: int
-    tokens: int
-
-
-def allowance(
-    sentences: int, *, samples: int, question_tokens: int = 0, reference_tokens: int = 0
-) -> Allowance:
-    """Return what `auto` in `limits` stands for.
-
-    A method may put each sentence beside each sample. For each such pair there are 2 calls and
-    1,000 tokens, up to a ceiling, so that what an answer may cost does not grow with it for ever.
-    What callers supply is read again with each sample, or each sentence, and comes on top: nobody
-    who asks a long question is to be left without a check.
-
-    Args:
-        sentences: How many the answer has; fields, if it is an object.
-        samples: How many there may be; fewer than 10 count as 10, for methods that need none.
-        question_tokens: How long the question is, with all that is sent with it.
-        reference_tokens: How long the references are, and the documents that a flagged answer is
-            written again from.
-    """
-    pairs = sentences * max(samples, _LEAST_SAMPLES)
-    given = (samples + _REQUESTS_BESIDE) * question_tokens
-    given += min(sentences, _READING_SENTENCES) * reference_tokens
-    return Allowance(
-        min(_CALLS + _PAIR_CALLS * pairs, _MOST_CALLS),
-        min(_TOKENS + _PAIR_TOKENS * pairs, _MOST_TOKENS) + 2 * given,
-    )
-
-
 _SOURCE = "<policy>"
 _DEFAULT = "default.yaml"
 _VARIABLE = "RESAY_POLICY"
@@ -409,7 +361,15 @@ class Policy(Strict):
     version: Literal[1] = Field(default=1, description="The version of this format.")
     sampling: Sampling = Field(default=Sampling(), description="How samples are drawn.")
     chain: tuple[Step, ...] = Field(
-        min_length=1, strict=False, description="The methods, in the order in which they run."
+        min_length=1,
+        strict=False,
+        description="The methods, in the order in which they run; auto = the best known chain"
+        " that fits `budget`, with its number of samples.",
+        json_schema_extra=or_auto,
+    )
+    budget: ChainBudget | None = Field(
+        default=None,
+        description="What the chain may take, with `chain: auto`; null = the defaults.",
     )
     second: Annotated[Second | None, _Short("model")] = Field(
         default=None,
@@ -495,6 +455,16 @@ class Policy(Strict):
         " (packages, their functions, command flags) with those in the samples' code, without"
         " calls.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_leave_the_chain_open(cls, data: object) -> object:
+        return with_chain(data)
+
+    @model_validator(mode="after")
+    def _budget_must_have_a_use(self) -> Policy:
+        must_be_auto(self.budget, self.chain, self.sampling.max)
+        return self
 
     @field_validator("chain")
     @classmethod

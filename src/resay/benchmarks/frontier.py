@@ -1,0 +1,488 @@
+"""Measures methods and chains by their cost, on the data sets with labels of sentences.
+
+Every chain that `chain: auto` chooses from is measured through the chain, with judges' answers from
+recordings, and so are the published forms of methods, as far as something is recorded of them. A
+chain is on the frontier of a data set if no other costs as little and ranks sentences as well.
+
+What is not recorded cannot be measured: methods that ask other questions (`fibe`,
+`direct_question`, `reverse_validation`, `mqag` and the like), and measures of meaning between
+samples, which take a model of entailment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from itertools import pairwise
+from math import log2
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import anyio
+
+from resay.benchmarks import metrics
+from resay.benchmarks.defaults import (
+    FACTSCORE,
+    SAC3,
+    WIKIBIO,
+    Judged,
+    No,
+    Reader,
+    Source,
+    read_all,
+)
+from resay.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
+from resay.benchmarks.table import Column, ResultTable, Row
+from resay.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
+from resay.calibration.showing import STYLE, svg_line, svg_text
+from resay.core.query import Query
+from resay.core.usage import Usage
+from resay.errors import ConfigurationError
+from resay.policy.auto import candidates, on_frontier
+from resay.providers.base import Completions, Provider
+
+_NO: Mapping[str, No] = {WIKIBIO.name: "not_mentioned", SAC3.name: "contradicted"}
+_RATED = {"long": WIKIBIO.name, "short": SAC3.name}
+MEAN = "mean of the two"
+"""What the rows are called that `chain: auto` goes by, where answers may be long or short."""
+
+COLUMNS = (
+    Column("data", "data"),
+    Column("method", "method, samples"),
+    Column("judge", "judge"),
+    Column("roc_auc", "ROC", 2),
+    Column("average_precision", "AP", 2),
+    Column("nonfact", "AUC-PR", 2),
+    Column("calls", "calls", 2),
+    Column("tokens", "tokens", 0),
+    Column("ms", "ms", 1),
+    Column("frontier", "frontier"),
+)
+"""What readers see of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is measured.
+
+    Attributes:
+        name: What tables call it.
+        chain: It.
+        samples: How many of a response's samples there are, at most.
+        asks: Whether it asks a judge.
+        published: Whether its judge is asked the published question, about each sentence and each
+            sample.
+        paper: The published figures, by data set.
+    """
+
+    name: str
+    chain: Sequence[Mapping[str, Any]]
+    samples: int
+    asks: bool = False
+    published: bool = False
+    paper: Mapping[str, Mapping[str, float]] | None = None
+
+
+_PUBLISHED = {f"{e.method}:{e.variant}": dict(e.paper) for e in ENTRIES if e.paper}
+
+
+def points() -> list[Point]:
+    """Return what is measured on every data set that has as many samples."""
+    auto = [
+        Point(name, candidate.steps, candidate.samples, candidate.judges > 0)
+        for name, candidate in candidates().items()
+    ]
+    ngram = {"method": "ngram", "pool": "maximum", "n": 1, "counted": "response"}
+    published = [
+        Point(
+            "ngram, published, 20",
+            (ngram,),
+            20,
+            paper={WIKIBIO.name: _PUBLISHED["ngram:maximum-1"]},
+        ),
+        Point("facts, lean 0.5, 20", ({"method": "facts", "lean": 0.5},), 20),
+        *(
+            Point(
+                f"prompt, published, {samples}",
+                ({"method": "prompt"},),
+                samples,
+                asks=True,
+                published=True,
+                paper={
+                    # SelfCheckGPT's N, and SAC3's self-consistency (SC2).
+                    20: {WIKIBIO.name: _PUBLISHED["prompt:per_pair"]},
+                    10: {SAC3.name: {"roc_auc": 74.2}},
+                }.get(samples),
+            )
+            for samples in (10, 20)
+        ),
+    ]
+    return [*auto, *published]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Responses whose sentences people labelled.
+
+    Attributes:
+        judged: The responses with all their samples, once for each judge whose answers are
+            recorded; once where there is none.
+    """
+
+    judged: tuple[Judged, ...]
+
+    @property
+    def source(self) -> Source:
+        """Where they are from."""
+        return self.judged[0].source
+
+    @property
+    def samples(self) -> int:
+        """How many samples each response has at least."""
+        return min(len(item.samples) for item in self.judged[0].items)
+
+    def runs(self) -> Iterator[tuple[Point, Judged]]:
+        """Yield what is to be measured, with whose answers."""
+        for point in points():
+            if point.samples > self.samples:
+                continue
+            if point.published and self.source.judges:
+                yield from ((point, judged) for judged in self.judged)
+            elif self.source.judges or not point.asks:
+                yield point, self.judged[0]
+
+
+def load(folder: Path, rows: slice) -> tuple[DataSet, ...]:
+    """Read the data sets that are there.
+
+    Args:
+        folder: The folder of the data.
+        rows: Which rows of each to take.
+
+    Returns:
+        Those that are there, WikiBio in any case.
+
+    Raises:
+        ConfigurationError: WikiBio is not there, or a file is not valid.
+    """
+    there = [
+        s for s in (WIKIBIO, FACTSCORE, SAC3) if s is WIKIBIO or (folder / s.responses).is_file()
+    ]
+    return tuple(DataSet(read_all(folder, source, rows)) for source in there)
+
+
+def steps(data: Sequence[DataSet]) -> int:
+    """Return how many rows are measured."""
+    return sum(1 for of_source in data for _ in of_source.runs())
+
+
+class _Weighed:
+    """Says of recorded calls how many tokens they took: one for each four bytes."""
+
+    def __init__(self, inner: Provider) -> None:
+        self._inner = inner
+
+    async def takes_n(self, query: Query) -> bool:
+        return await self._inner.takes_n(query)
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        found = await self._inner.complete(query, n=n)
+        usage = Usage(
+            found.usage.calls,
+            _tokens(*(str(message.get("content")) for message in query.messages)),
+            _tokens(*(completion.text for completion in found.items)),
+            found.usage.cost_usd,
+        )
+        return replace(found, usage=usage)
+
+
+def _tokens(*texts: str) -> int:
+    return round(sum(len(text.encode()) for text in texts) / 4)
+
+
+class _Weighing:
+    """Recorded answers as a judge of a benchmark, with their tokens."""
+
+    reports_tokens = True
+
+    def __init__(self, inner: Reader | RecordedJudge) -> None:
+        self._inner = inner
+        self.name, self.settings = inner.name, inner.settings
+
+    async def prepare(self) -> None:
+        """Do nothing: a recording is always there."""
+
+    def answering(self, item: int) -> Provider:
+        """Return a provider that gives this item's answers."""
+        return _Weighed(self._inner.answering(item))
+
+    def guarded(self, provider: Provider, limiter: object) -> Provider:
+        """Return the provider itself."""
+        del limiter
+        return provider
+
+
+async def run(
+    folder: Path,
+    data: Sequence[DataSet],
+    *,
+    plot: Path | None = None,
+    done: Callable[[], object] = lambda: None,
+) -> ResultTable:
+    """Measure everything.
+
+    Args:
+        folder: The folder of the data.
+        data: The data sets.
+        plot: Where to write the picture; None for nowhere.
+        done: Called after each row that is measured.
+
+    Returns:
+        A row for each data set, method and judge, and the means that `chain: auto` goes by.
+
+    Raises:
+        MissingDependencyError: scikit-learn or scipy is not installed.
+        OSError: The picture cannot be written.
+    """
+    metrics.require()
+    rows: list[dict[str, Any]] = []
+    for of_source in data:
+        here: list[dict[str, Any]] = []
+        for point, judged in of_source.runs():
+            here.append(_row(point, judged, await _measure(point, judged)))
+            done()
+        _mark(here)
+        rows += here
+        if of_source.source is WIKIBIO:
+            rows += _recorded(folder, of_source)
+    means = _means(rows)
+    _mark(means)
+    rows += means
+    if plot is not None:
+        await anyio.Path(plot).write_text(svg_of(rows), encoding="utf-8")
+    about = {"responses": {d.source.name: len(d.judged[0].items) for d in data}}
+    return ResultTable("frontier", COLUMNS, tuple(rows), tuple(_notes(rows, data)), about)
+
+
+async def _measure(point: Point, judged: Judged) -> list[Checked]:
+    n = point.samples
+    chain, cut = list(point.chain), judged.cut(0, n)
+    reader: Reader | RecordedJudge = Reader(cut, _NO.get(judged.source.name, "not_mentioned"))
+    if point.published:
+        recordings = {
+            item.index: recording_of(item, rows)
+            for item, rows in zip(cut.items, cut.answers, strict=True)
+        }
+        reader = RecordedJudge(judged.judge, recordings)
+        chain = [judging(reader)]
+    sampling = {"max": n, "min": min(3, n)}
+    if point.published:
+        sampling |= {"confidence": None}
+    found = await check({"chain": chain, "sampling": sampling}, cut.items, _Weighing(reader))
+    # Some of the recorded calls had failed; whatever else fails was never recorded.
+    if not point.published and any(step.failures for one in found for step in one.verdict.steps):
+        raise ConfigurationError(f"{point.name!r} asks what was not recorded for {judged.name}")
+    return found
+
+
+def _row(point: Point, judged: Judged, found: Sequence[Checked]) -> dict[str, Any]:
+    scores = [one.sentences for one in found]
+    paper = (point.paper or {}).get(judged.source.name)
+    asks = point.asks
+    return {
+        "data": judged.source.name,
+        "method": point.name,
+        "judge": judged.judge if asks else None,
+        **_figures(judged, scores),
+        "calls": fmean(one.verdict.samples + one.calls for one in found),
+        "judge_calls": fmean(one.calls for one in found),
+        "tokens": fmean(
+            _sampling_tokens(item, one.verdict.samples) + one.tokens
+            for item, one in zip(judged.items, found, strict=True)
+        ),
+        "ms": 1000 * fmean(one.seconds for one in found),
+        "rounds": fmean(one.waves - 1 + (one.waves if one.calls else 0) for one in found),
+        "paper": paper,
+    }
+
+
+def _sampling_tokens(item: Item, samples: int) -> int:
+    asked = "" if item.query is None else str(item.query.question)
+    return samples * _tokens(asked) + _tokens(*item.samples[:samples])
+
+
+def _figures(judged: Judged, scores: Sequence[Sequence[float | None]]) -> dict[str, float | None]:
+    known = [
+        (label != "accurate", score)
+        for labels, of_one in zip(judged.labels, scores, strict=True)
+        for label, score in zip(labels, of_one, strict=True)
+        if label is not None and score is not None
+    ]
+    wrong, values = [w for w, _ in known], [score for _, score in known]
+    return {
+        "roc_auc": metrics.roc_auc(wrong, values),
+        "average_precision": metrics.average_precision(wrong, values),
+        "nonfact": metrics.auc_pr(wrong, values),
+        "sentences": len(known),
+    }
+
+
+def _recorded(folder: Path, data: DataSet) -> Iterator[dict[str, Any]]:
+    """Yield what the authors' own code gave, where it is recorded."""
+    judged = data.judged[0]
+    entries = [e for e in ENTRIES if e.variant == "recorded"]
+    for name, results in recorded_scores(folder, entries, judged.items).items():
+        scores = [result.sentences for result in results]
+        if any(score is not None for of_one in scores for score in of_one):
+            yield {
+                "data": judged.source.name,
+                "method": f"{name.partition(':')[0]}, recorded, {data.samples}",
+                **_figures(judged, scores),
+                "calls": float(data.samples),
+                "frontier": None,
+                "paper": {"nonfact": _PUBLISHED[name]["nonfact"]},
+            }
+
+
+def _mark(rows: Sequence[dict[str, Any]]) -> None:
+    """Say of each row whether it is on the frontier of all of them, judges apart."""
+    rated = [row for row in rows if row["roc_auc"] is not None]
+    # As readers see them: what only differs further behind is the same.
+    seen = [(round(row["calls"], 2), round(row["roc_auc"], 2)) for row in rated]
+    for row, on in zip(rated, on_frontier(seen), strict=True):
+        row["frontier"] = on
+
+
+def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the candidates with the means of the data sets on which all were measured."""
+    found: list[dict[str, Any]] = []
+    for name in candidates():
+        # Of several judges the first.
+        first = {row["data"]: row for row in reversed(rows) if row["method"] == name}
+        of_both = [first[data] for data in _RATED.values() if data in first]
+        if len(of_both) == len(_RATED) and all(row["roc_auc"] is not None for row in of_both):
+            keys = ("roc_auc", "average_precision", "calls", "tokens", "ms", "rounds")
+            means = {key: fmean(row[key] for row in of_both) for key in keys}
+            found.append({"data": MEAN, "method": name, **means})
+    return found
+
+
+def tables_of(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of the tables that `chain: auto` goes by.
+
+    Args:
+        rows: What `run` found.
+    """
+    keys = (("roc_auc", 2), ("calls", 2), ("rounds", 2), ("ms", 1))
+    for answers, data in _RATED.items():
+        first = {row["method"]: row for row in reversed(rows) if row["data"] == data}
+        yield f'"{answers}": {{'
+        for name in candidates():
+            figures = ", ".join(str(round(first[name][key], digits)) for key, digits in keys)
+            yield f'    "{name}": Known({figures}),'
+        yield "},"
+
+
+def _notes(rows: Sequence[Row], data: Sequence[DataSet]) -> Iterator[str]:
+    yield (
+        "ROC, AP and AUC-PR (by the trapezoidal rule, as in the papers) are of sentences that are"
+        " not accurate, in percent, by the scores of verdicts. calls are the samples and the"
+        " judge's answers, tokens those they read and write at one for four bytes, ms the check's"
+        " own processor time; all are means per answer. frontier: nothing else on the same data"
+        " has as few calls and as great a ROC."
+    )
+    yield (
+        "`prompt` is the step of the default policy, one call for a sample; published: one for"
+        " each sentence and sample. Recorded answers were given to the published question; a No"
+        f" is read as not_mentioned on {WIKIBIO.name}, and as contradicted on {SAC3.name}, where"
+        " the question was whether two answers are equivalent."
+    )
+    yield (
+        "nli and bertscore are scores of the authors' code, recorded for 119 of the passages;"
+        " they are on no frontier, because the others are measured on all."
+    )
+    yield (
+        "No judge is recorded for factscore_instructgpt, and two samples, of other models. Methods"
+        " that ask other questions, and those that compare samples by meaning, are not recorded"
+        " anywhere, and left out. A `combination` is fitted to data like these, and left out too."
+    )
+    yield (
+        f"{MEAN}: {' and '.join(_RATED.values())}, with the first judge. `chain: auto` goes by it,"
+        " or by one of the two if the policy says which answers there are."
+    )
+    missing = {s.name for s in (FACTSCORE, SAC3)} - {d.source.name for d in data}
+    for name in sorted(missing):
+        yield f"{name}: skipped: no data."
+    if any(row["data"] == MEAN for row in rows):
+        yield "The tables of `chain: auto`:\n\n" + "\n".join(f"    {t}" for t in tables_of(rows))
+
+
+_WIDTH, _PANEL, _SIZE, _LEFT, _TOP = 760, 330, 230, 60, 48
+_LABELS = 300
+
+
+def svg_of(rows: Sequence[Row]) -> str:
+    """Return the picture: for each data set ROC-AUC by calls, with the frontier as a line.
+
+    Args:
+        rows: What `run` found.
+
+    Returns:
+        An SVG document that needs nothing else.
+    """
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    height = _PANEL * len(names) + 8
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
+        f' width="{_WIDTH}" height="{height}" role="img" aria-labelledby="resay-title">',
+        '<title id="resay-title">ROC-AUC of methods by calls per answer</title>',
+        f"<style>{STYLE}</style>",
+        f'<rect class="back" width="{_WIDTH}" height="{height}"/>',
+    ]
+    for i, name in enumerate(names):
+        here = [r for r in rows if r["data"] == name and r["roc_auc"] is not None]
+        parts.append(f'<g transform="translate(0 {i * _PANEL})">')
+        parts += _panel(name, here)
+        parts.append("</g>")
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _panel(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield one data set: calls on a scale of doublings, because they differ so much."""
+    yield svg_text(_LEFT, 22, f"{name}: ROC-AUC by calls per answer", "head")
+    width = _WIDTH - _LEFT - _LABELS
+    yield f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{width}" height="{_SIZE}"/>'
+    if not rows:
+        return
+    most = max(log2(max(row["calls"], 1.0)) for row in rows) or 1.0
+    low = min(5 * int(min(row["roc_auc"] for row in rows) // 5), 95)
+
+    def place(row: Row) -> tuple[float, float]:
+        x = _LEFT + 10 + (width - 20) * log2(max(row["calls"], 1.0)) / most
+        return x, _TOP + _SIZE * (1 - (row["roc_auc"] - low) / (100 - low))
+
+    for share in range(low, 101, 10):
+        yield svg_text(
+            _LEFT - 8, _TOP + _SIZE * (1 - (share - low) / (100 - low)) + 4, str(share), end=True
+        )
+    for power in range(int(most) + 1):
+        x = _LEFT + 10 + (width - 20) * power / most
+        yield svg_text(x, _TOP + _SIZE + 16, str(2**power), "small", middle=True)
+    best = sorted((r for r in rows if r.get("frontier")), key=lambda r: r["calls"])
+    ends = [place(row) for row in best]
+    for (x1, y1), (x2, y2) in pairwise(ends):
+        yield svg_line("range", x1, y1, x2, y2)
+    for row in rows:
+        x, y = place(row)
+        kind = "point" if row.get("frontier") else "other"
+        told = f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls"
+        yield (
+            f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
+            f"<title>{escape(told)}</title></circle>"
+        )
+    for i, (row, (x, y)) in enumerate(zip(best, ends, strict=True), 1):
+        yield svg_text(x, y - 8, str(i), "small", middle=True)
+        told = f"{i}  {row['method']}: {row['roc_auc']:.1f}, {row['calls']:.1f} calls"
+        yield svg_text(_WIDTH - _LABELS + 12, _TOP + 14 * i - 2, told, "small")

@@ -1,0 +1,443 @@
+"""What `auto` stands for in a policy: in `chain`, and in `limits`.
+
+`chain: auto` is the best chain known for a budget. `candidates` are those there are to choose
+from, and `KNOWN` is what `resay bench frontier`
+measured of them on recorded answers; it prints the tables as they are here. Chains are compared by
+their ROC-AUC on the data sets on which all of them could be measured. A budget is held against
+what a chain asks at most, whatever the answer; its latency is an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
+from importlib import resources
+from statistics import fmean
+from typing import Annotated, Any, Literal, NoReturn, cast
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from resay._internal.strict import Strict
+from resay.errors import MissingDependencyError
+from resay.scorers import JudgedConfig, ScorerConfig, build, registry
+
+CALL_S = 2.0
+"""Seconds that one round of calls is taken to last; calls of a round are sent together."""
+
+
+class ChainBudget(Strict):
+    """What a chain may take that is chosen by `chain: auto`."""
+
+    calls_per_answer: int | None = Field(
+        default=10,
+        ge=1,
+        description="Samples and judge's answers per answer, at most; null = no limit. Calls that"
+        " are repeated because they fail or cannot be read come on top.",
+    )
+    latency_s: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="Seconds that the check adds to the answer, estimated at 2 seconds for each"
+        " round of calls; null = no limit. `limits.deadline_s` is the limit that is enforced.",
+    )
+    free_only: bool = Field(
+        default=False,
+        description="Only chains that ask no judge. Samples are still drawn.",
+    )
+    answers: Literal["any", "long", "short"] = Field(
+        default="any",
+        description="By which answers chains are compared: of several sentences (long: WikiBio), of"
+        " one (short: SAC3), or the mean of both.",
+    )
+
+
+Steps = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chain to choose from.
+
+    Attributes:
+        steps: It, as a policy has it.
+        samples: With how many samples, at most.
+    """
+
+    steps: Steps
+    samples: int
+
+    @property
+    def judges(self) -> int:
+        """How many steps ask a judge, each once for a sample."""
+        return sum(_asks(step) for step in self.steps)
+
+    @property
+    def calls(self) -> int:
+        """How many samples are drawn and judge's answers asked for, at most."""
+        return self.samples * (1 + self.judges)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was measured of a chain.
+
+    Attributes:
+        roc_auc: Of sentences, in percent.
+        calls: Samples and judge's answers per answer, on average.
+        rounds: How often the check waits for calls after the answer, on average.
+        ms: Milliseconds of its own processor time per answer, on average.
+    """
+
+    roc_auc: float
+    calls: float
+    rounds: float
+    ms: float
+
+    @property
+    def latency_s(self) -> float:
+        """Seconds that it adds to the answer, estimated."""
+        return self.rounds * CALL_S + self.ms / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chain that was chosen.
+
+    Attributes:
+        name: What the table calls it.
+        candidate: It.
+        known: What is known of it.
+        passed_over: Why each better chain was not chosen, by its name, the best first.
+    """
+
+    name: str
+    candidate: Candidate
+    known: Known
+    passed_over: Mapping[str, str]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was chosen, and why nothing better was."""
+        known, candidate = self.known, self.candidate
+        yield (
+            f"chain: auto chose {self.name!r}: {candidate.samples} samples, up to"
+            f" {candidate.calls} calls per answer, ROC-AUC {known.roc_auc:.1f}"
+        )
+        for name, reason in self.passed_over.items():
+            yield f"  not {name!r}: {reason}"
+
+
+def _asks(step: Mapping[str, Any]) -> int:
+    parts: Sequence[Mapping[str, Any]] = step.get("parts", ())
+    if parts:
+        return sum(_asks(part["scorer"]) for part in parts)
+    return issubclass(registry()[step["method"]].Config, JudgedConfig)
+
+
+@cache
+def _default_judge() -> Mapping[str, Any]:
+    """Return the step of the default policy, so that its numbers stand in one place."""
+    text = (resources.files("resay.policy") / "default.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)["chain"][0]
+
+
+@cache
+def candidates() -> Mapping[str, Candidate]:
+    """Return the chains there are to choose from, by the names that tables give them."""
+    facts = {"method": "facts", "lean": 0.5}
+    judge = _default_judge()
+    both = {"method": "ensemble", "parts": [{"scorer": s, "weight": 0.5} for s in (facts, judge)]}
+    chains: Mapping[str, tuple[Steps, Sequence[int]]] = {
+        "ngram": (({"method": "ngram"},), (2, 5)),
+        "facts": (({"method": "facts"},), (2,)),
+        "facts, lean 0.5": ((facts,), (1, 2, 3, 5, 10)),
+        "prompt": ((judge,), (2, 5)),
+        "prompt, leaning 0.5": ((judge, {"method": "leaning", "lean": 0.5}), (2, 5, 10)),
+        "facts > 0.9, prompt": (({"method": "facts", "settle": {"above": 0.9}}, judge), (5,)),
+        "facts + prompt": ((both,), (1, 2, 3, 5, 10)),
+    }
+    return {
+        f"{name}, {samples}": Candidate(steps, samples)
+        for name, (steps, counts) in chains.items()
+        for samples in counts
+    }
+
+
+KNOWN: Mapping[str, Mapping[str, Known]] = {
+    "long": {
+        "ngram, 2": Known(58.54, 2.0, 0.0, 5.1),
+        "ngram, 5": Known(65.71, 5.0, 0.0, 8.4),
+        "facts, 2": Known(77.3, 2.0, 0.0, 11.9),
+        "facts, lean 0.5, 1": Known(77.29, 1.0, 0.0, 8.9),
+        "facts, lean 0.5, 2": Known(80.78, 2.0, 0.0, 10.6),
+        "facts, lean 0.5, 3": Known(82.77, 3.0, 0.0, 16.0),
+        "facts, lean 0.5, 5": Known(84.21, 5.0, 0.0, 19.5),
+        "facts, lean 0.5, 10": Known(85.23, 10.0, 0.0, 33.2),
+        "prompt, 2": Known(80.02, 4.0, 1.0, 12.0),
+        "prompt, 5": Known(84.67, 10.0, 3.0, 22.2),
+        "prompt, leaning 0.5, 2": Known(82.01, 4.0, 1.0, 11.7),
+        "prompt, leaning 0.5, 5": Known(86.44, 10.0, 3.0, 24.5),
+        "prompt, leaning 0.5, 10": Known(87.48, 18.23, 7.17, 35.4),
+        "facts > 0.9, prompt, 5": Known(84.67, 10.0, 1.0, 30.1),
+        "facts + prompt, 1": Known(77.21, 2.0, 1.0, 14.7),
+        "facts + prompt, 2": Known(81.3, 4.0, 1.0, 16.0),
+        "facts + prompt, 3": Known(83.84, 6.0, 1.0, 22.4),
+        "facts + prompt, 5": Known(85.47, 10.0, 1.0, 26.2),
+        "facts + prompt, 10": Known(86.73, 20.0, 1.0, 41.3),
+    },
+    "short": {
+        "ngram, 2": Known(78.7, 2.0, 0.0, 1.9),
+        "ngram, 5": Known(80.04, 5.0, 0.0, 2.4),
+        "facts, 2": Known(82.11, 2.0, 0.0, 3.0),
+        "facts, lean 0.5, 1": Known(79.36, 1.0, 0.0, 2.9),
+        "facts, lean 0.5, 2": Known(82.11, 2.0, 0.0, 3.0),
+        "facts, lean 0.5, 3": Known(81.77, 3.0, 0.0, 3.8),
+        "facts, lean 0.5, 5": Known(82.22, 5.0, 0.0, 3.4),
+        "facts, lean 0.5, 10": Known(82.94, 10.0, 0.0, 4.1),
+        "prompt, 2": Known(62.38, 4.0, 1.0, 3.3),
+        "prompt, 5": Known(63.33, 6.99, 1.5, 4.1),
+        "prompt, leaning 0.5, 2": Known(62.38, 4.0, 1.0, 3.9),
+        "prompt, leaning 0.5, 5": Known(63.33, 6.99, 1.5, 6.3),
+        "prompt, leaning 0.5, 10": Known(63.26, 8.53, 2.02, 5.0),
+        "facts > 0.9, prompt, 5": Known(63.45, 8.44, 0.99, 5.3),
+        "facts + prompt, 1": Known(79.41, 2.0, 1.0, 3.5),
+        "facts + prompt, 2": Known(80.34, 4.0, 1.0, 5.3),
+        "facts + prompt, 3": Known(80.4, 6.0, 1.0, 5.3),
+        "facts + prompt, 5": Known(79.95, 10.0, 1.0, 7.6),
+        "facts + prompt, 10": Known(81.04, 20.0, 1.0, 11.7),
+    },
+}
+"""What is known by the kind of answers. From `resay bench frontier`, whose notes hold it so."""
+
+
+@cache
+def known_of(answers: str) -> Mapping[str, Known]:
+    """Return what is known of chains.
+
+    Args:
+        answers: The kind of answers: `long`, `short`, or `any` for the means of both.
+    """
+    if answers in KNOWN:
+        return KNOWN[answers]
+    pairs = {name: [of_kind[name] for of_kind in KNOWN.values()] for name in candidates()}
+    return {
+        name: Known(*map(fmean, zip(*map(astuple, of), strict=True))) for name, of in pairs.items()
+    }
+
+
+def choose(
+    budget: ChainBudget,
+    *,
+    least_samples: int = 1,
+    among: Mapping[str, Candidate] | None = None,
+    known: Mapping[str, Known] | None = None,
+    lacking: Callable[[Candidate], str | None] | None = None,
+) -> Choice:
+    """Return the best chain that fits a budget.
+
+    Args:
+        budget: What it may take.
+        least_samples: The policy's own `sampling.min`, where it has one.
+        among: The chains, by name; None for `candidates()`.
+        known: What is known of each; None for what the tables say of such answers.
+        lacking: Says of a chain what it needs that is not installed; None for `missing_package`.
+
+    Returns:
+        The one with the greatest ROC-AUC; of several the one with the fewest calls.
+
+    Raises:
+        ValueError: None fits.
+    """
+    there = candidates() if among is None else among
+    known = known_of(budget.answers) if known is None else known
+    lacks = lacking or missing_package
+    order = sorted(known, key=lambda name: (-known[name].roc_auc, known[name].calls, name))
+    passed_over: dict[str, str] = {}
+    for name in order:
+        candidate = there[name]
+        reason = _against(candidate, known[name], budget, least_samples)
+        reason = reason or lacks(candidate)
+        if reason is None:
+            return Choice(name, candidate, known[name], passed_over)
+        passed_over[name] = reason
+    cheapest = min(order, key=lambda name: there[name].calls)
+    raise ValueError(
+        f"no known chain fits; the cheapest, {cheapest!r}: {passed_over[cheapest]}; allow more in"
+        " `budget`, or list methods in `chain`"
+    )
+
+
+def _against(
+    candidate: Candidate,
+    known: Known,
+    budget: ChainBudget,
+    least_samples: int,
+) -> str | None:
+    """Return what a budget or the policy's own `sampling.min` has against a chain."""
+    if budget.free_only and candidate.judges:
+        return "asks a judge, and free_only is true"
+    if budget.calls_per_answer is not None and candidate.calls > budget.calls_per_answer:
+        return f"up to {candidate.calls} calls, and calls_per_answer is {budget.calls_per_answer}"
+    if budget.latency_s is not None and known.latency_s > budget.latency_s:
+        return f"about {known.latency_s:.1f} s, and latency_s is {budget.latency_s:g}"
+    if candidate.samples < least_samples:
+        return f"{candidate.samples} samples, and sampling.min is {least_samples}"
+    return None
+
+
+def missing_package(candidate: Candidate) -> str | None:
+    """Return what a chain needs that is not installed; None where all of it is."""
+    try:
+        for config in _configs(candidate):
+            build(config)
+    except MissingDependencyError as error:
+        return str(error)
+    return None
+
+
+def least_of(sampling: object) -> int:
+    """Return the number of samples that a policy wants in any case.
+
+    Args:
+        sampling: Its `sampling`, read or as it is written.
+    """
+    given = sampling.model_dump(exclude_unset=True) if isinstance(sampling, BaseModel) else sampling
+    least = given.get("min") if isinstance(given, Mapping) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - whatever users write
+    return least if isinstance(least, int) else 1
+
+
+def with_chain(data: object) -> object:
+    """Put the chain that is chosen in the place of `auto`, with its number of samples.
+
+    Args:
+        data: A policy before it is validated.
+
+    Returns:
+        The same where its chain is not `auto`, or what else it says is not valid.
+    """
+    if not isinstance(data, Mapping) or data.get("chain") != "auto":  # pyright: ignore[reportUnknownMemberType] - as above
+        return data  # pyright: ignore[reportUnknownVariableType] - as above
+    written = cast("Mapping[str, Any]", data)
+    sampling: object = written.get("sampling", {})
+    if isinstance(sampling, BaseModel):
+        sampling = sampling.model_dump(exclude_unset=True)
+    wrong = {**written, "chain": candidates()["ngram, 2"].steps}
+    if not isinstance(sampling, Mapping):
+        return wrong
+    drawn = cast("Mapping[str, Any]", sampling)
+    if "max" in drawn:
+        _refuse(
+            "sampling",
+            "`chain: auto` chooses max; omit it, and set `budget.calls_per_answer` instead",
+        )
+    try:
+        budget = ChainBudget.model_validate(written.get("budget") or {})
+    except ValidationError:
+        return wrong
+    try:
+        choice = choose(budget, least_samples=least_of(drawn))
+    except ValueError as error:
+        _refuse("chain", str(error))
+    return {
+        **written,
+        "budget": budget,
+        "chain": [dict(step) for step in choice.candidate.steps],
+        "sampling": {**drawn, "max": choice.candidate.samples},
+    }
+
+
+def _refuse(key: str, message: str) -> NoReturn:
+    error = PydanticCustomError("auto", "{message}", {"message": message})
+    details = InitErrorDetails(type=error, loc=(key,), input=None)
+    raise ValidationError.from_exception_data("policy", [details], hide_input=True)
+
+
+def must_be_auto(budget: ChainBudget | None, chain: Sequence[ScorerConfig], samples: int) -> None:
+    """Refuse a budget that nothing is chosen by.
+
+    Args:
+        budget: What a policy has.
+        chain: Its chain, after that of `auto` was put in.
+        samples: Its `sampling.max`.
+    """
+    there = [(_configs(one), one.samples) for one in candidates().values()] if budget else []
+    if budget and (list(chain), samples) not in there:
+        _refuse("budget", "has no use with a chain of your own; omit it, or write `chain: auto`")
+
+
+def or_auto(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of a chain take `auto`.
+
+    Args:
+        schema: That of the list.
+    """
+    notes = {key: schema.pop(key) for key in ("title", "description") if key in schema}
+    rest = dict(schema)
+    schema.clear()
+    schema |= {**notes, "anyOf": [{"const": "auto"}, rest]}
+
+
+def _configs(candidate: Candidate) -> list[ScorerConfig]:
+    return [registry()[step["method"]].Config.model_validate(step) for step in candidate.steps]
+
+
+def on_frontier(points: Iterable[tuple[float, float]]) -> list[bool]:
+    """Return which points no other beats.
+
+    Args:
+        points: The cost and the worth of each. Another beats one if it costs no more and is worth
+            no less, and is not the same in both.
+    """
+    known = list(points)
+    return [
+        not any(other[0] <= one[0] and other[1] >= one[1] and other != one for other in known)
+        for one in known
+    ]
+
+
+_CALLS, _MOST_CALLS = 100, 1_000
+_TOKENS, _MOST_TOKENS = 50_000, 500_000
+_PAIR_CALLS, _PAIR_TOKENS = 2, 1_000
+_LEAST_SAMPLES = 10
+_READING_SENTENCES = 50
+_REQUESTS_BESIDE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a check may spend.
+
+    Attributes:
+        calls: How many calls.
+        tokens: How many tokens, read and written.
+    """
+
+    calls: int
+    tokens: int
+
+
+def allowance(
+    sentences: int, *, samples: int, question_tokens: int = 0, reference_tokens: int = 0
+) -> Allowance:
+    """Return what `auto` in `limits` stands for.
+
+    A method may put each sentence beside each sample. For each such pair there are 2 calls and
+    1,000 tokens, up to a ceiling, so that what an answer may cost does not grow with it for ever.
+    What callers supply is read again with each sample, or each sentence, and comes on top: nobody
+    who asks a long question is to be left without a check.
+
+    Args:
+        sentences: How many the answer has; fields, if it is an object.
+        samples: How many there may be; fewer than 10 count as 10, for methods that need none.
+        question_tokens: How long the question is, with all that is sent with it.
+        reference_tokens: How long the references are, and the documents that a flagged answer is
+            written again from.
+    """
+    pairs = sentences * max(samples, _LEAST_SAMPLES)
+    given = (samples + _REQUESTS_BESIDE) * question_tokens
+    given += min(sentences, _READING_SENTENCES) * reference_tokens
+    return Allowance(
+        min(_CALLS + _PAIR_CALLS * pairs, _MOST_CALLS),
+        min(_TOKENS + _PAIR_TOKENS * pairs, _MOST_TOKENS) + 2 * given,
+    )

@@ -1,0 +1,218 @@
+"""What `chain: auto` chooses."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from math import inf
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from resay import ConfigurationError, Guard, Policy, PolicyError
+from resay.cli.app import app
+from resay.core.usage import Usage
+from resay.policy import ChainBudget, policy_schema
+from resay.policy.auto import (
+    KNOWN,
+    Candidate,
+    Known,
+    candidates,
+    choose,
+    known_of,
+    missing_package,
+    on_frontier,
+)
+from resay.providers.base import Completion, Completions
+
+NAMES = sorted(candidates())
+KINDS = ("any", "long", "short")
+BUDGETS = [
+    ChainBudget(calls_per_answer=calls, latency_s=latency, free_only=free, answers=answers)
+    for calls, latency, free, answers in itertools.product(
+        (*range(1, 13), 20, 40, None), (1, 3, None), (True, False), KINDS
+    )
+]
+
+
+def test_every_candidate_is_in_the_tables():
+    assert all(set(known) == set(candidates()) for known in KNOWN.values())
+    assert set(known_of("any")) == set(candidates())
+
+
+def test_every_choice_is_on_the_frontier_of_the_table():
+    """Of all chains; where time or judges are ruled out, of those that are left."""
+    chosen = set()
+    for budget in BUDGETS:
+        known = known_of(budget.answers)
+        allowed = [
+            name
+            for name, candidate in candidates().items()
+            if not (budget.free_only and candidate.judges)
+            and known[name].latency_s <= (budget.latency_s or inf)
+        ]
+        marks = on_frontier((known[name].calls, known[name].roc_auc) for name in allowed)
+        choice = choose(budget)
+        assert choice.name in itertools.compress(allowed, marks), budget
+        chosen.add((budget.answers, choice.candidate.judges > 0))
+    # Long answers are worth a judge.
+    assert chosen == {("any", False), ("short", False), ("long", False), ("long", True)}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES),
+        st.builds(
+            Known,
+            st.floats(50, 100),
+            st.floats(1, 40),
+            st.floats(0, 6),
+            st.floats(0, 500),
+        ),
+        min_size=1,
+    ),
+    st.builds(
+        ChainBudget,
+        calls_per_answer=st.none() | st.integers(1, 40),
+        latency_s=st.none() | st.floats(0.01, 15),
+        free_only=st.booleans(),
+    ),
+    st.integers(1, 6),
+    st.sets(st.sampled_from(NAMES)),
+)
+def test_the_best_that_fits_whatever_the_table(known, budget, least, lacking):
+    there = candidates()
+    lost = {id(there[name]) for name in lacking}
+
+    def fits(name):
+        return (
+            there[name].calls <= (budget.calls_per_answer or inf)
+            and known[name].latency_s <= (budget.latency_s or inf)
+            and not (budget.free_only and there[name].judges)
+            and there[name].samples >= least
+            and name not in lacking
+        )
+
+    def lacks(candidate):
+        return "is not installed" if id(candidate) in lost else None
+
+    fitting = [name for name in known if fits(name)]
+    if not fitting:
+        with pytest.raises(ValueError, match="no known chain fits"):
+            choose(budget, least_samples=least, known=known, lacking=lacks)
+        return
+    choice = choose(budget, least_samples=least, known=known, lacking=lacks)
+    assert choice.name in fitting
+    assert choice.known.roc_auc == max(known[name].roc_auc for name in fitting)
+    assert not set(choice.passed_over) & set(fitting)
+    better = {name for name in known if known[name].roc_auc > choice.known.roc_auc}
+    assert better <= set(choice.passed_over)
+
+
+class Simple:
+    """Says the same every time, and of every claim that it is supported."""
+
+    def __init__(self):
+        self.calls = 0
+
+    async def takes_n(self, query):
+        return False
+
+    async def complete(self, query, *, n=1):
+        self.calls += 1
+        claims = re.findall(r"^(\d+)\. ", str(query.messages[-1]["content"]), re.MULTILINE)
+        said = "\n".join(f"{i}: supported" for i in claims) or f"Sample {self.calls} says so."
+        return Completions((Completion(said),), Usage(calls=1))
+
+
+@pytest.mark.parametrize("calls", [1, 3, 5, 10, None])
+def test_a_check_takes_no_more_calls_than_the_budget(calls):
+    provider = Simple()
+    guard = Guard(
+        {
+            "chain": "auto",
+            "budget": {"calls_per_answer": calls, "answers": "long"},
+            "cache": {"store": "none"},
+        },
+        model="m",
+        provider=provider,
+    )
+    text = "The bridge opened in 1932. It is 1149 metres long. Its designer was John Bradfield."
+    verdict = guard.check(text, question="Tell me about the bridge.")
+    assert 0 < verdict.usage.calls == provider.calls <= (calls or 40)
+    assert not verdict.inconclusive
+    assert [step.method for step in verdict.steps] == [s.method_name for s in guard.policy.chain]
+
+
+def test_the_policy_is_what_was_chosen():
+    policy = Policy.of({"chain": "auto", "budget": {"free_only": True}, "sampling": {"ahead": 1}})
+    choice = choose(ChainBudget(free_only=True))
+    assert [step.method_name for step in policy.chain] == ["facts"]
+    assert (policy.sampling.max, policy.sampling.ahead) == (choice.candidate.samples, 1)
+    assert Policy.of(policy.model_dump()) == policy == Policy.of(policy)
+    assert Policy(chain="auto", budget=ChainBudget(free_only=True)).chain == policy.chain
+    assert Policy.parse("chain: auto").budget == ChainBudget()
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "told"),
+    [
+        ("chain: auto\nbudget: {calls: 1}", "2: budget.calls", "unknown key 'calls'"),
+        ("chain: auto\nbudget: {calls_per_answer: x}", "2: budget.calls_per_answer", "'x'"),
+        ("chain: auto\nbudget: 3", "2: budget", "a mapping"),
+        ("chain: auto\nsampling: 3", "2: sampling", "a mapping"),
+        ("chain: auto\nsampling: {max: 3}", "2: sampling", "calls_per_answer"),
+        ("chain: auto\nsampling: {min: 90}", "1: chain", "sampling.min is 90"),
+        ("chain: auto\nbudget: {latency_s: 0.00001}", "1: chain", "latency_s is 1e-05"),
+        ("chain: [{method: facts}]\nbudget: {free_only: true}", "2: budget", "`chain: auto`"),
+        ("chain: automatic", "1: chain", "'automatic'"),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_is(text, place, told):
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(text, source="p")
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"p:{place}: ")
+    assert told in problem
+
+
+def test_the_schema_takes_auto_and_a_list():
+    schema = policy_schema()
+    for chain in ("auto", [{"method": "facts"}]):
+        jsonschema.validate({"chain": chain, "budget": {"free_only": True}}, schema)
+    for other in ({"chain": "other"}, {"chain": []}, {"chain": "auto", "budget": {"calls": 1}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(other, schema)
+
+
+def test_what_is_not_installed_is_not_chosen(monkeypatch):
+    nli = Candidate(({"method": "nli", "model": "someone/unheard-of"},), 2)
+    monkeypatch.setattr("resay._internal.importing.find_spec", lambda _: None)
+    monkeypatch.setattr("resay.models.loading.find_spec", lambda _: None)
+    assert "resay[nli]" in missing_package(nli)
+    there = {**candidates(), "nli, 2": nli}
+    known = {**known_of("any"), "nli, 2": Known(99.0, 2.0, 0.0, 10.0)}
+    choice = choose(ChainBudget(free_only=True), among=there, known=known)
+    assert choice.name == choose(ChainBudget(free_only=True)).name
+    assert "resay[nli]" in choice.passed_over["nli, 2"]
+
+
+def test_without_a_model_for_the_judge_the_message_names_the_budget():
+    guard = Guard({"chain": "auto", "budget": {"answers": "long"}})
+    assert guard.needing("judge")
+    with pytest.raises(ConfigurationError, match="free_only: true"):
+        guard.check("It opened in 1932.", samples=["It opened in 1932."] * 5)
+
+
+def test_policy_check_says_what_was_chosen_and_why(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("chain: auto\nbudget: {free_only: true, answers: long}\n")
+    shown = " ".join(CliRunner().invoke(app, ["policy", "check", str(path)]).output.split())
+    choice = choose(ChainBudget(free_only=True, answers="long"))
+    assert f"chain: auto chose '{choice.name}'" in shown
+    assert choice.passed_over
+    for name, reason in choice.passed_over.items():
+        assert f"not '{name}': {reason}" in shown
