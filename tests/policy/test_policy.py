@@ -515,7 +515,9 @@ def test_a_broken_scorer_of_others_is_an_unknown_method():
 
 
 def steps(schema):
-    return [resolved(branch, schema) for branch in schema["properties"]["chain"]["items"]["oneOf"]]
+    auto, listed = schema["properties"]["chain"]["anyOf"]
+    assert auto == {"const": "auto"}
+    return [resolved(branch, schema) for branch in listed["items"]["oneOf"]]
 
 
 def resolved(part, schema):

@@ -290,8 +290,8 @@ async def check(
         async with anyio.create_task_group() as tasks:
             evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), most=most)
             verdict = await chain.run(item.passage, evidence, math.inf)
-        seconds, usage = time.process_time() - started, asked.usage
-        results.append(Checked(verdict, usage.calls, usage.tokens, seconds, sampler.usage.calls))
+            seconds, usage, waves = time.process_time() - started, asked.usage, sampler.usage.calls
+            results.append(Checked(verdict, usage.calls, usage.tokens, seconds, waves))
         done()
     return results
 
