@@ -68,18 +68,11 @@ class Demands:
         provider: Who answers, whatever model a query names; None for litellm.
         batching: Who asks the models that are named through Batch APIs; None where they are asked
             live.
-        auto: Whether the chain was chosen by `chain: auto`.
     """
 
     def __init__(
-        self,
-        chain: Chain,
-        provider: Provider | None,
-        batching: BatchProvider | None = None,
-        *,
-        auto: bool = False,
+        self, chain: Chain, provider: Provider | None, batching: BatchProvider | None = None
     ) -> None:
-        self._auto = auto
         self._chain = chain
         self._provider = provider
         self._batching = batching
@@ -104,10 +97,10 @@ class Demands:
             raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
         asking = self._chain.asking_response_model
         if asking:
-            other = "`budget: {free_only: true}`" if self._auto else "`judge:`"
             raise ConfigurationError(
                 f"method {asking!r} needs a judge; pass `model` to use the model that wrote the"
-                f" response, or set {other} in the policy"
+                " response, or set `judge:` in the policy (`budget.free_only: true` if it says"
+                " `chain: auto`)"
             )
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
@@ -289,9 +282,7 @@ class Guard:
         self._running = Running(self.policy, self._chain, cache, retriever)
         self._batching = _batching(self.policy, provider)
         others = None if self._batching is not None else provider
-        self._demands = Demands(
-            self._chain, others, self._batching, auto=self.policy.budget is not None
-        )
+        self._demands = Demands(self._chain, others, self._batching)
         self._model = model
         self._provider = provider
         self._name = _name_of(policy)

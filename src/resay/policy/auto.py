@@ -34,8 +34,8 @@ class ChainBudget(Strict):
     calls_per_answer: int | None = Field(
         default=10,
         ge=1,
-        description="Samples and judge's answers per answer, at most; null = no limit. Calls that"
-        " are repeated because they fail or cannot be read come on top.",
+        description="Samples and judge's answers of the chain per answer, at most; null = no limit."
+        " Calls that are repeated because they fail or cannot be read come on top.",
     )
     latency_s: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
