@@ -36,9 +36,8 @@ from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
 from resay.policy.auto import ChainBudget, must_be_auto, or_auto, with_chain
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
-from resay.policy.journal import JournalConfig
-from resay.policy.observers import ObserverConfig
 from resay.policy.reading import read_text, read_yaml, with_variables
+from resay.policy.reporting import JournalConfig, ObserverConfig
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Price, Prices

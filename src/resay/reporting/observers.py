@@ -22,7 +22,7 @@ from resay._internal.telemetry import request_id, traced
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
-from resay.policy.observers import TOOLS, ObserverConfig
+from resay.policy.reporting import TOOLS, ObserverConfig
 from resay.reporting.journal.entry import new_id
 
 _log = logging.getLogger(__name__)
