@@ -311,6 +311,8 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (NGRAM, {}, "method 'ngram' needs samples; pass `samples`"),
         (NGRAM, {"question": "Who?"}, "needs samples"),
         (NGRAM, {"samples": "one text"}, "samples must be a list"),
+        (NGRAM, {"samples": iter(["a"])}, "samples must be a list of strings, not of type"),
+        (NGRAM, {"samples": ["a"], "question": 5}, "question must be a text, a list of messages"),
         (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
         (
             {"chain": [{"method": "ngram", "evidence": "samples"}]},
@@ -336,6 +338,12 @@ async def test_what_cannot_work_is_said_before_anything_is_paid_for(
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         await Guard(policy).acheck("Some response.", **arguments)
+
+
+async def test_a_response_is_a_text() -> None:
+    nothing: Any = None
+    with pytest.raises(ConfigurationError, match="response must be a string, not of type NoneType"):
+        await Guard(NGRAM).acheck(nothing, samples=["a"])
 
 
 @pytest.mark.parametrize("params", [{"stream": True}, {"n": 2}])

@@ -171,6 +171,9 @@ class Demands:
         """Refuse missing samples that cannot be drawn."""
         if isinstance(samples, str):
             raise ConfigurationError("samples must be a list of strings, not one string")
+        if samples is not None and not isinstance(cast("object", samples), Sequence):
+            kind = type(samples).__name__
+            raise ConfigurationError(f"samples must be a list of strings, not of type {kind}")
         if samples is None and not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.refuse({"samples": rest})

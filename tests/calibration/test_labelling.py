@@ -331,3 +331,13 @@ def test_cohens_kappa() -> None:
     assert (same.both_hallucinated, same.kappa) == (1, None)
     assert "not defined" in str(same)
     assert Agreement(("a", "b"), unsure=2).kappa is None
+
+
+def test_entries_of_a_policy_with_a_second_model_are_its_own(tmp_path: Path) -> None:
+    verdicts = {"a": verdict(0.9), "b": verdict(0.9, method="cross_model")}
+    draws = [Draw(name, "random", 2.0) for name in verdicts]
+    feedback = [said(name, "right") for name in verdicts]
+    file = written(tmp_path / "j.db", verdicts, feedback, draws)
+    second = Policy.of({**POLICY.model_dump(), "second": "other/wise"})
+    assert read_journal_labels(file, second).counts.random == 2
+    assert read_journal_labels(file, POLICY).counts.other_chain == 1

@@ -119,6 +119,7 @@ def journaled(path: Path) -> Counter[str]:
 def test_it_serves_until_what_was_begun_is_ended(
     policy: Path, simulated: SimulatedProvider
 ) -> None:
+    policy.write_text(f"{policy.read_text()}\njournal: {{url: 'sqlite:///mine.db'}}\n")
     with served(policy, simulated.base_url) as process:
         assert httpx.get(f"{process.url}/readyz").status_code == 200
         assert process.action() == "annotate"
@@ -131,8 +132,8 @@ def test_it_serves_until_what_was_begun_is_ended(
         process.wait_for("were reloaded")
         assert process.action() == "block"
         assert ends_what_it_began(process, simulated, servers=1) == "block"
-    # It is there by default.
-    assert journaled(policy.parent / "resay-journal.db") == {"annotate": 2, "block": 2}
+    # The gateway's journal is its policy's.
+    assert journaled(policy.parent / "mine.db") == {"annotate": 2, "block": 2}
 
 
 def test_a_load_balancer_is_told_before_requests_are_refused(
@@ -298,6 +299,12 @@ def test_what_it_cannot_do_is_said_at_once(tmp_path: Path, policy: Path) -> None
     bad = refused("--upstream", "http://x", "--policy", str(policy), "--port", "0")
     assert isinstance(bad, PolicyError)
     assert "policy.yaml:1: chain" in str(bad)
+    for name in ("a", "b"):
+        said = f"chain: [{{method: ngram}}]\njournal: {{url: 'sqlite:///{name}.db'}}\n"
+        (tmp_path / f"{name}.yaml").write_text(said)
+    several = tmp_path / "several.yaml"
+    several.write_text("upstream: {url: http://x}\npolicies: {a: a.yaml, b: b.yaml}\n")
+    assert "the policies name different journals" in str(refused("--config", str(several)))
     taken = refused("--upstream", "http://x", "--host", "no.such.host.invalid")
     assert isinstance(taken, ConfigurationError)
     config = tmp_path / "gateway.yaml"

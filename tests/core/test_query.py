@@ -90,6 +90,11 @@ def test_the_key_does_not_follow_to_another_model() -> None:
         {"max_tokens": 9, "api_key": "other"},
     )
     assert query.for_sampling(model="a/x").params["api_key"] == "k"
+    # What nobody knows here may be a key, too, and a client knows only its own address.
+    further = {"client": object(), "extra_body": {"token": "t"}, "hf_token": "t", "user": "u"}
+    query = Query.of("Who?", model="a/x", top_p=0.9, **further)
+    assert query.for_sampling(model="b/y").params == {"top_p": 0.9}
+    assert query.for_sampling().params == {"top_p": 0.9, **further}
 
 
 def test_the_question_is_the_text_of_the_users_last_message() -> None:

@@ -218,7 +218,7 @@ async def test_what_was_lost_counts_as_supported_in_the_passage_score() -> None:
 
 async def test_an_undetermined_judge_is_inconclusive() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Hm", "Hm"))
-    assert verdict.reason == "prompt: 6 of 6 judge answers were neither yes nor no"
+    assert verdict.reason == "prompt: 6 of 6 judge answers could not be read"
 
 
 MARKDOWN = "<!-- 1932 -->\n\nThe bridge opened in 1932.\n\n```\nFinch\n```\n\n$$ x $$\n"

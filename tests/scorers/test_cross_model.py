@@ -208,6 +208,20 @@ async def test_confident_answers_are_drawn_by_the_request() -> None:
     assert "not in the share of 0" in verdict.steps[-1].skipped
 
 
+async def test_a_sample_that_declines_to_answer_contradicts_nothing() -> None:
+    second = {"model": SECOND, "ask": "samples"}
+    verdict = await asked(Two("I'm sorry, but I can't help with that."), second)
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == f"no second opinion: {SECOND} declined to answer"
+
+
+async def test_its_words_are_one_short_line() -> None:
+    verdict = await asked(Two(f"1: wrong | It was\x1b[31m {'x' * 1000}\n2: right"))
+    (said,) = [s.contradicted_by for s in verdict.sentences if s.contradicted_by]
+    assert len(said.text) <= 300
+    assert said.text.isprintable()
+
+
 async def test_its_calls_are_counted_priced_limited_and_cached() -> None:
     provider = Two("1: right\n2: right")
     prices = {SECOND: {"input": 1.0, "output": 10.0}, "own/model": {"input": 0.0, "output": 0.0}}

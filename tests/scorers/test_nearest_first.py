@@ -436,7 +436,7 @@ async def test_what_cannot_be_read_counts_a_half() -> None:
     scores = await score(judge("Well", "Hm"), None, restate=False)
     assert scores.sentences == (0.5,)
     assert scores.undetermined == 20
-    assert scores.inconclusive == "20 of 20 judge answers were neither yes nor no"
+    assert scores.inconclusive == "20 of 20 judge answers could not be read"
 
 
 class Slow:

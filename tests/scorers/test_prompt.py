@@ -71,7 +71,7 @@ async def test_with_most_answers_lost_the_scores_decide_nothing() -> None:
 
 async def test_a_judge_that_never_says_yes_or_no_decides_nothing() -> None:
     scores = await judged([["Well", "Hm"], ["I cannot say", "Yes"]])
-    assert scores.inconclusive == "3 of 4 judge answers were neither yes nor no"
+    assert scores.inconclusive == "3 of 4 judge answers could not be read"
 
 
 class Recorder:

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from resay._internal.event_loops import in_sync
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
-from resay.calibration.labelling import LabelledEntries
+from resay.calibration.labelling import LabelledEntries, methods_of
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
 from resay.calibration.proposals import Proposal, nearest_recall, propose, tied_at_the_top
 from resay.calibration.result import Calibration, Counts, Figures, measure_figures
@@ -91,7 +91,7 @@ def _verdict(where: str, data: dict[str, object], policy: Policy) -> Verdict:
         verdict = Verdict.from_dict({key: fields[key] for key in fields if key != "id"})
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: {error}") from None
-    methods = [step.method_name for step in policy.chain]
+    methods = methods_of(policy)
     ran = [step.method for step in verdict.steps]
     if any(method not in methods for method in ran):
         raise ConfigurationError(
@@ -285,9 +285,14 @@ def _from_journal(setting: _Setting, entries: LabelledEntries) -> _Run:
         others = [f"{counts.uncertain} by uncertainty"] if counts.uncertain else []
         others += [f"{counts.undrawn} by nobody"] if counts.undrawn else []
         told = f" (drawn were: {', '.join(others)})" if others else ""
+        if counts.other_chain:
+            raise ConfigurationError(
+                f"{counts.other_chain} labelled entries were made by another chain than this policy"
+                f"'s, and none by its own{told}; calibrate the policy that made them"
+            )
         raise ConfigurationError(
             f"no labelled entry was drawn at random{told}, and nothing is guaranteed from others:"
-            " run `resay label --draw 60 --by random`, and label those"
+            " run `resay label JOURNAL --draw 60 --by random`, and label those"
         )
     notes = _notes_of_recorded(setting, entries.verdicts, "a journal")
     told = (*counts.lines(), *notes)

@@ -336,6 +336,12 @@ def _name(journal: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
+def methods_of(policy: Policy) -> list[str]:
+    """Return which methods a policy's verdicts may have, in order."""
+    second = ["cross_model"] if policy.second is not None else []
+    return [*(step.method_name for step in policy.chain), *second]
+
+
 def _labelled(
     name: str,
     entries: Sequence[Entry],
@@ -344,7 +350,7 @@ def _labelled(
     policy: Policy,
     thumbs: int,
 ) -> LabelledEntries:
-    methods = {step.method_name for step in policy.chain}
+    methods = methods_of(policy)
     counts = Counter(thumbs=thumbs)
     kept: list[tuple[LabelledRow, Verdict, Draw]] = []
     for entry in entries:

@@ -155,8 +155,8 @@ def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
         config = named or JournalConfig()
     if config.file is not None and not Path(config.file).expanduser().exists():
         raise ConfigurationError(
-            f"no journal at {config.file!r}; pass one with --journal, or a policy that has one"
-            " with --policy"
+            f"no journal at {config.file!r}; name the journal, or pass a policy that has one with"
+            " --policy-file"
         )
     return config
 

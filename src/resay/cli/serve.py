@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -134,11 +135,25 @@ def _url(journal: str | None) -> str | None:
 
 
 def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
-    """Have verdicts written down, unless it was said where, or nowhere."""
+    """Have verdicts written down, unless it was said where, or nowhere.
+
+    Where only policies say it, the gateway's journal is theirs: the dashboard shows one.
+    """
+    from resay.gateway.config import DEFAULT_POLICY
+    from resay.policy import Policy
     from resay.reporting.journal import JournalConfig
 
     if journal == _NONE:
         return told.model_copy(update={"journal": None})
     if "journal" in told.model_fields_set:
         return told
-    return told.model_copy(update={"journal": JournalConfig(url=JOURNAL)})
+    files = {DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None, **told.policies}
+    policies = [Policy.load(file) for file in files.values() if file is not None]
+    wanted = {policy.journal for policy in policies if policy.journal is not None}
+    if len(wanted) > 1:
+        raise ConfigurationError(
+            "the policies name different journals, and a gateway has one; set `journal` in the"
+            " gateway file, or pass --journal"
+        )
+    found = wanted.pop() if wanted else JournalConfig(url=JOURNAL)
+    return told.model_copy(update={"journal": found})

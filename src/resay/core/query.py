@@ -30,8 +30,35 @@ CONNECTION_PARAMS = frozenset(
         "organization",
     }
 )
-"""Parameters that say where a request goes and who pays. They never follow a query to another
-model, which may live at another provider."""
+"""Parameters that say where a request goes and who pays."""
+
+# All that follows a query to another model, which may live at another provider. Whatever is not
+# known to say only how to answer may be a key, a client or an address.
+_FOLLOWING = frozenset(
+    {
+        "drop_params",
+        "frequency_penalty",
+        "function_call",
+        "functions",
+        "max_completion_tokens",
+        "max_tokens",
+        "modalities",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "reasoning_effort",
+        "response_format",
+        "stop",
+        "temperature",
+        "thinking",
+        "timeout",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+        "verbosity",
+        "web_search_options",
+    }
+)
 
 _HEADERS, _KEY = ("extra_headers", "headers"), "idempotency-key"
 
@@ -153,6 +180,11 @@ class Query:
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass a text")
             return cls(({"role": "user", "content": question},), model, params, entity, tenant)
+        if not isinstance(cast("object", question), Sequence):
+            kind = type(question).__name__
+            raise ConfigurationError(
+                f"the question must be a text, a list of messages or a Query, not of type {kind}"
+            )
         messages = tuple(question)
         if not messages:
             raise ConfigurationError("the conversation has no messages; pass at least one")
@@ -238,7 +270,7 @@ class Query:
         text, and leaving the parameter out is accepted by every model, while raising it is not.
 
         Args:
-            model: Ask this model instead; connection parameters are then left behind.
+            model: Ask this model instead; only parameters that say how to answer go with it.
             temperature: Set this temperature; None keeps the caller's unless that is 0.
             params: Further parameters for samples; they win over those of the query.
 
@@ -246,8 +278,11 @@ class Query:
             A query without the parameters that make no sense for a sample, marked as `varied`.
         """
         elsewhere = model is not None and model != self.model
-        left_out = MAIN_CALL_ONLY | CONNECTION_PARAMS if elsewhere else MAIN_CALL_ONLY
-        kept = {k: _beside(k, v) for k, v in self.params.items() if k not in left_out}
+        kept = {
+            name: _beside(name, value)
+            for name, value in self.params.items()
+            if name not in MAIN_CALL_ONLY and (name in _FOLLOWING or not elsewhere)
+        }
         if kept.get("temperature") == 0:
             del kept["temperature"]
         if temperature is not None:

@@ -299,6 +299,9 @@ class Running:
         self, response: str, query: Query | None, sources: Sources | None, given: Given
     ) -> Verdict:
         """Check a response that is there already."""
+        if not isinstance(cast("object", response), str):
+            kind = type(response).__name__
+            raise ConfigurationError(f"the response must be a string, not of type {kind}")
         await self._load(sources, main=False, samples=given.samples is None)
         work = partial(self._check, response, query, sources, given)
         return await observed(self._policy, _model(query, sources), work)

@@ -44,6 +44,7 @@ import anyio
 from pydantic import Field, model_validator
 
 from resay._internal.strict import Strict
+from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction, EvidenceKind, Scores, mean_score, tally
 from resay.providers.base import Completion
@@ -84,6 +85,7 @@ _AGAIN = (
     " instead."
 )
 _CONVERSATION_CHARS = 4_000
+_INSTEAD_CHARS = 300
 _WORDS: Mapping[str, float | None] = {
     "right": 0.0,
     "correct": 0.0,
@@ -284,17 +286,21 @@ class CrossModel:
             return _Opinions((None,) * count, problem="could not be asked")
         # Without the model, so that its keys stay behind even where both have one name.
         asked = replace(query, model=None).for_sampling(model=second.model, params=second.params)
-        found = Scores()
+        found, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
             if not len(pool):
                 pool.draw_from(tasks, provider, asked, most=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
-            if await pool.all():
+            passages = [await sample.split() for sample in await pool.all()]
+            if not all(_says_nothing(said, query.question) for said in passages):
                 found = await step.run(passage, view)
+                compared = True
         failures = (*(type(error).__name__ for error in pool.failures), *found.failures)
         if not len(pool):
             why = tally(failures) or "its answers are empty"
             return _Opinions((None,) * count, failures, problem=f"gave no sample ({why})")
+        if not compared:
+            return _Opinions((None,) * count, failures, problem="declined to answer")
         if found.inconclusive:
             problem = f"gave samples that could not be compared: {found.inconclusive}"
             return _Opinions((None,) * count, failures, found.undetermined, problem)
@@ -398,7 +404,14 @@ def _read(answer: str) -> _Opinion | None:
     known = first_choice(word, {name: (score,) for name, score in _WORDS.items()})
     if known is None:
         return None
-    return _Opinion(known[0], instead.strip(" \t*_`|") if known[0] else "")
+    told = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
+    return _Opinion(known[0], told.strip(" \t*_`|") if known[0] else "")
+
+
+def _says_nothing(sample: Passage, question: str) -> bool:
+    """Return whether a sample is a refusal, or says only that something is not known."""
+    sentences = sample.sentences
+    return all(claims_nothing(s.text, is_open=True, asked=question) for s in sentences)
 
 
 def _cross(found: Scores, i: int) -> float | None:

@@ -276,5 +276,5 @@ def why_inconclusive(
     if missing * 2 > len(cells):
         return f"{missing} of {len(cells)} comparisons failed ({tally(failures)})"
     if undetermined * 2 > len(cells):
-        return f"{undetermined} of {len(cells)} judge answers were neither yes nor no"
+        return f"{undetermined} of {len(cells)} judge answers could not be read"
     return None

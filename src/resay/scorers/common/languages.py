@@ -226,7 +226,8 @@ _TELLING: Final = {
     for language, words in {
         "en": "the and of is was in to with for by that are were it at from as on",
         "de": "der die das und ist nicht mit von ein eine wurde auf für im den dem zu des war sich",
-        "fr": "le la les et est des dans une du au un en par pour qui sur il elle a été",
+        "fr": "le la les et est des dans une du au un en par pour qui sur il elle a été c d l ce de"
+        " quelle quel où ne pas sont avec",
         "es": "el la los las y es de que en una del por un se con fue su al para como",
         "it": "il la di che e è una del della per nel un in con da fu si gli i dei",
         "pt": "o a os as e é do da em uma que no na um de foi dos por com para ao",
