@@ -161,6 +161,20 @@ async def test_doubtful_claims_are_hedged_once() -> None:
     assert len(told.attempts) == 1
 
 
+async def test_a_hedge_is_put_before_whatever_closes_a_sentence() -> None:
+    # So many that a search from each of them would not end.
+    marks = "*_" * 25_000
+    told = f"Its wheel measures 7 metres{marks}x{marks}"
+
+    def sample(index: int) -> str:
+        return f"{RIGHT} {WHEEL.replace('7', '9') if index < 2 else WHEEL}"
+
+    policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
+    model = Model(sample=sample, draft=f"{WRONG} {told}.*")
+    answer = await repaired(model, "consistent", **policy)
+    assert answer.text.endswith("_ (uncertain).*")
+
+
 async def test_of_a_sentence_that_is_wrong_in_part_the_rest_is_kept() -> None:
     draft = f"The Old Mill was built in 1845, and its wheel measures 7 metres. {RIGHT}"
     model = Model("1: Its wheel measures 7 metres.", draft=draft)

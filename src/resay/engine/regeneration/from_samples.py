@@ -126,7 +126,8 @@ _HEDGES: Mapping[Language, tuple[str, str]] = {
     "pt": ("incerto", "Não sei isso ao certo."),
     "nl": ("onzeker", "Dat weet ik niet zeker."),
 }
-_END = re.compile(r"[.!?…。！？]*[\"'”’»)\]*_]*\s*$")
+_ENDS = ".!?…。！？"
+_CLOSES = "\"'”’»)]*_"
 _PROSE = frozenset({"sentence", "item"})
 
 
@@ -517,8 +518,7 @@ def _kept_hedges(
 
 def _hedge(sentence: str) -> str:
     """Return a sentence with a mark that says it is uncertain, before what ends it."""
-    end = _END.search(sentence)
-    place = end.start() if end else len(sentence)
+    place = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
     return f"{sentence[:place]} ({_words_for(sentence)[0]}){sentence[place:]}"
 
 
