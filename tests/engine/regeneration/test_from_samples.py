@@ -195,6 +195,9 @@ async def test_where_nothing_is_left_the_answer_says_so() -> None:
     told = answer.verdict.regeneration
     assert told is not None
     assert told.abstains
+    table = "| mill | x |\n|---|---|\n"
+    answer = await repaired(Model(draft=f"{table}| {WRONG} | y |\n"), "consistent")
+    assert answer.text == f"{table}| I do not know this for certain. | |\n"
     silent = await repaired(Model(draft=WRONG), "consistent", action={"abstention": None})
     assert (silent.text, silent.flagged) == (WRONG, True)
 

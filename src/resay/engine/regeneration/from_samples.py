@@ -436,7 +436,10 @@ class _Work:
         told = self._abstention(unsaid)
         is_abstention = told is not None
         if told is not None:
-            repairs[min(unsaid)] = Replacement(told)
+            place = min(unsaid)
+            # The row of a table keeps its cells.
+            more = max(_bars(draft.sentences[place].text) - _bars(told), 0)
+            repairs[place] = Replacement(told + " |" * more)
         repaired = Repaired.of(draft, repairs, floor=self.shown)
         return Candidate(
             await split_text(repaired.text, self.policy),
