@@ -103,6 +103,26 @@ async def test_an_answer_that_is_no_better_is_not_given() -> None:
     assert blocked.blocked
 
 
+async def test_an_answer_in_which_something_new_is_flagged_is_not_given() -> None:
+    model = Model(f"1: {RIGHT} It burned down in 1777 and in 1888.")
+    answer = await repaired(model)
+    assert (answer.text, answer.flagged) == (DRAFT, True)
+    told = answer.verdict.regeneration
+    assert told is not None
+    # It would have a better score: it is longer.
+    before, after = told.attempts[0].score_before, told.attempts[0].score_after
+    assert before is not None
+    assert after is not None
+    assert after < before
+
+
+async def test_an_answer_in_which_less_is_flagged_is_given() -> None:
+    burned = "It burned down in 1777."
+    model = Model(f"1: {RIGHT}\n2: {burned}", draft=f"{WRONG} {burned}")
+    answer = await repaired(model, action={"attempts": 1})
+    assert (answer.text, answer.flagged) == (f"{RIGHT} {burned}", True)
+
+
 @pytest.mark.parametrize(
     ("written", "note"),
     [

@@ -265,9 +265,26 @@ class _Work:
             self.notes.append(why)
             return False
         candidate = await self._checked(candidate, hedged)
-        if candidate.rank < self.best.rank:
+        if self._is_better(candidate):
             self.best = candidate
         return self.best.verdict.flagged
+
+    def _is_better(self, candidate: Candidate) -> bool:
+        """Return whether an answer is better than the best so far.
+
+        One that is still flagged is so only where less is flagged in it and nothing new: more
+        sentences lower the score of the passage, whatever they say.
+        """
+        before, after = self.best.verdict, candidate.verdict
+        if candidate.rank >= self.best.rank or not after.flagged:
+            return candidate.rank < self.best.rank
+        if before.flagged_sentences:
+            return _flagged_in(after) < _flagged_in(before)
+        left, doubtful = (
+            {verdict.sentences[i].text for i in in_doubt(verdict, self.policy.threshold)}
+            for verdict in (after, before)
+        )
+        return left < doubtful
 
     def _targets(self) -> list[_Target]:
         """Return the sentences to be written again: those in doubt, and those to be hedged."""
@@ -494,6 +511,14 @@ class _Work:
         )
         self._record(score_after=verdict.score, decision=verdict.decision)
         return replace(candidate, verdict=verdict)
+
+
+def _flagged_in(verdict: Verdict) -> set[str]:
+    """Return the claims that are flagged, and the flagged sentences none of whose claims is."""
+    claims = [claim for claim in verdict.claims if claim.flagged]
+    told = {claim.sentence for claim in claims}
+    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in told}
+    return others.union(claim.text for claim in claims)
 
 
 def _answered(claim: str, probed: Probed) -> list[str]:
