@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import pickle
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +24,7 @@ from resay import (
     PolicyError,
     request_id,
 )
+from resay.core.verdict import Regeneration, Verdict
 from resay.gateway import Gateway, GatewayConfig, serving
 from resay.reporting import observers
 from resay.reporting.observers import Finding, Observer, Place, place
@@ -32,6 +35,7 @@ pytestmark = pytest.mark.anyio
 
 FACT, ERROR = "It opened in 1932.", "It opened in 1947."
 MODEL = "openai/simulated"
+FLAGGED = Verdict("flagged", 0.9, "it differs")
 
 
 class Kept(Observer):
@@ -59,6 +63,11 @@ class Kept(Observer):
 class Broken(Observer):
     def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:
         raise RuntimeError(f"key sk-secret refused {findings}")
+
+
+class Leaving(Observer):
+    def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:
+        raise SystemExit(1)
 
 
 class Nothing:
@@ -182,6 +191,65 @@ async def test_what_a_tool_raises_is_named_by_its_type(caplog: pytest.LogCapture
     assert "sending failed with RuntimeError" in caplog.text
     assert "secret" not in caplog.text
     assert "1947" not in caplog.text
+
+
+@pytest.mark.usefixtures("placed")
+async def test_a_tool_that_would_end_the_thread_costs_one_batch() -> None:
+    guard = guarded("Leaving")
+    for lost in (1, 2):
+        await guard.acheck(ERROR, references=[FACT])
+        await guard.aflush()
+        assert guard.observers[0].lost == lost
+
+
+@pytest.mark.usefixtures("placed")
+def test_a_thread_that_cannot_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    (delivery,) = guarded().observers
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        delivery.observe(FLAGGED, "annotate", model=None, policy="p")
+    delivery.observe(FLAGGED, "annotate", model=None, policy="p")
+    assert delivery.flush()
+    assert (delivery.lost, len(findings())) == (1, 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("placed")
+def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
+    (delivery,) = guarded().observers
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with delivery._changed:
+            held.set()
+            done.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(60)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        delivery.observe(FLAGGED, "annotate", model=None, policy="p")
+        os._exit(0 if delivery.flush() and len(findings()) == 1 else 1)
+    done.set()
+    holder.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.usefixtures("placed")
+def test_an_abstention_in_place_of_the_answer_is_pushed() -> None:
+    (delivery,) = guarded().observers
+    repaired = Regeneration("repair", (), adopted=0, abstains=True)
+    for regeneration in (None, repaired):
+        verdict = Verdict("skipped", None, "it claims nothing", regeneration=regeneration)
+        delivery.observe(verdict, "annotate", model=None, policy="p")
+    delivery.flush()
+    assert [one.decision for one in findings()] == ["skipped"]
 
 
 async def test_outside_of_a_trace_nothing_is_pushed(caplog: pytest.LogCaptureFixture) -> None:

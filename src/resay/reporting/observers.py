@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -58,7 +59,8 @@ class Finding:
     Attributes:
         id: Nobody else has it; a finding that is pushed twice keeps it.
         name: What the policy calls the score.
-        decision: `flagged`, `consistent` or `inconclusive`.
+        decision: `flagged`, `consistent` or `inconclusive`; `skipped` where an abstention replaced
+            the answer.
         score: The score of the passage in [0, 1], 1 = surely hallucinated, or None.
         reason: The verdict's reason: one line without content.
         metadata: The action, the policy, the model, the request and the cost. None is left out.
@@ -119,6 +121,7 @@ class Delivery:
         self._observer = observer
         self._waiting: deque[tuple[Place, Finding]] = deque()
         self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
         self._pid: int | None = None
         self._taken = 0
         self._done = 0
@@ -126,6 +129,7 @@ class Delivery:
         self._unplaced = 0
         self._flushes = 0
         self._flushed = 0
+        _living.add(self)
 
     def __repr__(self) -> str:
         return f"Delivery(to={self._config.to!r}, sent={self.sent}, lost={self._lost})"
@@ -149,12 +153,13 @@ class Delivery:
         """Have a verdict pushed. It waits for nothing, and whatever fails harms no answer.
 
         Args:
-            verdict: The verdict. What was skipped is not pushed.
+            verdict: The verdict. What was skipped is not pushed, unless an abstention replaced the
+                answer.
             action: What was done with the answer.
             model: The model that wrote it, where that is known.
             policy: What the policy is called.
         """
-        if verdict.decision == "skipped":
+        if verdict.decision == "skipped" and verdict.regeneration is None:
             return
         try:
             where = place.get() or self._observer.place()
@@ -176,8 +181,8 @@ class Delivery:
             Whether nothing is left of it.
         """
         with self._changed:
-            # A fork has nothing of its own yet.
-            if self._pid != os.getpid():
+            # Nothing was taken yet.
+            if self._thread is None:
                 return True
             self._flushes += 1
             taken, flushes = self._taken, self._flushes
@@ -226,15 +231,23 @@ class Delivery:
             self._lose(1, "too many verdicts were waiting")
 
     def _start(self) -> None:
-        if self._pid == os.getpid():
+        if self._thread is not None and self._thread.is_alive():
             return
-        # A fork copies what waits, which its parent sends, but not the thread.
+        thread = threading.Thread(target=self._run, name="resay-observer", daemon=True)
+        thread.start()
+        self._thread = thread
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            # After the client has registered its own end, so that this comes before it.
+            atexit.register(self._end, self._pid)
+
+    def renew(self) -> None:
+        """Begin anew in a fork: it has no thread, a lock that may be held, and others' verdicts."""
+        self._changed = threading.Condition()
+        self._thread = None
+        # The parent sends them.
         self._waiting.clear()
-        self._taken = self._done
-        self._pid = os.getpid()
-        threading.Thread(target=self._run, name="resay-observer", daemon=True).start()
-        # After the client has registered its own end, so that this comes before it.
-        atexit.register(self._end, self._pid)
+        self._taken, self._flushes = self._done, self._flushed
 
     def _run(self) -> None:
         while True:
@@ -251,8 +264,9 @@ class Delivery:
     def _send(self, batch: Sequence[tuple[Place, Finding]]) -> None:
         try:
             self._observer.send(batch)
-        # Whatever the tool's client raises; its message may hold keys, or words.
-        except Exception as error:
+        # Whatever the tool's client raises, or the thread would end; its message may hold keys, or
+        # words.
+        except BaseException as error:
             self._lose(len(batch), f"sending failed with {type(error).__name__}")
         else:
             with self._changed:
@@ -262,7 +276,7 @@ class Delivery:
     def _flush(self, flushes: int) -> None:
         try:
             self._observer.flush()
-        except Exception as error:
+        except BaseException as error:
             self._warn(f"failed to flush with {type(error).__name__}")
         with self._changed:
             self._flushed = flushes
@@ -294,6 +308,7 @@ class Delivery:
         _log.warning("observer %r %s", self._config.to, message)
 
 
+_living: weakref.WeakSet[Delivery] = weakref.WeakSet()
 # What makes an observer may make a guard, too.
 _lock = threading.RLock()
 # Guards with the same settings share one.
@@ -312,6 +327,18 @@ def deliveries_of(configs: Sequence[ObserverConfig]) -> tuple[Delivery, ...]:
             if config not in _deliveries:
                 _deliveries[config] = Delivery(config, _opened(config))
         return tuple(_deliveries[config] for config in configs)
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.RLock()
+    for delivery in tuple(_living):
+        delivery.renew()
+
+
+# Windows has no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def _opened(config: ObserverConfig) -> Observer:
