@@ -73,7 +73,7 @@ class Model:
         self.prompts.append(prompt)
         if "Generate a list of" in prompt:
             self.asked["quiz"] += 1
-            claim = next(claim for claim in CLAIMS if f"sentence:\n\n{claim}" in prompt)
+            claim = next(claim for claim in self._quiz if f"sentence:\n\n{claim}" in prompt)
             return Completions((Completion(self._quiz[claim]),))
         if prompt.startswith("We are writing"):
             self.asked["answer"] += 1
@@ -91,11 +91,14 @@ class Model:
         return Completions((Completion("\n".join(lines)),))
 
 
-async def checked(asked: Model, **settings: Any) -> Verdict:
+async def checked(
+    asked: Model, response: str = RESPONSE, *, calls: int | None = None, **settings: Any
+) -> Verdict:
     step = {"method": "probe", "by": "judge", **settings}
-    policy = {"chain": [step], "cache": {"store": "none"}, "limits": {"retries": 0}}
+    limits = {"retries": 0, **({"calls": calls} if calls else {})}
+    policy = {"chain": [step], "cache": {"store": "none"}, "limits": limits}
     guard = Guard(policy, provider=asked, model="m")
-    return await guard.acheck(RESPONSE, question=ASKED)
+    return await guard.acheck(response, question=ASKED)
 
 
 def plain(groups: Sequence[int]) -> float:
@@ -152,6 +155,27 @@ def test_questions_are_read_line_by_line() -> None:
         None,
     ]
     assert read_questions("I cannot.", 1) == [None]
+    # In time that grows with the length, not with its square.
+    assert read_questions("a" + " " * 500_000 + "b", 1) == [None]
+
+
+async def test_the_text_before_a_claim_is_cut() -> None:
+    claims = [f"Bridge number {i} is painted grey." for i in range(300)]
+    asked = Model(quiz=dict.fromkeys(claims, "I cannot."))
+    await checked(asked, " ".join(claims))
+    (last,) = (p for p in asked.prompts if f"sentence:\n\n{claims[-1]}" in p)
+    before = last.partition("text:\n\n")[2].partition("\n\nYou see")[0]
+    assert 3_950 < len(before) <= 4_000
+    assert " ".join(claims[:-1]).endswith(f" {before}")
+    assert before.startswith("Bridge")
+
+
+async def test_claims_beyond_the_calls_that_are_left_are_not_begun() -> None:
+    asked = Model(quiz=dict.fromkeys(CLAIMS, "I cannot."))
+    verdict = await checked(asked, calls=1)
+    assert asked.asked["quiz"] == 1
+    assert verdict.decision == "inconclusive"
+    assert "BudgetExceededError" in verdict.reason
 
 
 async def test_claims_without_questions_or_answers_are_inconclusive() -> None:

@@ -5,7 +5,7 @@ entropy", Nature 630, 2024, the procedure for long texts, with the prompts relea
 each claim of the response
 
 1. a judge writes `questions` questions that the claim might answer in the context of the text
-   before it, with the answer that the claim gives, `draws` times over;
+   before it (its last 4,000 characters), with the answer that the claim gives, `draws` times over;
 2. the model that wrote the response answers each question `answers` times, in as few words as
    possible;
 3. these answers and the claim's are put into meanings: two are the same where one entails the other
@@ -26,8 +26,10 @@ the whole. Bad at: cost, and claims that answer no question with one answer.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import log
 from typing import ClassVar, Literal
 
@@ -36,6 +38,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
+from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.judging import Reading, ask_together, judge_for, strip_decoration
@@ -84,6 +87,7 @@ _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "
 _LINE = re.compile(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\s+(?P<answer>\S.*)")
 _NOT_KNOWN = ("not available", "not provided", "unknown", "unclear")
 _MOST_CHARS = 300
+_BEFORE_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +130,12 @@ def render_answer(asked: str, before: str, question: str) -> str:
 
 def read_questions(text: str, count: int) -> list[Question | None]:
     """Read lines such as `1. In which year did it open? -- 1932`, so many of them at most."""
-    lines = (_LINE.fullmatch(line) for line in text.splitlines())
+    # The pattern takes time with the square of the length.
+    lines = (_LINE.fullmatch(line) for line in text.splitlines() if len(line) <= _MOST_CHARS)
     found = [
         Question(line["question"].strip(), line["answer"].strip().rstrip("."))
         for line in lines
-        if line and len(line[0]) <= _MOST_CHARS
+        if line
     ]
     return [*found[:count], *[None] * max(count - len(found), 0)]
 
@@ -211,14 +216,22 @@ class Probe:
         writer = judge_for(self.config.writer, evidence)
         asked = evidence.query.question if evidence.query else ""
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
-        found: dict[int, _Claim] = {}
+        text = " ".join(claims)
+        ends = list(accumulate((len(claim) + 1 for claim in claims), initial=0))
+        left = evidence.calls_left()
+        # Each takes a call at least. One is always begun, so that the budget can say why not.
+        begun = len(claims) if left is None else min(len(claims), max(left, 1))
+        unpaid = _Claim({}, 0, (BudgetExceededError.__name__,))
+        found = dict.fromkeys(range(begun, len(claims)), unpaid)
 
         async def ask_about(i: int) -> None:
-            before = " ".join(claims[:i])
+            # Whole claims.
+            start = ends[bisect_left(ends, ends[i] - _BEFORE_CHARS)]
+            before = text[start : ends[i]].strip()
             found[i] = await self._ask(writer, model, asked, claims[i], before)
 
         async with anyio.create_task_group() as tasks:
-            for i in range(len(claims)):
+            for i in range(begun):
                 tasks.start_soon(ask_about, i)
         pairs = [
             (one, other)
