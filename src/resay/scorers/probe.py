@@ -36,6 +36,7 @@ from typing import ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.errors import BudgetExceededError
@@ -88,6 +89,12 @@ _LINE = re.compile(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\
 _NOT_KNOWN = ("not available", "not provided", "unknown", "unclear")
 _MOST_CHARS = 300
 _BEFORE_CHARS = 4_000
+
+
+def _is_unknown(answer: str) -> bool:
+    """Return whether an answer says that it is not known."""
+    said = any(word in answer.casefold() for word in _NOT_KNOWN)
+    return said or claims_nothing(answer, is_open=False) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +308,7 @@ class Probe:
             answers = [said_all[i] for i in complete(said_all, wanted, entailed)]
             if len(answers) < 2:
                 continue
-            unknown = sum(any(w in a.casefold() for w in _NOT_KNOWN) for a in answers)
+            unknown = sum(_is_unknown(answer) for answer in answers)
             matrix = [[_known(entailed, one, other) for other in answers] for one in answers]
             found = meanings(matrix, self.config.equivalence)
             value = entropy(found)
