@@ -180,6 +180,19 @@ def test_closeness(claims: int, texts: int, filled: float, seed: int) -> None:
     assert semantic.closeness(edges.tolist()) == pytest.approx(p_closeness(edges))
 
 
+def test_closeness_reads_each_edge_once() -> None:
+    class Row(list[bool]):
+        reads = 0
+
+        def __getitem__(self, at: Any) -> Any:
+            Row.reads += 1
+            return super().__getitem__(at)
+
+    edges = [Row((i + j) % 3 > 0 for j in range(5)) for i in range(40)]
+    assert semantic.closeness(edges) == pytest.approx(p_closeness(np.array(edges, bool)))
+    assert Row.reads == 200
+
+
 def test_tiny_worked_examples() -> None:
     yes, no = Entailment(1, 0, 0), Entailment(0, 0, 1)
     same, other = [[yes] * 3] * 3, [[yes if i == j else no for j in range(3)] for i in range(3)]
