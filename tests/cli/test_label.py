@@ -151,6 +151,17 @@ def test_csv_goes_out_and_comes_in(file: Path, tmp_path: Path) -> None:
     assert "3 ratings, 0 of them new" in said(file, "--csv-in", out, "--rater", "ann")
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_long_cells_and_other_separators_are_read(
+    file: Path, tmp_path: Path, separator: str
+) -> None:
+    rows = [("id", "answer", "rating", "note"), ("req-1", "long " * 30_000, "wrong", "'＝1")]
+    with (tmp_path / "in.csv").open("w", encoding="utf-8", newline="") as lines:
+        csv.writer(lines, delimiter=separator).writerows(rows)
+    assert "1 ratings, 1 of them new" in said(file, "--csv-in", tmp_path / "in.csv")
+    assert kept(file)[0][0].note == "＝1"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -353,7 +353,7 @@ class _Labelling:
         typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
 
     async def read(self, journal: Journal, path: Path) -> None:
-        """Record the ratings in a CSV file: all of them, or none."""
+        """Record the ratings in a CSV file; none of them where there is a mistake in it."""
         rows = list(self._rows(path))
         entries = [await journal.find(row.some_id) for row in rows]
         missing = [row for row, entry in zip(rows, entries, strict=True) if entry is None]
@@ -373,20 +373,30 @@ class _Labelling:
         typer.echo(f"{path}: {len(rows)} ratings, {new} of them new or changed")
 
     def _rows(self, path: Path) -> Sequence[_Row]:
-        reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-        columns = reader.fieldnames or ()
-        for needed in ("id", "rating"):
-            if needed not in columns:
-                raise ConfigurationError(
-                    f"{path}: has no column {needed!r}; make the file with --csv-out"
-                )
+        lines = io.StringIO(read_text(path), newline="")
+        # Spreadsheets write semicolons where the comma is in decimal numbers.
+        separator = max(",;\t", key=lines.readline().count)
+        lines.seek(0)
+        reader = csv.DictReader(lines, delimiter=separator)
         found: list[_Row] = []
-        for cells in reader:
-            where = f"{path}:{reader.line_num}"
-            values = {name: _plain(value) for name, value in cells.items() if name is not None}
-            if not values["rating"]:
-                continue
-            found.append(_Row(where, values["id"], self._feedback(where, values)))
+        # Answers may be longer than the module allows.
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            columns = reader.fieldnames or ()
+            for needed in ("id", "rating"):
+                if needed not in columns:
+                    raise ConfigurationError(
+                        f"{path}: has no column {needed!r}; make the file with --csv-out"
+                    )
+            for cells in reader:
+                where = f"{path}:{reader.line_num}"
+                values = {name: _plain(value) for name, value in cells.items() if name is not None}
+                if values["rating"]:
+                    found.append(_Row(where, values["id"], self._feedback(where, values)))
+        except csv.Error as error:
+            raise ConfigurationError(f"{path}:{reader.line_num}: is not CSV: {error}") from None
+        finally:
+            csv.field_size_limit(limit)
         return found
 
     def _feedback(self, where: str, values: Mapping[str, str]) -> Feedback:

@@ -19,8 +19,8 @@ from resay.reporting.journal.entry import Entry, Slice
 from resay.reporting.journal.feedback import Feedback
 
 Format = Literal["jsonl", "csv", "parquet"]
-# With these a spreadsheet begins a formula, and runs it.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+# With these a spreadsheet begins a formula, and runs it; some read full-width ones alike.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 COLUMNS: Mapping[str, type[Any]] = {
     "id": str,
     "time": str,
