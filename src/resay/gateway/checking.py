@@ -500,7 +500,6 @@ def _document(place: int, given: CheckReference) -> Document:
 
 # How long an entry may take to be written once its answer was given, in seconds.
 _WRITTEN_S = 0.25
-_MOST_OF_ONE_ID = 200
 # With these begin the ids of answers, which providers give.
 _OF_PROVIDERS = ("chatcmpl-", "cmpl-", "resp_", "msg_")
 _THUMBS: Mapping[str, Rating] = {"up": "right", "down": "wrong"}
@@ -598,10 +597,7 @@ async def _entry(journal: Journal, some_id: str, tenant: str | None) -> Entry | 
     """Return the tenant's newest entry with this id of its own or of its request."""
     for wait_s in (_WRITTEN_S, 0.0):
         await journal.flush()
-        known = [found for found in [await journal.get(some_id)] if found is not None]
-        known += await journal.recent(_MOST_OF_ONE_ID, request_id=some_id, tenant=tenant)
-        own = next((entry for entry in known if entry.tenant == tenant), None)
-        if own is not None:
+        if (own := await journal.find_own(some_id, tenant)) is not None:
             return own
         # The client may be faster than what records its answer.
         await asyncio.sleep(wait_s)

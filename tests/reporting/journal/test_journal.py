@@ -93,6 +93,28 @@ async def test_an_id_that_is_not_there(journal: Journal) -> None:
     assert await journal.recent(before="nobody") == []
 
 
+async def test_a_tenant_finds_its_own_among_many_of_one_request(journal: Journal) -> None:
+    await journal.append(entry(id="acme", time=NOW, request_id="r", tenant="acme"))
+    await journal.append(entry(id="nobody's", time=NOW, request_id="r"))
+    for i in range(201):
+        await journal.append(entry(id=f"{i}", time=NOW + 1 + i, request_id="r", tenant="other"))
+    await journal.flush()
+    for tenant, own in (("acme", "acme"), (None, "nobody's"), ("other", "200"), ("x", None)):
+        read = await journal.find_own("r", tenant)
+        assert (read and read.id) == own
+        read = await journal.find_own("acme", tenant)
+        assert (read is None) == (tenant != "acme")
+
+
+async def test_recent_returns_fewer_of_those_that_are_long(journal: Journal) -> None:
+    for i in range(30):
+        await journal.append(entry(id=f"{i:02}", time=NOW + i))
+    await journal.flush()
+    assert len(await journal.recent(30, max_bytes=1)) < 30
+    read = await journal.recent(30, max_bytes=10**9)
+    assert [one.id for one in read] == [f"{i:02}" for i in reversed(range(30))]
+
+
 async def test_recent_pages_through_all_newest_first(journal: Journal) -> None:
     # Several at the same time, which only their ids tell apart.
     written = [entry(id=f"{i:03}", time=NOW + i // 4) for i in range(30)]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast, get_args
 from urllib.parse import urlencode
 
+import anyio.to_thread
+
 from resay._internal.event_loops import PerLoop
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
@@ -261,6 +263,8 @@ _REST = 20.0
 
 # So many of the newest entries are looked at for what is frequent in them, of each decision.
 _LOOKED_AT = 200
+# Fewer where they are long: each is decoded to look at it.
+_MOST_BYTES = 4_000_000
 _MOST_FREQUENT = 5
 _CLAIM_CHARS = 200
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
@@ -438,6 +442,7 @@ class FiguresDesk:
         else:
             for one in await ask(since, until, span.step_s, by, **filters):
                 trends.setdefault(one.name, []).append(one)
+        doubtful = await self._doubtful(wanted, since, until)
         parts.sort(key=lambda part: -part.entries)
         return Figures(
             span=span,
@@ -449,7 +454,7 @@ class FiguresDesk:
             parts=tuple(parts[:_MOST_PARTS]),
             left_out=max(0, len(parts) - _MOST_PARTS),
             trends={name: tuple(of) for name, of in trends.items()},
-            frequent=frequent_in(await self._doubtful(wanted, since, until)),
+            frequent=await anyio.to_thread.run_sync(frequent_in, doubtful),
         )
 
     async def _doubtful(self, wanted: Wanted, since: float, until: float) -> list[Entry]:
@@ -458,5 +463,6 @@ class FiguresDesk:
         for decision in ("flagged", "inconclusive"):
             if wanted.decision in (None, decision):
                 filters: dict[str, Any] = {**wanted.filters, "decision": decision, **limits}
-                found += await self._journal.recent(_LOOKED_AT, **filters)
+                recent = self._journal.recent
+                found += await recent(_LOOKED_AT, max_bytes=_MOST_BYTES, **filters)
         return found

@@ -8,6 +8,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
 from io import BytesIO
 from typing import Any, Literal, cast
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -42,6 +43,8 @@ from resay.reporting.journal.export import (
 )
 
 _PAGE = 50
+# Pages are shorter where verdicts are long: so much of them is read at once.
+_MOST_READ = 8_000_000
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -204,11 +207,16 @@ class Dashboard:
         return response
 
     async def _listing(self, wanted: Wanted) -> Listing:
-        # One more tells whether there are older ones.
-        listed = wanted.listed(time.time())
-        found = await self._journal.recent(_PAGE + 1, wanted.before, **listed)
-        words = self._journal.content != "none" or any(map(_has_words, found))
-        return Listing(tuple(found[:_PAGE]), more=len(found) > _PAGE, limit=_PAGE, words=words)
+        found, more = await self._page(wanted, _PAGE)
+        words = self._journal.content != "none"
+        words = words or await anyio.to_thread.run_sync(_has_words, found)
+        return Listing(tuple(found), more=more, limit=_PAGE, words=words)
+
+    async def _page(self, wanted: Wanted, limit: int) -> tuple[list[Entry], bool]:
+        """Return a page of entries, and whether there are more."""
+        recent, listed = self._journal.recent, wanted.listed(time.time())
+        found = await recent(limit, wanted.before, max_bytes=_MOST_READ, **listed)
+        return found, bool(found) and bool(await recent(1, found[-1].id, **listed))
 
     async def _told(
         self, request: Request, answer: Callable[[Request, Wanted], Awaitable[Response]]
@@ -222,11 +230,10 @@ class Dashboard:
 
     async def _entries(self, request: Request, wanted: Wanted) -> Response:
         limit = _limit(request, usual=_PAGE, most=500)
-        listed = wanted.listed(time.time())
-        found = await self._journal.recent(limit + 1, wanted.before, **listed)
-        shown = [await self._with_feedback(entry) for entry in found[:limit]]
-        after = found[limit - 1].id if len(found) > limit else None
-        return _json({"entries": shown, "before": after})
+        found, more = await self._page(wanted, limit)
+        shown = [await self._with_feedback(entry) for entry in found]
+        after = found[-1].id if more else None
+        return await anyio.to_thread.run_sync(_json, {"entries": shown, "before": after})
 
     async def _entry(self, request: Request, wanted: Wanted) -> Response:
         del wanted
@@ -265,16 +272,18 @@ class Dashboard:
         first = await anext(pages, nothing)
 
         async def texts() -> AsyncGenerator[str]:
-            yield _text(kind, first, said, head=True)
+            yield await _rendered(lambda: _text(kind, first, said, head=True))
             async for page in pages:
-                yield _text(kind, page, said, head=False)
+                yield await _rendered(partial(_text, kind, page, said, head=False))
 
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
     async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[Entry]]:
         listed, before, left = wanted.listed(time.time()), wanted.before, limit
         while left > 0:
-            page = await self._journal.recent(min(left, 500), before, **listed)
+            page = await self._journal.recent(
+                min(left, 500), before, max_bytes=_MOST_READ, **listed
+            )
             if not page:
                 return
             yield page
@@ -360,8 +369,8 @@ def _limit(request: Request, *, usual: int, most: int) -> int:
     return int(given)
 
 
-def _has_words(entry: Entry) -> bool:
-    return bool(entry.question) or answer_of(entry) is not None
+def _has_words(entries: list[Entry]) -> bool:
+    return any(entry.question or answer_of(entry) is not None for entry in entries)
 
 
 _COOKIE = "resay_rater"

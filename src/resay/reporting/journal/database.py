@@ -435,6 +435,10 @@ INDEXED = "DELETE FROM resay_journal_unindexed WHERE entry_id = ?"
 LATEST = len(MIGRATIONS)
 _NAMES = ", ".join(COLUMNS)
 GET = f"SELECT {_NAMES} FROM resay_journal_entries WHERE id = ?"  # noqa: S608 - our own names
+NEWEST_OF = (
+    f"SELECT {_NAMES} FROM resay_journal_entries WHERE request_id = ? AND coalesce(tenant, '') = ?"  # noqa: S608 - our own names
+    " ORDER BY time DESC, id DESC LIMIT 1"
+)
 PRUNE_OLD = (
     "DELETE FROM resay_journal_entries WHERE id IN"
     " (SELECT id FROM resay_journal_entries WHERE time < ? ORDER BY time LIMIT ?)"

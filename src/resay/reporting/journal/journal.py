@@ -22,6 +22,7 @@ from resay.errors import ConfigurationError
 from resay.reporting.journal.database import (
     GET,
     INDEXED,
+    NEWEST_OF,
     PRUNE_OLD,
     PRUNE_SURPLUS,
     UNINDEXED,
@@ -269,6 +270,8 @@ _ROLL_UP_S = 60.0
 _CHUNK = 5000
 # So many that were written before there was an index are indexed at once.
 _INDEXED = 200
+# So many are read first where the bytes are limited, and then twice as many each time.
+_PORTION = 8
 
 
 class _Open:
@@ -372,6 +375,7 @@ class Journal:
         until: float | None = None,
         words: str | None = None,
         sort: Sort = "newest",
+        max_bytes: int | None = None,
     ) -> list[Entry]:
         """Return the newest entries that were written, newest first, or sorted otherwise.
 
@@ -390,6 +394,7 @@ class Journal:
                 so.
             sort: `newest`; or the highest `score`, the highest `cost` or the longest `latency`
                 first, which takes long without a `since`.
+            max_bytes: Return fewer, but at least one, once they take so much memory, roughly.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -407,8 +412,19 @@ class Journal:
             until=until,
             words=words,
         )
-        sql, values = recent(limit, named(before), chosen(filters, self._store), self._store, sort)
-        return [entry_of(row) for row in await self._find(filters, sql, values)]
+        wanted = chosen(filters, self._store)
+        found: list[Entry] = []
+        size, portion = 0, limit if max_bytes is None else _PORTION
+        while len(found) < limit and (max_bytes is None or size < max_bytes):
+            count = min(limit - len(found), portion)
+            sql, values = recent(count, named(before), wanted, self._store, sort)
+            rows = await self._find(filters, sql, values)
+            found += await _decoded(rows)
+            size += sum(map(size_of, rows))
+            if len(rows) < count:
+                break
+            before, portion = found[-1].id, portion * 2
+        return found
 
     async def get(self, entry_id: str) -> Entry | None:
         """Return the entry with an id, or None.
@@ -416,8 +432,7 @@ class Journal:
         Raises:
             JournalError: The journal cannot be read.
         """
-        rows = await self._read(GET, (named(entry_id),))
-        return entry_of(rows[0]) if rows else None
+        return next(iter(await _decoded(await self._read(GET, (named(entry_id),)))), None)
 
     async def find(self, some_id: str) -> Entry | None:
         """Return the entry with an id, or the newest of the request with that id, or None.
@@ -426,6 +441,18 @@ class Journal:
             JournalError: The journal cannot be read.
         """
         return await self.get(some_id) or next(iter(await self.recent(1, request_id=some_id)), None)
+
+    async def find_own(self, some_id: str, tenant: str | None) -> Entry | None:
+        """Return what `find` does among the entries of a tenant; of those without one for None.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        entry = await self.get(some_id)
+        if entry is not None and entry.tenant == named(tenant):
+            return entry
+        rows = await self._read(NEWEST_OF, (named(some_id), named(tenant) or ""))
+        return next(iter(await _decoded(rows)), None)
 
     async def forget(self, *, tenant: str | None = None, request_id: str | None = None) -> int:
         """Delete all entries of a tenant, or of a request, with what people said of them.
@@ -676,6 +703,11 @@ async def _beside(work: Callable[[], T]) -> T:
     except RuntimeError:
         # At the end of a process there are no new threads.
         return work()
+
+
+async def _decoded(rows: Sequence[Row]) -> list[Entry]:
+    # The verdict of a long answer is large, and the event loop may have a gateway to run.
+    return await _beside(lambda: [entry_of(row) for row in rows]) if rows else []
 
 
 async def _forgotten(session: Session) -> None:

@@ -514,8 +514,9 @@ class SqliteSession:
 
     async def read(self, sql: str, row: Row) -> list[Row]:
         """Run a query."""
-        rows = await self._reading.do(lambda connection: connection.execute(sql, row).fetchall())
-        return [tuple(map(unpacked, row)) for row in rows]
+        return await self._reading.do(
+            lambda connection: [tuple(map(unpacked, r)) for r in connection.execute(sql, row)]
+        )
 
     async def roll_up(self, now: float) -> bool:
         """Make some of the rollups that are missing."""
