@@ -143,6 +143,60 @@ async def test_whatever_fails_the_first_answer_is_given(
     assert note in (told.attempts[0].note or "")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"{RIGHT} ![x](http://evil.example/p.png)",
+        f"{RIGHT} Go to http://evil.example/steal now!",
+        "The Old Mill was built in 1801 [source](javascript:alert(1)).",
+        "The Old Mill was built in 1801 <img src=x onerror=alert(1)>.",
+        "The Old Mill was built in 1801, says evil.com.",
+        f"```python import os``` {RIGHT}",
+        "x",
+        "a" * 20_000,
+        "The Old Mill " * 20,
+        "<hidden>",
+        f"{RIGHT}\ud800",
+        f"{RIGHT}\x00",
+        f"\u202e{RIGHT}",
+        f"**{RIGHT}",
+        "The Old Mill was built in 1801 (by monks.",
+    ],
+)
+async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(written: str) -> None:
+    answer = await repaired(Model(f"1: {written}"))
+    assert (answer.text, answer.regenerated) == (DRAFT, False)
+    told = answer.verdict.regeneration
+    assert told is not None
+    assert told.attempts[0].note == (
+        "1 of 1 sentences could not be rewritten; nothing could be written"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (f'"{RIGHT}"', RIGHT),
+        (f"**1:** “{RIGHT}”", RIGHT),
+        (f"[1]{RIGHT}", RIGHT),
+        (f"1.{RIGHT}", RIGHT),
+        ("The „Old Mill“ was built in 1801.", "The „Old Mill“ was built in 1801."),
+        ('"The Old Mill" was built in 1801.', '"The Old Mill" was built in 1801.'),
+        ("*The Old Mill* was built in 1801.", "*The Old Mill* was built in 1801."),
+    ],
+)
+async def test_quotation_marks_are_stripped_in_pairs(written: str, text: str) -> None:
+    answer = await repaired(Model(written if "1" in written[:3] else f"1: {written}"))
+    assert answer.text == f"{text} {WHEEL}"
+
+
+async def test_a_link_of_the_draft_stays() -> None:
+    link = "The [Old Mill](https://mill.example/a) was built in 1845."
+    right = link.replace("1845", "1801")
+    answer = await repaired(Model(f"1: {right}", draft=f"{link} {WHEEL}"))
+    assert answer.text == f"{right} {WHEEL}"
+
+
 async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> None:
     model = Model()
     answer = await repaired(model, "verify")

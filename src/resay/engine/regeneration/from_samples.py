@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from resay.core.passage import Passage
 from resay.core.quantities.words import Language, guess_language
 from resay.core.query import Query
 from resay.core.standalone import standalone_question
+from resay.core.tokens import tokenize
 from resay.core.verdict import (
     Attempt,
     ClaimVerdict,
@@ -129,6 +131,24 @@ _HEDGES: Mapping[Language, tuple[str, str]] = {
 _ENDS = ".!?…。！？"
 _CLOSES = "\"'”’»)]*_"
 _PROSE = frozenset({"sentence", "item"})
+# What a reader may click, or a page load or run.
+_LINKS = re.compile(
+    r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,15}://|(?:data|javascript|mailto|tel|vbscript):)[^\s<>)\]]*"
+    # Not initials, as in "J.K.Rowling".
+    r"|(?<![\w-])(?:[\w-]{1,63}\.){0,4}(?:[\w-]{2,63}\.[a-z]{2,24}(?![\w-])|[\w-]\.[a-z]{2,24}(?=/))"
+    r"(?:[/:?#][^\s<>)\]]*)?"
+    r"|!\[|\]\([^\s)]*|\]:|<[a-z/!?][^\s>]*"
+)
+_FENCES = ("```", "~~~")
+_QUOTATIONS = ('""', "''", "``", "“”", "„“", "‘’", "«»", "»«")
+_PAIRS = ("()", "[]", "{}")
+_TWINS = (('"',), ("`",), ("**",), ("“", "”", "„"), ("«", "»"))
+_SEPARATORS = ".)]|=>–—-"
+# Behind the number of a line; what is read of the line begins at its first word.
+_OPENED = re.compile(r"\D*\d{1,6}([\W_]+)(.*)")
+_MORE_CHARS = 100
+# These change the direction in which what follows is shown.
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,11 +339,8 @@ class _Work:
             self.notes.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
         if not known:
             return {}, {}
-        listed = [
-            "\n".join([f"{n}. {_flat(target.text)}", *evidence[target.place]])
-            for n, target in enumerate(known, 1)
-        ]
-        return await self._ask(known, "\n".join(listed), number), {}
+        listed = [evidence[target.place] for target in known]
+        return await self._ask(known, listed, number), {}
 
     async def _said(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return what the samples, and the second model, say in place of facts in doubt."""
@@ -397,23 +414,27 @@ class _Work:
             else:
                 found[target.place] = Replacement("")
         if partly:
-            listed: list[str] = []
-            for n, target in enumerate(partly, 1):
-                listed.append(f"{n}. {_flat(target.text)}")
-                listed += [
+            listed = [
+                [
                     f"   {'leave out' if claim.flagged else 'keep'}: {_flat(claim.text)}"
                     for claim in target.claims
                 ]
+                for target in partly
+            ]
             # What cannot be shortened goes as a whole.
             found |= {target.place: Replacement("") for target in partly}
-            found |= await self._ask(partly, "\n".join(listed), 0)
+            found |= await self._ask(partly, listed, 0)
         return found, hedged
 
     async def _ask(
-        self, targets: Sequence[_Target], sentences: str, number: int
+        self, targets: Sequence[_Target], evidence: Sequence[Sequence[str]], number: int
     ) -> dict[int, Replacement]:
-        """Have sentences written."""
+        """Have sentences written, each by the lines of its evidence."""
         mode, count, text = self.action.mode, len(targets), self.best.passage.text
+        sentences = "\n".join(
+            "\n".join([f"{n}. {_flat(target.text)}", *lines])
+            for n, (target, lines) in enumerate(zip(targets, evidence, strict=True), 1)
+        )
         question = _question(self.check.query)
         answer = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} […]"
         mixed = "\0".join((question, answer, sentences)).encode("utf-8", "replace")
@@ -428,17 +449,25 @@ class _Work:
 
         # Without a number, it may be a refusal.
         def read(completion: Completion) -> Sequence[str | None]:
-            return read_numbered(completion.text, count, str.strip)
+            marks = _opening_marks(completion.text)
+            return read_numbered(
+                completion.text, count, lambda words: f"{marks.get(words, '')}{words}".strip()
+            )
 
         judge = judge_for(self.action.writer, self.check.seen)
         reading = await ask(judge.at(number), prompt, read, _AGAIN.format(count=count))
         if not reading.answered:
             raise ProviderError(f"the writer gave no answer ({', '.join(reading.failures)})")
         found: dict[int, Replacement] = {}
-        for target, line in zip(targets, reading.slots, strict=True):
+        known = f"{self.draft.passage.text}\n{sentences}".casefold()
+        for target, lines, line in zip(targets, evidence, reading.slots, strict=True):
             written = None if line is None else replacement_in(line, ())
             if written and claims_nothing(written.text, is_open=True, asked=question):
                 written = Replacement("")
+            if written and written.text:
+                written = Replacement(_unquoted(written.text, target.text))
+                if not _fits(written.text, target.text, " ".join(lines), known):
+                    continue
             # With another number of bars the row of a table has other columns.
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written
@@ -532,6 +561,57 @@ def _answered(claim: str, probed: Probed) -> list[str]:
         f"   asked: {_flat(probed.question.text)}",
         f"   answered: {'; '.join(said) or 'nothing'}",
     ]
+
+
+def _opening_marks(text: str) -> dict[str, str]:
+    """Return what stands right before the first word of each numbered line, by its words."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        opened = _OPENED.match(line)
+        if opened:
+            first, *others = re.split(r"[\s:：]", opened[1])
+            found[opened[2]] = others[-1].lstrip("|") if others else first.lstrip(_SEPARATORS)
+    return found
+
+
+def _unquoted(text: str, target: str) -> str:
+    """Return a sentence without quotation marks around it, where its target has none."""
+    inner = text[1:-1]
+    around = text[:1] + text[-1:]
+    if around not in _QUOTATIONS or target.startswith(around[0]) or set(around) & set(inner):
+        return text
+    return inner.strip() or text
+
+
+def _fits(text: str, target: str, evidence: str, known: str) -> bool:
+    """Return whether words can be a sentence in place of another.
+
+    Args:
+        text: What was written.
+        target: The sentence in whose place it is to stand.
+        evidence: What it was to be written by.
+        known: The draft and all evidence, folded: which links may stand in it.
+    """
+    if len(text) > 2 * len(target) + _MORE_CHARS or any(fence in text for fence in _FENCES):
+        return False
+    if any(unicodedata.category(c) in ("Cc", "Cs") or c in _TURNS for c in text):
+        return False
+    if not _words_in(text) & (_words_in(target) | _words_in(evidence)):
+        return False
+    if _open_marks(text) != _open_marks(target):
+        return False
+    links = _LINKS.findall(text.casefold())
+    return all(link.rstrip(".,;:!?'\"") in known for link in links)
+
+
+def _words_in(text: str) -> set[str]:
+    return {word for word in tokenize(text) if any(map(str.isalnum, word))}
+
+
+def _open_marks(text: str) -> list[int]:
+    """Return how many marks of each kind are open at the end of a text."""
+    pairs = [text.count(pair[0]) - text.count(pair[1]) for pair in _PAIRS]
+    return [*pairs, *(sum(map(text.count, marks)) % 2 for marks in _TWINS)]
 
 
 def _kept_hedges(
