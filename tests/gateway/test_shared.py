@@ -12,7 +12,7 @@ import pytest
 
 from resay import PolicyError
 from resay.errors import ConfigurationError
-from resay.gateway import GatewayConfig
+from resay.gateway import GatewayConfig, shared
 from resay.providers import shared_limits
 from simulation import SimulatedProvider
 from support.cli import resay_here
@@ -69,6 +69,32 @@ def test_the_default_is_for_each_tenant_by_itself(gateways: Gateways) -> None:
         assert statuses == [*[200] * allowed, 429]
     message = error(asked(served, "one"))["message"]
     assert message == "the tenant 'one' may make 1 requests a minute"
+
+
+def test_no_flood_of_names_resets_a_quota(
+    gateways: Gateways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "_MOST_ACCOUNTS", 2)
+    day = {"calls_per_day": 1}
+    served = gateways.start(quotas={"default": day, "acme": day})
+    for count, tenant in enumerate(("one", "two"), 1):
+        assert asked(served, tenant).status_code == 200
+        served.seen(count)
+    refused = asked(served, "three")
+    assert "2 other tenants have used their quotas" in error(refused)["message"]
+    assert "until midnight" in error(asked(served, "one"))["message"]
+    # Those that the file names always have their place, and so has who names none.
+    assert [asked(served, tenant).status_code for tenant in ("acme", None)] == [200, 200]
+
+
+def test_tenants_that_use_nothing_make_room(
+    gateways: Gateways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "_MOST_ACCOUNTS", 2)
+    served = gateways.start(quotas={"default": {"concurrency": 1}})
+    for count, tenant in enumerate("abcd", 1):
+        assert asked(served, tenant).status_code == 200
+        served.seen(count)
 
 
 def test_a_client_cannot_leave_its_quota_by_naming_another_tenant(

@@ -31,6 +31,9 @@ from resay.providers.shared_limits import (
 DEFAULT_QUOTA = "default"
 _SHOWN = 64
 _MOST_ACCOUNTS = 10_000
+# For each new one, so that a flood of names costs little.
+_LOOKED_AT = 100
+_LATER_S = 60
 _CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
 
 
@@ -59,6 +62,11 @@ class _Account:
     limits: SharedLimits
     totals: SharedTotals
 
+    @property
+    def idle(self) -> bool:
+        """Whether it can be forgotten, and nothing may be used twice."""
+        return self.limits.idle and self.totals.idle
+
     async def enter(self) -> None:
         """Begin a request.
 
@@ -71,13 +79,13 @@ class _Account:
             problem = self._used_up(used)
             if problem is not None:
                 # SDKs try again after a minute at most, which would be in vain.
-                raise self._refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
+                raise _refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
         wait_s = await self.limits.try_enter()
         if wait_s:
             many = f"{quota.concurrency} requests at the same time"
             fast = f"{quota.requests_per_minute} requests a minute"
             told = f"{self.told} may make {many if math.isinf(wait_s) else fast}"
-            raise self._refusal(told, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
+            raise _refusal(told, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
 
     def _used_up(self, used: Mapping[str, float]) -> str | None:
         quota, today = self.quota, "until midnight (UTC)"
@@ -96,10 +104,10 @@ class _Account:
             )
         return None
 
-    @staticmethod
-    def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
-        told = {"retry-after": str(after_s), **headers}
-        return RefusedError(429, "quota_exceeded", message, headers=told)
+
+def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
+    told = {"retry-after": str(after_s), **headers}
+    return RefusedError(429, "quota_exceeded", message, headers=told)
 
 
 class Quotas:
@@ -117,8 +125,10 @@ class Quotas:
     def __init__(self, config: GatewayConfig, state: SharedState | None) -> None:
         self._quotas = config.quotas
         self._state = state
-        # The least recently used come first.
-        self._accounts: OrderedDict[tuple[str, str], _Account] = OrderedDict()
+        # Those that the gateway file names, which are never forgotten.
+        self._named: dict[tuple[str, str], _Account] = {}
+        # Tenants that clients name as they like. The least recently used come first.
+        self._others: OrderedDict[tuple[str, str], _Account] = OrderedDict()
 
     @asynccontextmanager
     async def place(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
@@ -129,7 +139,7 @@ class Quotas:
             tenant: On whose behalf it is asked.
 
         Raises:
-            RefusedError: A quota is used up.
+            RefusedError: A quota is used up, or too many tenants have used theirs.
         """
         async with AsyncExitStack() as stack:
             for account in self._of(client, tenant):
@@ -144,27 +154,41 @@ class Quotas:
         usage = observation.usage + observation.check_usage
         amounts = _amounts(usage, observation.usage, observation.check_usage)
         if any(amounts.values()):
-            for account in self._of(observation.client, observation.tenant):
+            for account in self._of(observation.client, observation.tenant, entered=True):
                 if account.quota.limits_days:
                     await account.totals.add(amounts)
 
-    def _of(self, client: str | None, tenant: str | None) -> list[_Account]:
+    def _of(
+        self, client: str | None, tenant: str | None, *, entered: bool = False
+    ) -> list[_Account]:
         if not self._quotas:
             return []
         found: list[_Account] = []
         if client is not None:
-            found += self._account("key", client, self._quotas.get(DEFAULT_QUOTA))
+            found += self._account("key", client, self._quotas.get(DEFAULT_QUOTA), entered)
         if client is None or tenant in self._quotas:
             default = self._quotas.get(DEFAULT_QUOTA) if client is None else None
-            found += self._account("tenant", tenant or "", default)
+            found += self._account("tenant", tenant or "", default, entered)
         return found
 
-    def _account(self, kind: str, name: str, default: Quota | None) -> list[_Account]:
+    def _account(
+        self, kind: str, name: str, default: Quota | None, entered: bool
+    ) -> list[_Account]:
         quota = self._quotas.get(name, default)
         if quota is None:
             return []
         key = (kind, name)
-        if key not in self._accounts:
+        is_named = kind == "key" or not name or name in self._quotas
+        accounts = self._named if is_named else self._others
+        if key not in accounts:
+            # What has entered is counted in any case.
+            if not is_named and not self._has_room() and not entered:
+                problem = (
+                    f"{_MOST_ACCOUNTS} other tenants have used their quotas, so no further one can"
+                    " be counted for now; have the operator name this tenant in `quotas`, or give"
+                    " clients `keys`"
+                )
+                raise _refusal(problem, _LATER_S, {"x-should-retry": "false"})
             shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
             limits = SharedLimits(
                 self._state,
@@ -174,11 +198,21 @@ class Quotas:
             )
             told = f"the {kind} {name[:_SHOWN]!r}" if name else "who names no tenant"
             totals = SharedTotals(self._state, shared, _FIELDS)
-            self._accounts[key] = _Account(told, quota, limits, totals)
-            if len(self._accounts) > _MOST_ACCOUNTS:
-                self._accounts.popitem(last=False)
-        self._accounts.move_to_end(key)
-        return [self._accounts[key]]
+            accounts[key] = _Account(told, quota, limits, totals)
+        elif not is_named:
+            self._others.move_to_end(key)
+        return [accounts[key]]
+
+    def _has_room(self) -> bool:
+        """Forget tenants that use nothing until there is room for another, if there are any."""
+        for _ in range(_LOOKED_AT):
+            if len(self._others) < _MOST_ACCOUNTS:
+                return True
+            key, account = self._others.popitem(last=False)
+            if not account.idle:
+                # The next time others are looked at.
+                self._others[key] = account
+        return len(self._others) < _MOST_ACCOUNTS
 
 
 def _amounts(usage: Usage, *parts: Usage) -> dict[str, float]:

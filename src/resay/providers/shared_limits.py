@@ -401,6 +401,13 @@ class SharedLimits:
             member.hold(self._leases, lease)
         return wait_s
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of this process is inside, or has begun within the last 60 s."""
+        with self._lock:
+            begun = self._begun[-1] if self._begun else -math.inf
+            return not self._inside and begun <= time.monotonic() - _MINUTE_S
+
     async def leave(self) -> None:
         """Leave what was entered."""
         if self._most is None and self._rate is None:
@@ -479,6 +486,13 @@ class SharedTotals:
         members = 1 if self._state is None or reached else self._state.members
         with self._lock:
             return {f: self._known[f] + members * self._pending[f] for f in self._fields}
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was added today that is kept here alone."""
+        with self._lock:
+            self._turn_page()
+            return not any(self._pending.values())
 
     @property
     def seconds_left(self) -> int:
