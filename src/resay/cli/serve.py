@@ -149,11 +149,11 @@ def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
         return told
     files = {DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None, **told.policies}
     policies = [Policy.load(file) for file in files.values() if file is not None]
-    wanted = {policy.journal for policy in policies if policy.journal is not None}
-    if len(wanted) > 1:
+    wanted = [policy.journal for policy in policies if policy.journal is not None]
+    if any(other != wanted[0] for other in wanted):
         raise ConfigurationError(
             "the policies name different journals, and a gateway has one; set `journal` in the"
             " gateway file, or pass --journal"
         )
-    found = wanted.pop() if wanted else JournalConfig(url=JOURNAL)
+    found = wanted[0] if wanted else JournalConfig(url=JOURNAL)
     return told.model_copy(update={"journal": found})
