@@ -29,7 +29,7 @@ from resay.calibration.labels import read_objects
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy
-from resay.reporting.journal import JournalConfig, open_journal
+from resay.reporting.journal import Entry, JournalConfig, open_journal
 
 _STEPS = 20
 _BINS = _STEPS + 2
@@ -295,14 +295,14 @@ def _is_journal(path: Path) -> bool:
 async def _journalled(config: JournalConfig, last: int) -> list[Verdict]:
     journal = open_journal(config)
     found: list[Verdict] = []
-    before: str | None = None
+    before: Entry | None = None
     try:
         while len(found) < last:
             page = await journal.recent(min(_PAGE, last - len(found)), before)
             if not page:
                 break
             found += [_verdict(f"entry {entry.id}", entry.verdict) for entry in page]
-            before = page[-1].id
+            before = page[-1]
     finally:
         await journal.aclose()
     return found

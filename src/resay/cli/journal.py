@@ -107,7 +107,7 @@ class Chosen:
         found: list[Entry] = []
         while most is None or len(found) < most:
             page = _PAGE if most is None else min(_PAGE, most - len(found))
-            before = found[-1].id if found else None
+            before = found[-1] if found else None
             entries = await journal.recent(page, before, **self.filters)
             found += entries
             if len(entries) < page:

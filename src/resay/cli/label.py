@@ -210,7 +210,7 @@ class _Labelling:
                     bare += answer_of(entry) is None
             if len(page) < _PAGE:
                 break
-            before = page[-1].id
+            before = page[-1]
         if asks and bare:
             raise ConfigurationError(
                 f"the journal kept no text of {bare} of the {len(candidates)} entries to draw from,"

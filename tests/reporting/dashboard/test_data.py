@@ -36,6 +36,15 @@ async def test_entries_with_the_filters_of_the_pages(
     assert (one.json()["id"], one.headers["cache-control"]) == ("other", "no-store")
 
 
+@pytest.mark.parametrize("path", ["/ui?", "/ui/live?", "/ui/api/entries?", "/ui/api/export.csv?"])
+async def test_a_page_after_an_entry_that_was_deleted(
+    client: httpx.AsyncClient, journal: Journal, path: str
+) -> None:
+    await write(journal, make())
+    answer = await client.get(f"{path}before=gone")
+    assert (answer.status_code, "has been deleted" in answer.text) == (404, True)
+
+
 async def test_figures_with_the_filters_of_the_pages(
     client: httpx.AsyncClient, journal: Journal
 ) -> None:

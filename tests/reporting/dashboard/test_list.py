@@ -179,9 +179,8 @@ async def test_older_ones_are_on_further_pages(client: httpx.AsyncClient, journa
 
 async def test_there_is_no_page_after_the_last(client: httpx.AsyncClient, journal: Journal) -> None:
     await write(journal, *recent(2))
-    for last in ("entry-1", "nobody"):
-        page = await shown(client, f"/ui?before={last}")
-        assert page.one("p", "empty").text == "There are no older verdicts."
+    page = await shown(client, "/ui?before=entry-1")
+    assert page.one("p", "empty").text == "There are no older verdicts."
 
 
 async def test_a_newcomer_is_told_what_to_do(client: httpx.AsyncClient) -> None:

@@ -113,7 +113,7 @@ async def test_nonsense_is_refused(client: httpx.AsyncClient, query: str) -> Non
     "query",
     [
         *("limit=1e9", "limit=-1", "x=y&z", "&&&", "%", "model=%FF%FE", "model=%00"),
-        *("policy=%ED%A0%80", "span=&by=", "span=abc&span=7d", "before=%3Cscript%3E"),
+        *("policy=%ED%A0%80", "span=&by=", "span=abc&span=7d"),
     ],
 )
 async def test_other_nonsense_does_no_harm(client: httpx.AsyncClient, query: str) -> None:

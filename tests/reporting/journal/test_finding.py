@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from resay import ConfigurationError, Usage
-from resay.reporting.journal import Draw, Feedback, Journal
+from resay.reporting.journal import Draw, Feedback, Journal, Sort
 from support.journal import NOW, entry, found
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +118,23 @@ async def test_other_orders(journal: Journal, sort: Any, order: list[str]) -> No
     pages = [await ids(journal, sort=sort, limit=2)]
     pages.append(await ids(journal, sort=sort, limit=2, before=pages[0][-1]))
     assert pages == [order[:2], order[2:]]
+
+
+@pytest.mark.parametrize("sort", get_args(Sort))
+@pytest.mark.parametrize("words", [None, "zqsentencezq"])
+async def test_pages_go_on_after_an_entry_that_was_deleted(
+    opened: Callable[..., Journal], sort: Any, words: str | None
+) -> None:
+    journal = opened(content="all")
+    usages = (Usage(1, cost_usd=cost) for cost in (0.3, None, 0.1, 0.1, 0.2))
+    scores = (None, 0.1, 0.1, 0.3, 0.2)
+    changes = [{"usage": u, "score": s} for u, s in zip(usages, scores, strict=True)]
+    await write(journal, *({"request_id": f"r-{i}", **one} for i, one in enumerate(changes)))
+    read = await journal.recent(words=words, sort=sort)
+    assert len(read) == 5
+    for i, one in enumerate(read, 1):
+        await journal.forget(request_id=one.request_id)
+        assert await journal.recent(before=one, words=words, sort=sort) == read[i:]
 
 
 async def test_words_are_found_in_any_order(opened: Callable[..., Journal]) -> None:

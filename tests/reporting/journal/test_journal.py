@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 from resay import Usage
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
-from resay.reporting.journal import Action, Api, Entry, Journal, JournalConfig, open_journal
+from resay.reporting.journal import (
+    Action,
+    Api,
+    Entry,
+    Journal,
+    JournalConfig,
+    UnknownEntryError,
+    open_journal,
+)
 from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +98,8 @@ async def test_names_are_cut_and_freed_of_what_databases_refuse(journal: Journal
 async def test_an_id_that_is_not_there(journal: Journal) -> None:
     assert await journal.get("nobody") is None
     assert await journal.get("no\0body") is None
-    assert await journal.recent(before="nobody") == []
+    with pytest.raises(UnknownEntryError, match="nobody"):
+        await journal.recent(before="nobody")
 
 
 async def test_a_tenant_finds_its_own_among_many_of_one_request(journal: Journal) -> None:

@@ -29,7 +29,15 @@ from resay.reporting.dashboard.pages import (
 )
 from resay.reporting.dashboard.query import BadQueryError, Figures, FiguresDesk, Wanted, wanted_of
 from resay.reporting.dashboard.verdict import Judging, verdict_page
-from resay.reporting.journal import About, Entry, Feedback, Journal, JournalError, Rating
+from resay.reporting.journal import (
+    About,
+    Entry,
+    Feedback,
+    Journal,
+    JournalError,
+    Rating,
+    UnknownEntryError,
+)
 from resay.reporting.journal.export import (
     COLUMNS,
     answer_of,
@@ -135,6 +143,8 @@ class Dashboard:
             return await answer(request, place, wanted_of(request.query_params))
         except BadQueryError as error:
             return _html(notice_page(place, "Cannot show this page", f"{error}."), 400)
+        except UnknownEntryError:
+            return _html(notice_page(place, "Not found", _NO_PLACE), 404)
         except JournalError as error:
             said = "New verdicts are queued until the journal works again. Try again in a moment."
             page = notice_page(place, "Cannot read the journal", f"{error}.", said)
@@ -216,7 +226,7 @@ class Dashboard:
         """Return a page of entries, and whether there are more."""
         recent, listed = self._journal.recent, wanted.listed(time.time())
         found = await recent(limit, wanted.before, max_bytes=_MOST_READ, **listed)
-        return found, bool(found) and bool(await recent(1, found[-1].id, **listed))
+        return found, bool(found) and bool(await recent(1, found[-1], **listed))
 
     async def _told(
         self, request: Request, answer: Callable[[Request, Wanted], Awaitable[Response]]
@@ -225,6 +235,8 @@ class Dashboard:
             return await answer(request, wanted_of(request.query_params))
         except (BadQueryError, ConfigurationError) as error:
             return _json({"error": {"message": f"{error}."}}, 400)
+        except UnknownEntryError:
+            return _json({"error": {"message": _NO_PLACE}}, 404)
         except JournalError as error:
             return _json({"error": {"message": f"{error}."}}, 503, {"retry-after": "5"})
 
@@ -279,6 +291,7 @@ class Dashboard:
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
     async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[Entry]]:
+        before: Entry | str | None
         listed, before, left = wanted.listed(time.time()), wanted.before, limit
         while left > 0:
             page = await self._journal.recent(
@@ -287,7 +300,7 @@ class Dashboard:
             if not page:
                 return
             yield page
-            before, left = page[-1].id, left - len(page)
+            before, left = page[-1], left - len(page)
 
     def _place(self, request: Request) -> Place:
         # Where an application is mounted in another, or behind a proxy that takes a prefix away.
@@ -319,6 +332,9 @@ def _json(content: object, status: int = 200, headers: Mapping[str, str] | None 
 
 _UNKNOWN = (
     "The journal does not contain this verdict. It may have been deleted with other old ones."
+)
+_NO_PLACE = (
+    "The verdict after which this page begins has been deleted. Begin with the newest again."
 )
 _EXPORTED, _MOST_EXPORTED = 10_000, 100_000
 _KINDS = {

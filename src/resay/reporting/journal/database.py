@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from resay.core.usage import Usage
 from resay.core.verdict import Decision, Verdict
 from resay.errors import ConfigurationError, ResayError
-from resay.reporting.journal.entry import By, Content, Entry, Slice
+from resay.reporting.journal.entry import By, Content, Entry, Place, Slice
 
 Row = tuple[Any, ...]
 _log = logging.getLogger(__name__)
@@ -32,6 +32,10 @@ class Bare(str):
 
 class JournalError(ResayError):
     """The journal cannot be read or written. The message holds neither content nor a password."""
+
+
+class UnknownEntryError(JournalError):
+    """The journal has no entry with an id, or no longer."""
 
 
 class RefusedError(JournalError):
@@ -144,12 +148,12 @@ class Store(Protocol):
         """
         ...
 
-    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest entries that are found.
 
         Args:
             search: How they are found.
-            before: The id of an entry that was found; only older ones are wanted.
+            before: That of an entry that was found; only older ones are wanted.
             limit: How many.
 
         Returns:
@@ -579,20 +583,24 @@ def chosen(filters: Filters, store: Store) -> Chosen:
 
 Sort = Literal["newest", "score", "cost", "latency"]
 _SORTED: Mapping[str, str] = {
-    "score": "coalesce({0}.score, -1.0)",
-    "cost": "coalesce({0}.main_cost_usd + {0}.check_cost_usd, -1.0)",
-    "latency": "{0}.latency_s",
+    "score": "coalesce(e.score, -1.0)",
+    "cost": "coalesce(e.main_cost_usd + e.check_cost_usd, -1.0)",
+    "latency": "e.latency_s",
 }
+PLACE = (
+    f"SELECT e.id, e.time, {', '.join(_SORTED.values())}"  # noqa: S608 - our own names
+    " FROM resay_journal_entries e WHERE e.id = ?"
+)
 
 
 def recent(
-    limit: int, before: str | None, chosen: Chosen, store: Store, sort: Sort = "newest"
+    limit: int, before: Place | None, chosen: Chosen, store: Store, sort: Sort = "newest"
 ) -> tuple[str, Row]:
     """Return the query for the newest entries, or for those with the most of something.
 
     Args:
         limit: How many.
-        before: The id of an entry; only what comes after it in this order is wanted.
+        before: Only what comes after it in this order is wanted.
         chosen: Which entries.
         store: The database.
         sort: In which order; those of which it is not known come last.
@@ -607,15 +615,13 @@ def recent(
             values,
         )
     where, values = chosen.where, chosen.all_values
-    order: tuple[str, ...] = ("{0}.time", "{0}.id")
-    if sort != "newest":
-        order = (_SORTED[sort], *order)
+    order = ["e.time", "e.id"] if sort == "newest" else [_SORTED[sort], "e.time", "e.id"]
     if before is not None:
-        place = f"SELECT {', '.join(order).format('b')} FROM resay_journal_entries b WHERE b.id = ?"  # noqa: S608 - our own names
-        after = f"({', '.join(order).format('e')}) < ({place})"
-        where += f"{' AND' if where else ' WHERE'} {after}"
-        values = (*values, before)
-    ordered = ", ".join(f"{column} DESC" for column in order).format("e")
+        after = [] if sort == "newest" else [getattr(before, sort)]
+        marks = ", ".join("?" * len(order))
+        where += f"{' AND' if where else ' WHERE'} ({', '.join(order)}) < ({marks})"
+        values = (*values, *after, before.time, before.id)
+    ordered = ", ".join(f"{column} DESC" for column in order)
     return (
         f"SELECT {columns} FROM resay_journal_entries e{where} ORDER BY {ordered} LIMIT ?",  # noqa: S608 - our own names
         (*values, limit),

@@ -23,6 +23,7 @@ __all__ = [
     "Content",
     "Entry",
     "JournalConfig",
+    "Place",
     "Slice",
     "new_id",
 ]
@@ -159,6 +160,25 @@ class Entry:
 
 def _counts(usage: Usage) -> tuple[int, ...]:
     return usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry is in each order; it stays there when the entry is deleted."""
+
+    id: str
+    time: float
+    score: float
+    cost: float
+    latency: float
+
+    @classmethod
+    def of(cls, entry: Entry) -> Place:
+        """Return that of an entry."""
+        costs = entry.usage.cost_usd, entry.check_usage.cost_usd
+        cost = -1.0 if costs[0] is None or costs[1] is None else costs[0] + costs[1]
+        score = -1.0 if entry.score is None else entry.score
+        return cls(entry.id, entry.time, score, cost, entry.latency_s)
 
 
 @dataclass(frozen=True, slots=True)

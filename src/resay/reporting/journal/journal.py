@@ -23,6 +23,7 @@ from resay.reporting.journal.database import (
     GET,
     INDEXED,
     NEWEST_OF,
+    PLACE,
     PRUNE_OLD,
     PRUNE_SURPLUS,
     UNINDEXED,
@@ -33,6 +34,7 @@ from resay.reporting.journal.database import (
     Session,
     Sort,
     Store,
+    UnknownEntryError,
     check_span,
     chosen,
     entry_of,
@@ -46,7 +48,7 @@ from resay.reporting.journal.database import (
     summed,
     terms_of,
 )
-from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Slice
+from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Place, Slice
 from resay.reporting.journal.feedback import (
     DRAW,
     DRAWN,
@@ -364,7 +366,7 @@ class Journal:
     async def recent(
         self,
         limit: int = 50,
-        before: str | None = None,
+        before: Entry | str | None = None,
         model: str | None = None,
         policy: str | None = None,
         decision: Decision | None = None,
@@ -381,8 +383,8 @@ class Journal:
 
         Args:
             limit: How many at most, at least 1.
-            before: Only those after the entry with this id in the order: the last of the page
-                before.
+            before: Only those after this entry in the order: the last of the page before. That
+                entry may be gone by now, but not where only its id is given.
             model: Only those of this model.
             policy: Only those of this policy.
             decision: Only those with this decision.
@@ -397,6 +399,7 @@ class Journal:
             max_bytes: Return fewer, but at least one, once they take so much memory, roughly.
 
         Raises:
+            UnknownEntryError: There is no entry with the id `before`; a `JournalError`.
             JournalError: The journal cannot be read.
             ValueError: `limit` is less than 1.
         """
@@ -413,17 +416,20 @@ class Journal:
             words=words,
         )
         wanted = chosen(filters, self._store)
+        place = Place.of(before) if isinstance(before, Entry) else None
+        if isinstance(before, str):
+            place = await self._place(before)
         found: list[Entry] = []
         size, portion = 0, limit if max_bytes is None else _PORTION
         while len(found) < limit and (max_bytes is None or size < max_bytes):
             count = min(limit - len(found), portion)
-            sql, values = recent(count, named(before), wanted, self._store, sort)
+            sql, values = recent(count, place, wanted, self._store, sort)
             rows = await self._find(filters, sql, values)
             found += await _decoded(rows)
             size += sum(map(size_of, rows))
             if len(rows) < count:
                 break
-            before, portion = found[-1].id, portion * 2
+            place, portion = Place.of(found[-1]), portion * 2
         return found
 
     async def get(self, entry_id: str) -> Entry | None:
@@ -630,6 +636,11 @@ class Journal:
             row = (_CHUNK, self._config.max_entries)
             removed += await _in_chunks(session, PRUNE_SURPLUS, row)
         return removed
+
+    async def _place(self, entry_id: str) -> Place:
+        for row in await self._read(PLACE, (named(entry_id),)):
+            return Place(*row)
+        raise UnknownEntryError(f"the journal has no entry {entry_id!r}")
 
     async def _find(self, filters: Filters, sql: str, values: Row) -> list[Row]:
         # Nothing that is there may be missing from what is found.

@@ -25,6 +25,7 @@ from resay.reporting.journal.database import (
     insert,
     newer,
 )
+from resay.reporting.journal.entry import Place
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -116,7 +117,7 @@ class PostgresStore:
         holds, values = "w.words @@ CAST(? AS tsquery)", (" & ".join(quoted),)
         return Search("resay_journal_words w", holds, values, tuple(limits), ("time", "entry_id"))
 
-    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest entries that are found.
 
         The planner cannot tell how frequent a word is, and would look for a rare one among all
@@ -125,11 +126,8 @@ class PostgresStore:
         """
         older, values = list(search.limits), search.values
         if before is not None:
-            older.append(
-                "(w.time, w.entry_id) <"
-                " (SELECT time, entry_id FROM resay_journal_words WHERE entry_id = ?)"
-            )
-            values = (before, *values)
+            older.append("(w.time, w.entry_id) < (?, ?)")
+            values = (before.time, before.id, *values)
         where = f" WHERE {' AND '.join(older)}" if older else ""
         both = " AND ".join((*older, search.holds))
         newest = f"ORDER BY w.time DESC, w.entry_id DESC LIMIT {limit:d}"

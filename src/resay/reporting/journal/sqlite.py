@@ -40,6 +40,7 @@ from resay.reporting.journal.database import (
     insert,
     newer,
 )
+from resay.reporting.journal.entry import Place
 
 K = TypeVar("K")
 WIDTH_S = 1800
@@ -469,13 +470,16 @@ class SqliteStore:
         ]
         return Search(rows, holds, values, tuple(limits), ("key",))
 
-    def newest(self, search: Search, before: str | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest entries that are found."""
         key = "f.rowid" if _has_full_text() else "w.key"
         conditions, values = [search.holds, *search.limits], search.values
         if before is not None:
-            conditions.append(f"{key} < (SELECT key FROM resay_journal_words WHERE entry_id = ?)")  # noqa: S608 - our own names
-            values = (*values, before)
+            # Where it was deleted, others of the same millisecond may come again.
+            known = "SELECT key FROM resay_journal_words WHERE entry_id = ?"
+            end = _key(before.time, floor) + _PLACES
+            conditions.append(f"{key} < coalesce(({known}), {end:d})")
+            values = (*values, before.id)
         return (
             f"SELECT w.entry_id, w.key FROM {search.rows} WHERE {' AND '.join(conditions)}"  # noqa: S608 - our own names
             f" ORDER BY {key} DESC LIMIT ?",
