@@ -9,6 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from resay import ConfigurationError, Usage
+from resay.core.references import Document
+from resay.core.verdict import Regeneration
 from resay.reporting.journal import Draw, Feedback, Journal, Sort
 from support.journal import NOW, entry, found
 
@@ -157,6 +159,27 @@ async def test_the_words_of_one_that_was_kept_without_are_not_indexed(
     await write(bare, {"id": "e"})
     await write(whole, {"id": "e"})
     assert await ids(whole, words="zqsentencezq") == []
+
+
+async def test_no_text_passes_by_the_redaction(opened: Callable[..., Journal]) -> None:
+    journal = opened(content="all", redact="reporting.journal.test_finding:without_anna")
+    known = {"source": "anna.pdf", "by": "anna", "kind": ["anna"], "anna": {"via": "anna"}}
+    source = Document("d", "Of anna.", metadata=known)
+    regeneration = Regeneration(
+        "repair", (), reason="r", score=0.9, draft="anna", sources=(source,)
+    )
+    await write(journal, {"about": found(regeneration=regeneration)})
+    await journal.rate(Feedback(entry_id="e-0", rating="right", note="anna said so"))
+    (said,) = await journal.feedback("e-0")
+    assert said.note == "X said so"
+    read = await journal.get("e-0")
+    assert read is not None
+    assert "anna" not in str(read.verdict)
+    assert read.verdict["regeneration"]["sources"][0]["metadata"]["source"] == "X.pdf"
+
+
+def without_anna(text: str) -> str:
+    return text.replace("anna", "X")
 
 
 async def test_redacted_words_are_not_found(opened: Callable[..., Journal]) -> None:

@@ -713,11 +713,12 @@ def _texts(verdict: Mapping[str, Any], question: str | None) -> Iterator[str]:
     yield from words_beside(verdict, bare)
 
 
-# What tells of words, and is none.
+# What tells of words, and is none; in what others say of their documents it may be anything.
+_FOREIGN = "metadata"
 _NO_WORDS = frozenset({"by", "band", "kind", "mode", "source", "unit", "via"})
 
 
-def words_beside(full: object, bare: object) -> Iterator[str]:
+def words_beside(full: object, bare: object, *, foreign: bool = False) -> Iterator[str]:
     """Yield the texts of a verdict that it has not without content."""
     if isinstance(full, str):
         if full and full != bare:
@@ -726,13 +727,15 @@ def words_beside(full: object, bare: object) -> Iterator[str]:
         empty: Mapping[str, object] = {}
         known = cast("Mapping[str, object]", bare) if isinstance(bare, Mapping) else empty
         for key, value in cast("Mapping[str, object]", full).items():
-            if key not in _NO_WORDS:
-                yield from words_beside(value, known.get(key))
+            if foreign or key not in _NO_WORDS:
+                within = foreign or key == _FOREIGN
+                yield from words_beside(value, known.get(key), foreign=within)
     elif isinstance(full, (list, tuple)):
         values = cast("Sequence[object]", full)
         others = cast("Sequence[object]", bare) if isinstance(bare, (list, tuple)) else ()
         for i, value in enumerate(values):
-            yield from words_beside(value, others[i] if i < len(others) else None)
+            other = others[i] if i < len(others) else None
+            yield from words_beside(value, other, foreign=foreign)
 
 
 def redacted(row: Row, redact: Callable[[str], str]) -> Row:
@@ -746,7 +749,7 @@ def redacted(row: Row, redact: Callable[[str], str]) -> Row:
         clean = _redacted(full, bare, redact)
         # It may have made something of it that is none.
         _without_content(clean)
-        asked = None if question is None else json.dumps(_one(json.loads(question), redact))
+        asked = None if question is None else json.dumps(one_redacted(json.loads(question), redact))
         return (*row[:_VERDICT], json.dumps(clean, separators=(",", ":")), asked)
     # Whatever a function of somebody else's raises; its message may hold words.
     except Exception as error:
@@ -754,27 +757,33 @@ def redacted(row: Row, redact: Callable[[str], str]) -> Row:
     return (*row[:_VERDICT], Bare(json.dumps(bare, separators=(",", ":"))), None)
 
 
-def _redacted(full: Any, bare: Any, redact: Callable[[str], str]) -> Any:
+def _redacted(full: Any, bare: Any, redact: Callable[[str], str], foreign: bool = False) -> Any:
     if isinstance(full, str):
-        return full if not full or full == bare else _one(full, redact)
+        return full if not full or full == bare else one_redacted(full, redact)
     if isinstance(full, dict):
         empty = dict[str, Any]()
         known = cast("dict[str, Any]", bare) if isinstance(bare, dict) else empty
+        items = cast("dict[str, Any]", full).items()
+        if foreign:
+            return {one_redacted(k, redact): _redacted(v, None, redact, True) for k, v in items}
         return {
-            key: value if key in _NO_WORDS else _redacted(value, known.get(key), redact)
-            for key, value in cast("dict[str, Any]", full).items()
+            key: value
+            if key in _NO_WORDS
+            else _redacted(value, known.get(key), redact, key == _FOREIGN)
+            for key, value in items
         }
     if isinstance(full, list):
         values = cast("list[Any]", full)
         others = cast("list[Any]", bare) if isinstance(bare, list) else []
         return [
-            _redacted(value, others[i] if i < len(others) else None, redact)
+            _redacted(value, others[i] if i < len(others) else None, redact, foreign)
             for i, value in enumerate(values)
         ]
     return full
 
 
-def _one(text: str, redact: Callable[[str], str]) -> str:
+def one_redacted(text: str, redact: Callable[[str], str]) -> str:
+    """Return a text gone through a function, or raise what that raises."""
     changed: Any = redact(text)
     if isinstance(changed, str):
         return changed

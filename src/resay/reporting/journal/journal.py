@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -40,6 +41,7 @@ from resay.reporting.journal.database import (
     entry_of,
     forget,
     named,
+    one_redacted,
     recent,
     redacted,
     row_of,
@@ -496,6 +498,8 @@ class Journal:
             JournalError: The journal cannot be written.
         """
         await self.flush()
+        if feedback.note is not None and self._redact is not None:
+            feedback = replace(feedback, note=await self._noted(feedback.note, self._redact))
         try:
             await (await self._open.get()).session.change(SAY, feedback_row(feedback))
         except RefusedError:
@@ -505,6 +509,14 @@ class Journal:
         else:
             return
         raise ConfigurationError(f"the journal has no entry {feedback.entry_id!r}")
+
+    async def _noted(self, note: str, redact: Callable[[str], str]) -> str | None:
+        try:
+            return await _beside(lambda: one_redacted(note, redact))
+        # Whatever a function of somebody else's raises; its message may hold words.
+        except Exception as error:
+            _log.warning("`redact` failed with %s; the note is not stored", type(error).__name__)
+        return None
 
     async def feedback(self, entry_id: str | None = None) -> list[Feedback]:
         """Return what people said, oldest first.
