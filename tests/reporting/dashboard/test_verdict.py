@@ -181,6 +181,7 @@ async def test_feedback_comes_from_our_own_pages(
     [
         *({"rating": "perhaps"}, {"rating": ""}, {"entry": "nobody"}, {"about": "me"}),
         *({"rating": "right:x"}, {"rating": "right:-1"}, {"note": "x" * 60_000}),
+        {f"f{i}": "x" for i in range(21)},
     ],
 )
 async def test_feedback_that_is_none(

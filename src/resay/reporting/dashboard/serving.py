@@ -187,7 +187,11 @@ class Dashboard:
         if not _from_here(request):
             said = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
             return _html(notice_page(place, "Not accepted", said), 403)
-        form = parse_qs((await _body(request)).decode("utf-8", "replace"), max_num_fields=20)
+        body = (await _body(request)).decode("utf-8", "replace")
+        try:
+            form = parse_qs(body, max_num_fields=20)
+        except ValueError:
+            raise BadQueryError("feedback has at most 20 fields") from None
         given = {name: values[0].strip() for name, values in form.items()}
         rating, _, claim = given.get("rating", "").partition(":")
         try:
