@@ -168,6 +168,7 @@ def test_long_cells_and_other_separators_are_read(
         ("id,note\n", "has no column 'rating'"),
         ("id,rating\nreq-1,right\nreq-2,good\n", ":3: a rating must be right, wrong or unsure"),
         ("id,rating,claim\nreq-1,right,first\n", "`claim` must be an index from 0, not 'first'"),
+        ("id,rating,claim\nreq-1,right,\nreq-2,right,99\n", ":3: claim: the verdict has"),
         ("id,rating\nreq-1,right\nreq-9,wrong\n", "no entry or request 'req-9' ("),
     ],
 )

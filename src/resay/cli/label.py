@@ -38,6 +38,7 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy, Threshold
 from resay.reporting.journal import About, DrawnBy, Entry, Feedback, Journal, Rating
 from resay.reporting.journal.export import FORMULAS, answer_of, csv_text, entry_cells
+from resay.reporting.journal.feedback import check_claim
 from resay.reporting.render.texts import clean
 
 app = typer.Typer(add_completion=False)
@@ -361,6 +362,12 @@ class _Labelling:
             told = ", ".join(f"{row.some_id!r} ({row.where})" for row in missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise ConfigurationError(f"the journal has no entry or request {told}{more}")
+        for row, entry in zip(rows, entries, strict=True):
+            if entry is not None:
+                try:
+                    check_claim(row.feedback, entry)
+                except ConfigurationError as error:
+                    raise ConfigurationError(f"{row.where}: {error}") from None
         new = 0
         for row, entry in zip(rows, entries, strict=True):
             if entry is None:

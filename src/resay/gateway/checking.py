@@ -568,7 +568,6 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
         entry = await _entry(journal, said.id, call.tenant)
         if entry is None:
             raise RefusedError(404, "unknown_request", _unknown(said.id))
-        _check_claim(said, entry)
         feedback = Feedback(
             entry_id=entry.id,
             rating=_THUMBS.get(said.rating, cast("Rating", said.rating)),
@@ -580,6 +579,8 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
             source="api",
         )
         await journal.rate(feedback)
+    except ConfigurationError as error:
+        raise RefusedError(400, "invalid_request", str(error)) from None
     except JournalError:
         message = "the journal cannot be used at the moment; try again later"
         raise RefusedError(503, "journal_unavailable", message) from None
@@ -609,10 +610,3 @@ def _unknown(some_id: str) -> str:
     if some_id.startswith(_OF_PROVIDERS):
         return f"{message}; that is the provider's id: send the header x-resay-request-id's"
     return f"{message}; send the id in the answer's header x-resay-request-id, and the same tenant"
-
-
-def _check_claim(said: FeedbackRequest, entry: Entry) -> None:
-    claims: Sequence[object] = entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
-    if said.claim is not None and said.claim >= len(claims):
-        message = f"claim: the verdict has {len(claims)} claims, counted from 0, not {said.claim}"
-        raise RefusedError(400, "invalid_request", message)

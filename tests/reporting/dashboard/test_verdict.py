@@ -180,7 +180,12 @@ async def test_feedback_comes_from_our_own_pages(
     "change",
     [
         *({"rating": "perhaps"}, {"rating": ""}, {"entry": "nobody"}, {"about": "me"}),
-        *({"rating": "right:x"}, {"rating": "right:-1"}, {"note": "x" * 60_000}),
+        *(
+            {"rating": "right:x"},
+            {"rating": "right:-1"},
+            {"rating": "right:1"},
+            {"note": "x" * 60_000},
+        ),
         {f"f{i}": "x" for i in range(21)},
     ],
 )

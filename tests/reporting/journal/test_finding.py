@@ -231,7 +231,7 @@ async def test_feedback_goes_with_old_entries(opened: Callable[..., Journal]) ->
 async def test_feedback(journal: Journal) -> None:
     await write(journal, {}, {})
     first = Feedback(entry_id="e-0", rating="wrong", rater="ann", note="It has 30.", time=NOW)
-    claim = Feedback(entry_id="e-0", rating="right", rater="ann", claim=2, time=NOW + 1)
+    claim = Feedback(entry_id="e-0", rating="right", rater="ann", claim=0, time=NOW + 1)
     await journal.rate(first)
     await journal.rate(claim)
     await journal.rate(Feedback(entry_id="e-1", rating="unsure", rater="bob", time=NOW + 2))

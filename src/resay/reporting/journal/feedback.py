@@ -9,7 +9,9 @@ from math import isfinite
 from typing import Literal
 
 from resay.core.verdict import Decision
+from resay.errors import ConfigurationError
 from resay.reporting.journal.database import Row, clean, named
+from resay.reporting.journal.entry import Entry
 
 Rating = Literal["right", "wrong", "unsure"]
 About = Literal["verdict", "answer"]
@@ -120,6 +122,19 @@ WAITING = (
     " (SELECT 1 FROM resay_journal_feedback f WHERE f.entry_id = d.entry_id AND f.claim = -1"
     " AND (f.rater = ? OR ? = '')) ORDER BY time, entry_id"
 )
+
+
+def check_claim(said: Feedback, entry: Entry) -> None:
+    """See that feedback on a claim is on one that there is.
+
+    Raises:
+        ConfigurationError: The verdict has no such claim.
+    """
+    claims = entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
+    if said.claim is not None and said.claim >= len(claims):
+        raise ConfigurationError(
+            f"claim: the verdict has {len(claims)} claims, counted from 0, not {said.claim}"
+        )
 
 
 def feedback_row(said: Feedback) -> Row:

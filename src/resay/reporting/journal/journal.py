@@ -60,6 +60,7 @@ from resay.reporting.journal.feedback import (
     WAITING,
     Draw,
     Feedback,
+    check_claim,
     feedback_of,
     feedback_row,
 )
@@ -494,10 +495,12 @@ class Journal:
         """Write down what somebody says of an entry, in place of what they said of it before.
 
         Raises:
-            ConfigurationError: There is no such entry.
+            ConfigurationError: There is no such entry, or it has no such claim.
             JournalError: The journal cannot be written.
         """
         await self.flush()
+        if feedback.claim is not None and (entry := await self.get(feedback.entry_id)) is not None:
+            check_claim(feedback, entry)
         if feedback.note is not None and self._redact is not None:
             feedback = replace(feedback, note=await self._noted(feedback.note, self._redact))
         try:
