@@ -91,6 +91,19 @@ def test_a_key_is_needed_and_no_client_speaks_for_another(gateways: Gateways) ->
     assert [one.rater for one in recorded(gateways)] == ["api:web:ann", "api:app:ann"]
 
 
+def test_no_more_raters_than_a_reader_can_bear(
+    gateways: Gateways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resay.reporting.journal.journal.MOST_BY_API", 2)
+    served = started(gateways)
+    asked = served.post().headers["x-resay-request-id"]
+    # Who has said something may change their mind.
+    said = [rated(served, id=asked, rater=rater) for rater in ("a", "b", "c", "a")]
+    assert [one.status_code for one in said] == [200, 200, 409, 200]
+    assert said[2].json()["error"]["code"] == "too_many_ratings"
+    assert [one.rater for one in recorded(gateways)] == ["api:b", "api:a"]
+
+
 def test_quotas_and_sizes_are_limited(gateways: Gateways) -> None:
     quotas = {"acme": {"requests_per_minute": 2}}
     served = started(gateways, quotas=quotas, limits={"body_bytes": 1024})

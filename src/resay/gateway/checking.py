@@ -52,7 +52,7 @@ from resay.guard import Guard, Lack
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 from resay.providers.shared_limits import SharedState
-from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating
+from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
 
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
@@ -581,6 +581,8 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
         await journal.rate(feedback)
     except ConfigurationError as error:
         raise RefusedError(400, "invalid_request", str(error)) from None
+    except TooManyError as error:
+        raise RefusedError(409, "too_many_ratings", str(error)) from None
     except JournalError:
         message = "the journal cannot be used at the moment; try again later"
         raise RefusedError(503, "journal_unavailable", message) from None

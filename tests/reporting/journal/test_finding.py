@@ -241,6 +241,9 @@ async def test_feedback(journal: Journal) -> None:
     await journal.rate(changed)
     assert await journal.feedback("e-0") == [claim, changed]
     assert len(await journal.feedback()) == 3
+    assert len(await journal.feedback(["e-0", "e-1"])) == 3
+    assert await journal.feedback(["e-0"], limit=1) == [changed]
+    assert await journal.feedback([]) == []
 
 
 async def test_feedback_on_nothing_is_refused(journal: Journal) -> None:

@@ -51,6 +51,9 @@ from resay.reporting.journal.export import (
 )
 
 _PAGE = 50
+_Told = tuple[Entry, list[Feedback]]
+# So much of what was said of an entry is shown, the newest.
+_MOST_SAID = 200
 # Pages are shorter where verdicts are long: so much of them is read at once.
 _MOST_READ = 8_000_000
 _POLICY = (
@@ -176,7 +179,7 @@ class Dashboard:
         if entry is None:
             return _html(notice_page(place, "Not found", _UNKNOWN), 404)
         rater = _rater(request)
-        said = await self._journal.feedback(entry.id)
+        said = await self._journal.feedback(entry.id, limit=_MOST_SAID)
         waiting = await self._journal.drawn(unrated_by=rater)
         judging = Judging(said, rater, [draw.entry_id for draw in waiting])
         content = self._journal.content
@@ -259,7 +262,7 @@ class Dashboard:
         return _json(await self._with_feedback(entry))
 
     async def _with_feedback(self, entry: Entry) -> dict[str, Any]:
-        return entry_dict(entry, await self._journal.feedback(entry.id))
+        return entry_dict(entry, await self._journal.feedback(entry.id, limit=_MOST_SAID))
 
     async def _summary(self, request: Request, wanted: Wanted) -> Response:
         del request
@@ -270,31 +273,28 @@ class Dashboard:
         if kind not in ("jsonl", "csv", "parquet"):
             return _json({"error": {"message": "Export to jsonl, csv or parquet."}}, 404)
         limit = _limit(request, usual=_EXPORTED, most=_MOST_EXPORTED)
-        said: dict[str, list[Feedback]] = {}
-        for one in await self._journal.feedback():
-            said.setdefault(one.entry_id, []).append(one)
         pages = self._exported(wanted, limit)
         headers = {
             **_PAGE_HEADERS,
             "content-disposition": f'attachment; filename="resay-verdicts.{kind}"',
         }
         if kind == "parquet":
-            rows = [entry_cells(one, said.get(one.id, ())) async for page in pages for one in page]
+            rows = [entry_cells(*pair) async for page in pages for pair in page]
             out = BytesIO()
             await anyio.to_thread.run_sync(write_parquet, rows, out)
             return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
         # Its first page, so that what goes wrong at once still has a status of its own.
-        nothing: list[Entry] = []
+        nothing: list[_Told] = []
         first = await anext(pages, nothing)
 
         async def texts() -> AsyncGenerator[str]:
-            yield await _rendered(lambda: _text(kind, first, said, head=True))
+            yield await _rendered(lambda: _text(kind, first, head=True))
             async for page in pages:
-                yield await _rendered(partial(_text, kind, page, said, head=False))
+                yield await _rendered(partial(_text, kind, page, head=False))
 
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
-    async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[Entry]]:
+    async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[_Told]]:
         before: Entry | str | None
         listed, before, left = wanted.listed(time.time()), wanted.before, limit
         while left > 0:
@@ -303,7 +303,10 @@ class Dashboard:
             )
             if not page:
                 return
-            yield page
+            said: dict[str, list[Feedback]] = {one.id: [] for one in page}
+            for one in await self._journal.feedback(list(said), limit=_MOST_SAID):
+                said[one.entry_id].append(one)
+            yield [(one, said[one.id]) for one in page]
             before, left = page[-1], left - len(page)
 
     def _place(self, request: Request) -> Place:
@@ -370,12 +373,10 @@ def summary_dict(figures: Figures) -> dict[str, Any]:
 
 def _text(
     kind: Literal["jsonl", "csv"],
-    page: list[Entry],
-    said: Mapping[str, list[Feedback]],
+    pairs: list[_Told],
     *,
     head: bool,
 ) -> str:
-    pairs = [(one, said.get(one.id, [])) for one in page]
     if kind == "jsonl":
         return exported("jsonl", pairs)
     text = csv_text((entry_cells(*pair) for pair in pairs), COLUMNS)

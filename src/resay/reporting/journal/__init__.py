@@ -1,7 +1,7 @@
 """The journal: what the guard found, written down for those who look later."""
 
 from resay._internal.event_loops import run_sync
-from resay.reporting.journal.database import JournalError, Sort, UnknownEntryError
+from resay.reporting.journal.database import JournalError, Sort, TooManyError, UnknownEntryError
 from resay.reporting.journal.entry import (
     Action,
     Api,
@@ -32,6 +32,7 @@ __all__ = [
     "Slice",
     "Sort",
     "Source",
+    "TooManyError",
     "UnknownEntryError",
     "new_id",
     "open_journal",

@@ -38,6 +38,10 @@ class UnknownEntryError(JournalError):
     """The journal has no entry with an id, or no longer."""
 
 
+class TooManyError(JournalError):
+    """There is as much feedback on an entry as may come in from outside."""
+
+
 class RefusedError(JournalError):
     """The database is there and will not take these rows, now or later."""
 

@@ -103,10 +103,12 @@ SAY = (
     " source = excluded.source, note = excluded.note"
 )
 SAID = f"SELECT {_FEEDBACK} FROM resay_journal_feedback ORDER BY time, entry_id, claim, rater"  # noqa: S608 - our own names
-SAID_OF = (
-    f"SELECT {_FEEDBACK} FROM resay_journal_feedback WHERE entry_id = ?"  # noqa: S608 - our own names
-    " ORDER BY time, claim, rater"
+OTHERS = (
+    "SELECT count(*) FROM resay_journal_feedback WHERE entry_id = ? AND source = 'api'"
+    " AND NOT (claim = ? AND rater = ?)"
 )
+# Each end user may be a rater of their own, and any client can make up names.
+MOST_BY_API = 1000
 DRAW = (
     "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
     # At random outranks by uncertainty, so that what was drawn at random is all of such a draw.
@@ -122,6 +124,16 @@ WAITING = (
     " (SELECT 1 FROM resay_journal_feedback f WHERE f.entry_id = d.entry_id AND f.claim = -1"
     " AND (f.rater = ? OR ? = '')) ORDER BY time, entry_id"
 )
+
+
+def said_of(entries: int) -> str:
+    """Return the query for feedback on so many entries; the last value is how much of each."""
+    return (
+        f"SELECT {_FEEDBACK} FROM (SELECT {_FEEDBACK}, row_number() OVER (PARTITION BY entry_id"  # noqa: S608 - our own names
+        " ORDER BY time DESC, claim DESC, rater DESC) AS place FROM resay_journal_feedback"
+        f" WHERE entry_id IN ({', '.join('?' * entries) or 'NULL'})) f WHERE place <= ?"
+        " ORDER BY time, entry_id, claim, rater"
+    )
 
 
 def check_claim(said: Feedback, entry: Entry) -> None:

@@ -35,6 +35,7 @@ from resay.reporting.journal.database import (
     Session,
     Sort,
     Store,
+    TooManyError,
     UnknownEntryError,
     check_span,
     chosen,
@@ -54,8 +55,9 @@ from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Pla
 from resay.reporting.journal.feedback import (
     DRAW,
     DRAWN,
+    MOST_BY_API,
+    OTHERS,
     SAID,
-    SAID_OF,
     SAY,
     WAITING,
     Draw,
@@ -63,6 +65,7 @@ from resay.reporting.journal.feedback import (
     check_claim,
     feedback_of,
     feedback_row,
+    said_of,
 )
 
 T = TypeVar("T")
@@ -496,6 +499,7 @@ class Journal:
 
         Raises:
             ConfigurationError: There is no such entry, or it has no such claim.
+            TooManyError: It came in through the API, and 1,000 others on this entry did.
             JournalError: The journal cannot be written.
         """
         await self.flush()
@@ -503,8 +507,13 @@ class Journal:
             check_claim(feedback, entry)
         if feedback.note is not None and self._redact is not None:
             feedback = replace(feedback, note=await self._noted(feedback.note, self._redact))
+        row = feedback_row(feedback)
+        if feedback.source == "api" and (await self._read(OTHERS, row[:3]))[0][0] >= MOST_BY_API:
+            raise TooManyError(
+                f"the entry has {MOST_BY_API} ratings from clients, which is the most"
+            )
         try:
-            await (await self._open.get()).session.change(SAY, feedback_row(feedback))
+            await (await self._open.get()).session.change(SAY, row)
         except RefusedError:
             known = await self.get(feedback.entry_id)
             if known is not None:
@@ -516,23 +525,26 @@ class Journal:
     async def _noted(self, note: str, redact: Callable[[str], str]) -> str | None:
         try:
             return await _beside(lambda: one_redacted(note, redact))
-        # Whatever a function of somebody else's raises; its message may hold words.
-        except Exception as error:
+        except Exception as error:  # Whatever a function of somebody else's raises.
             _log.warning("`redact` failed with %s; the note is not stored", type(error).__name__)
         return None
 
-    async def feedback(self, entry_id: str | None = None) -> list[Feedback]:
+    async def feedback(
+        self, entry_id: str | Sequence[str] | None = None, *, limit: int = 1_000_000
+    ) -> list[Feedback]:
         """Return what people said, oldest first.
 
         Args:
-            entry_id: Of which entry; None for all.
+            entry_id: Of which entry, or which entries; None for all that was said of any.
+            limit: How much of each entry that is named, the newest.
 
         Raises:
             JournalError: The journal cannot be read.
         """
         if entry_id is None:
             return feedback_of(await self._read(SAID, ()))
-        return feedback_of(await self._read(SAID_OF, (named(entry_id),)))
+        names = [entry_id] if isinstance(entry_id, str) else entry_id
+        return feedback_of(await self._read(said_of(len(names)), (*map(named, names), limit)))
 
     async def draw(self, draws: Sequence[Draw]) -> int:
         """Write down which entries were drawn to be labelled.
