@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, get_args
 
 import pytest
@@ -137,6 +138,15 @@ async def test_pages_go_on_after_an_entry_that_was_deleted(
     for i, one in enumerate(read, 1):
         await journal.forget(request_id=one.request_id)
         assert await journal.recent(before=one, words=words, sort=sort) == read[i:]
+
+
+async def test_names_with_the_same_hash_are_told_apart(
+    opened: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hashlib.blake2s", lambda *_, **__: sha256())
+    journal = opened(content="all")
+    await write(journal, {"tenant": "acme"}, {"tenant": "other"})
+    assert await ids(journal, words="zqsentencezq", tenant="acme") == ["e-0"]
 
 
 async def test_words_are_found_in_any_order(opened: Callable[..., Journal]) -> None:

@@ -540,12 +540,14 @@ class Chosen:
         values: Their values.
         search: How words are looked for, where any are.
         searched: Whether the search finds what is wanted by itself.
+        named: How many of the conditions, the first ones, are about names.
     """
 
     conditions: tuple[str, ...]
     values: Row
     search: Search | None = None
     searched: bool = False
+    named: int = 0
 
     @property
     def where(self) -> str:
@@ -569,6 +571,7 @@ def chosen(filters: Filters, store: Store) -> Chosen:
     wanted = {column: named(getattr(filters, column)) for column in equal}
     conditions = [f"e.{column} = ?" for column, value in wanted.items() if value is not None]
     values: list[object] = [value for value in wanted.values() if value is not None]
+    names = len(values)
     for sign, moment in ((">=", filters.since), ("<", filters.until)):
         if moment is not None:
             conditions.append(f"e.time {sign} ?")
@@ -582,7 +585,7 @@ def chosen(filters: Filters, store: Store) -> Chosen:
         search = store.search(terms, filters.since, filters.until) if terms else None
         conditions += [] if terms else ["1 = 0"]
     searched = filters.request_id is None
-    return Chosen(tuple(conditions), tuple(values), search, searched)
+    return Chosen(tuple(conditions), tuple(values), search, searched, names)
 
 
 Sort = Literal["newest", "score", "cost", "latency"]
@@ -613,10 +616,12 @@ def recent(
     if chosen.searched and chosen.search is not None and sort == "newest":
         found, values = store.newest(chosen.search, before, limit)
         ordered = ", ".join(f"w.{column} DESC" for column in chosen.search.order)
+        # Names are found by a part of their hash, which others may share.
+        same = " AND ".join(chosen.conditions[: chosen.named]) or "1 = 1"
         return (
             f"SELECT {columns} FROM ({found}) w JOIN resay_journal_entries e ON e.id = w.entry_id"  # noqa: S608 - our own names
-            f" ORDER BY {ordered}",
-            values,
+            f" WHERE {same} ORDER BY {ordered}",
+            (*values, *chosen.values[: chosen.named]),
         )
     where, values = chosen.where, chosen.all_values
     order = ["e.time", "e.id"] if sort == "newest" else [_SORTED[sort], "e.time", "e.id"]
