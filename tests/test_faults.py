@@ -122,7 +122,7 @@ async def test_a_judge_that_fails_never_costs_the_answer(
 async def test_a_judge_that_says_nothing_is_undetermined(simulated: SimulatedProvider) -> None:
     answer = await ask(simulated, EmptyAnswer(only="judge"))
     assert answer.verdict.inconclusive
-    assert "neither yes nor no" in answer.verdict.reason
+    assert "could not be read" in answer.verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Settle.settles", "score > self.above", "score >= self.above"),
     ),
     "resay.scorers.bertscore": (("_SHORTEST", "4", "3"), ("_SHORTEST", "4", "5")),
-    "resay.scorers.nli": (("Nli._contradicted", "max(of_parts)", "of_parts[0]"),),
+    "resay.scorers.nli": (("Nli._contradicted", "max(_relative", "next(_relative"),),
 }
 
 _TURNS = "It says only when others on the event loop have a turn."
