@@ -101,7 +101,13 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Settle.settles", "score > self.above", "score >= self.above"),
     ),
     "resay.scorers.bertscore": (("_SHORTEST", "4", "3"), ("_SHORTEST", "4", "5")),
-    "resay.scorers.nli": (("Nli._contradicted", "max(_relative", "next(_relative"),),
+    "resay.scorers.nli": (
+        (
+            "Nli._contradicted",
+            "max((_relative(e, c) for e, c in parts.values()))",
+            "next((_relative(e, c) for e, c in parts.values()))",
+        ),
+    ),
 }
 
 _TURNS = "It says only when others on the event loop have a turn."
