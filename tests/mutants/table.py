@@ -112,7 +112,6 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
-_AHEAD = "It is only made ahead: what is not there is made when it is asked for."
 _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
@@ -120,11 +119,6 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",
-    "resay.engine.chain:Chain._contradictions: evidence.samples if source == 'sample' else "
-    "evidence.references  ->  evidence.samples": _AHEAD,
-    "resay.engine.chain:Chain._contradictions: evidence.samples if source == 'sample' else "
-    "evidence.references  ->  evidence.references": _AHEAD,
-    "resay.engine.chain:Chain._contradictions: source == 'sample'  ->  source != 'sample'": _AHEAD,
     "resay.engine.stream:Holding._score: 1  ->  2": _TURNS,
     "resay.engine.stream:Holding._joined.join: self._boards.clear()  ->  pass": (
         "It only frees what is not read again."
