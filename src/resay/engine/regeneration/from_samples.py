@@ -24,10 +24,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-import anyio
+from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
 from resay.core.non_claims import claims_nothing
@@ -37,9 +34,7 @@ from resay.core.query import Query
 from resay.core.standalone import standalone_question
 from resay.core.tokens import tokenize
 from resay.core.verdict import (
-    Attempt,
     ClaimVerdict,
-    Regeneration,
     SentenceVerdict,
     Verdict,
 )
@@ -56,12 +51,10 @@ from resay.engine.regeneration.prompts import (
 )
 from resay.engine.regeneration.regenerator import (
     Candidate,
+    Mending,
     attributes_of,
-    failure_of,
-    finished,
     in_doubt,
     kept_in,
-    share_of,
     shortened_question,
     split_text,
 )
@@ -199,95 +192,49 @@ class SampleRegenerator:
             The best answer, with its verdict.
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
-            passage = await split_text(text, self._policy)
-            draft = Candidate(passage, verdict)
-            work = _Work(self._policy, self._action, self._chain, check, draft, shown)
-            with anyio.CancelScope(deadline=check.deadline):
-                for number in range(self._action.attempts):
-                    if not await work.attempt(number):
-                        break
-            found = work.result
-            verdict = check.finished(found.verdict)
-            around.set(attributes_of(verdict))
-            return replace(found, verdict=verdict)
+            draft = Candidate(await split_text(text, self._policy), verdict)
+            work = _BySamples(self._policy, self._action, self._chain, check, draft, shown)
+            found = await work.run()
+            around.set(attributes_of(found.verdict))
+            return found
 
 
-@dataclass(slots=True)
-class _Work:
-    """One flagged answer being repaired."""
+class _BySamples(Mending):
+    """Mends an answer by the samples."""
 
-    policy: Policy
-    action: Regenerate
-    chain: Chain
-    check: Check
-    draft: Candidate
-    shown: int
-    best: Candidate = field(init=False)
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
-    notes: list[str] = field(default_factory=list[str])
+    by = "samples"
+    unchanged = "nothing was changed"
 
-    def __post_init__(self) -> None:
-        self.best = self.draft
-
-    @property
-    def result(self) -> Regenerated:
-        """The best answer so far."""
-        first = self.draft.verdict
-        record = Regeneration(
-            self.action.mode,
-            tuple(self.attempts),
-            reason=first.reason,
-            score=first.score,
-            draft=self.draft.passage.text,
-            by="samples",
-        )
-        verdict = finished(self.best, self.draft, first, {}, record)
-        return Regenerated(self.best.passage.text, verdict)
-
-    async def attempt(self, number: int) -> bool:
-        """Try for a better answer; return whether to try again."""
-        started, spent = anyio.current_time(), self.check.usage
-        before = self.best.verdict
-        self.attempts.append(Attempt(before.reason, score_before=before.score))
-        self.notes.clear()
-        goes_on = over = False
-        try:
-            goes_on = await self._try(number)
-            over = True
-        # Whatever breaks in here, there is an answer already.
-        except Exception as error:
-            self.notes.append(f"it failed with {failure_of(error)}")
-            over = True
-        finally:
-            notes = self.notes if over else [*self.notes, "there was no time left"]
-            self._record(
-                note="; ".join(notes) or None,
-                usage=self.check.usage.since(spent),
-                elapsed_s=anyio.current_time() - started,
-            )
-        return goes_on
-
-    def _record(self, **found: Any) -> None:
-        self.attempts[-1] = replace(self.attempts[-1], **found)
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        chain: Chain,
+        check: Check,
+        draft: Candidate,
+        shown: int,
+    ) -> None:
+        super().__init__(policy, action, check, draft, shown)
+        self._chain = chain
 
     async def _try(self, number: int) -> bool:
         targets = self._targets()
         if not targets:
-            self.notes.append("what is in doubt was shown already")
+            self._notes.append("what is in doubt was shown already")
             return False
         written, hedged = await self._written(targets, number)
         if not written:
-            self.notes.append("nothing could be written")
+            self._notes.append("nothing could be written")
             return False
         candidate = await self._candidate(number, written)
         why = self._unfit(candidate)
         if why:
-            self.notes.append(why)
+            self._notes.append(why)
             return False
         candidate = await self._checked(candidate, hedged)
         if self._is_better(candidate):
-            self.best = candidate
-        return self.best.verdict.flagged
+            self._best = candidate
+        return self._best.verdict.flagged
 
     def _is_better(self, candidate: Candidate) -> bool:
         """Return whether an answer is better than the best so far.
@@ -295,28 +242,28 @@ class _Work:
         One that is still flagged is so only where less is flagged in it and nothing new: more
         sentences lower the score of the passage, whatever they say.
         """
-        before, after = self.best.verdict, candidate.verdict
-        if candidate.rank >= self.best.rank or not after.flagged:
-            return candidate.rank < self.best.rank
+        before, after = self._best.verdict, candidate.verdict
+        if candidate.rank >= self._best.rank or not after.flagged:
+            return candidate.rank < self._best.rank
         if before.flagged_sentences:
             return _flagged_in(after) < _flagged_in(before)
         left, doubtful = (
-            {verdict.sentences[i].text for i in in_doubt(verdict, self.policy.threshold)}
+            {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
             for verdict in (after, before)
         )
         return left < doubtful
 
     def _targets(self) -> list[_Target]:
         """Return the sentences to be written again: those in doubt, and those to be hedged."""
-        verdict, passage = self.best.verdict, self.best.passage
-        chosen = set(in_doubt(verdict, self.policy.threshold))
-        if self.action.mode == "consistent":
+        verdict, passage = self._best.verdict, self._best.passage
+        chosen = set(in_doubt(verdict, self._policy.threshold))
+        if self._action.mode == "consistent":
             chosen |= {i for i, s in enumerate(verdict.sentences) if s.band == "doubtful"}
-        now = Repaired.of(self.draft.passage, self.best.repairs, floor=self.shown)
+        now = Repaired.of(self._draft.passage, self._best.repairs, floor=self._shown)
         found: dict[int, _Target] = {}
         for i in sorted(chosen):
             sentence = verdict.sentences[i]
-            if sentence.start < self.shown:
+            if sentence.start < self._shown:
                 continue
             claims = tuple(claim for claim in verdict.claims if claim.sentence == i)
             for place in now.origin(sentence.start, sentence.end):
@@ -328,15 +275,15 @@ class _Work:
         self, targets: Sequence[_Target], number: int
     ) -> tuple[dict[int, Replacement], dict[str, SentenceVerdict]]:
         """Return what stands in place of sentences, and what is known of those that are hedged."""
-        if self.action.mode == "consistent":
+        if self._action.mode == "consistent":
             return await self._consistent(targets)
-        if self.action.mode == "verify":
+        if self._action.mode == "verify":
             evidence = await self._verified(targets)
         else:
             evidence = await self._said(targets)
         known = [target for target in targets if evidence.get(target.place)]
         if len(known) < len(targets):
-            self.notes.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
+            self._notes.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
         if not known:
             return {}, {}
         listed = [evidence[target.place] for target in known]
@@ -344,7 +291,7 @@ class _Work:
 
     async def _said(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return what the samples, and the second model, say in place of facts in doubt."""
-        samples = self.check.seen.samples
+        samples = self._check.seen.samples
         search: Contradictions = await samples.derive(SEARCHES["sample"], chars=10 * samples.chars)
         lines: dict[int, list[str]] = {}
         for target in targets:
@@ -365,9 +312,9 @@ class _Work:
 
     async def _verified(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return what is answered when facts in doubt are asked for."""
-        evidence, action = self.check.seen, self.action
+        evidence, action = self._check.seen, self._action
         if evidence.prober is None:
-            self.notes.append("the model that wrote the response cannot be asked")
+            self._notes.append("the model that wrote the response cannot be asked")
             return {}
         asked = {
             number: (target.place, claim.text)
@@ -397,7 +344,7 @@ class _Work:
         found: dict[int, Replacement] = {}
         hedged: dict[str, SentenceVerdict] = {}
         partly: list[_Target] = []
-        known = {s.text: s for s in self.best.verdict.sentences}
+        known = {s.text: s for s in self._best.verdict.sentences}
         for target in targets:
             flagged = [claim for claim in target.claims if claim.flagged]
             sentence = known.get(target.text)
@@ -430,12 +377,12 @@ class _Work:
         self, targets: Sequence[_Target], evidence: Sequence[Sequence[str]], number: int
     ) -> dict[int, Replacement]:
         """Have sentences written, each by the lines of its evidence."""
-        mode, count, text = self.action.mode, len(targets), self.best.passage.text
+        mode, count, text = self._action.mode, len(targets), self._best.passage.text
         sentences = "\n".join(
             "\n".join([f"{n}. {_flat(target.text)}", *lines])
             for n, (target, lines) in enumerate(zip(targets, evidence, strict=True), 1)
         )
-        question = _question(self.check.query)
+        question = _question(self._check.query)
         answer = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} […]"
         mixed = "\0".join((question, answer, sentences)).encode("utf-8", "replace")
         prompt = (_KEEP if mode == "consistent" else _CORRECT).format(
@@ -454,12 +401,12 @@ class _Work:
                 completion.text, count, lambda words: f"{marks.get(words, '')}{words}".strip()
             )
 
-        judge = judge_for(self.action.writer, self.check.seen)
+        judge = judge_for(self._action.writer, self._check.seen)
         reading = await ask(judge.at(number), prompt, read, _AGAIN.format(count=count))
         if not reading.answered:
             raise ProviderError(f"the writer gave no answer ({', '.join(reading.failures)})")
         found: dict[int, Replacement] = {}
-        known = f"{self.draft.passage.text}\n{sentences}".casefold()
+        known = f"{self._draft.passage.text}\n{sentences}".casefold()
         for target, lines, line in zip(targets, evidence, reading.slots, strict=True):
             written = None if line is None else replacement_in(line, ())
             if written and claims_nothing(written.text, is_open=True, asked=question):
@@ -472,12 +419,12 @@ class _Work:
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written
         if len(found) < count:
-            self.notes.append(f"{count - len(found)} of {count} sentences could not be rewritten")
+            self._notes.append(f"{count - len(found)} of {count} sentences could not be rewritten")
         return found
 
     async def _candidate(self, number: int, written: Mapping[int, Replacement]) -> Candidate:
-        draft = self.draft.passage
-        repairs = without_repeats(draft, {**self.best.repairs, **written})
+        draft = self._draft.passage
+        repairs = without_repeats(draft, {**self._best.repairs, **written})
         unsaid = frozenset(i for i, repair in repairs.items() if not repair.text)
         told = self._abstention(unsaid)
         is_abstention = told is not None
@@ -486,10 +433,10 @@ class _Work:
             # The row of a table keeps its cells.
             more = max(_bars(draft.sentences[place].text) - _bars(told), 0)
             repairs[place] = Replacement(told + " |" * more)
-        repaired = Repaired.of(draft, repairs, floor=self.shown)
+        repaired = Repaired.of(draft, repairs, floor=self._shown)
         return Candidate(
-            await split_text(repaired.text, self.policy),
-            self.best.verdict,
+            await split_text(repaired.text, self._policy),
+            self._best.verdict,
             repairs=repairs,
             places=repaired.places,
             attempt=number,
@@ -499,30 +446,17 @@ class _Work:
 
     def _abstention(self, unsaid: frozenset[int]) -> str | None:
         """Return what is said where nothing of the answer is left that claims anything."""
-        claims = self.draft.verdict.claims
-        claiming = {c.sentence for c in claims if c.kind in ("fact", "hedged")}
-        everything = claiming or set(range(len(self.draft.passage.sentences)))
-        if self.action.abstention is None or self.shown or not everything <= unsaid:
+        if self._action.abstention is None or self._shown or not self._claiming <= unsaid:
             return None
-        if self.action.abstention != "auto":
-            return self.action.abstention
-        return _words_for(_question(self.check.query))[1]
-
-    def _unfit(self, candidate: Candidate) -> str | None:
-        if not candidate.passage.sentences:
-            return "nothing was left of the answer"
-        removed, most = share_of(self.draft.passage, candidate.unsaid), self.action.max_removed
-        if removed > most and not candidate.is_abstention:
-            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
-        if candidate.passage.text == self.best.passage.text:
-            return "nothing was changed"
-        return None
+        if self._action.abstention != "auto":
+            return self._action.abstention
+        return _words_for(_question(self._check.query))[1]
 
     async def _checked(
         self, candidate: Candidate, hedged: Mapping[str, SentenceVerdict]
     ) -> Candidate:
         """Check a new answer; what stood in the best one and was not in doubt there stays."""
-        best, passage = self.best.verdict, candidate.passage
+        best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
             said = tuple(
                 SentenceVerdict(s.text, s.start, s.end, why="says what is not known")
@@ -531,12 +465,12 @@ class _Work:
             self._record(decision="skipped")
             reason = "nothing that the answer said could be confirmed"
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
-        kept = kept_in(passage, best, in_doubt(best, self.policy.threshold))
+        kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
         # A hedge changes nothing about what is claimed.
         kept |= _kept_hedges(passage, hedged)
-        evidence = replace(self.check.seen, logprobs=())
-        verdict = await self.chain.run(
-            passage, evidence, self.check.deadline, self.check.budget, kept=kept
+        evidence = replace(self._check.seen, logprobs=())
+        verdict = await self._chain.run(
+            passage, evidence, self._check.deadline, self._check.budget, kept=kept
         )
         self._record(score_after=verdict.score, decision=verdict.decision)
         return replace(candidate, verdict=verdict)

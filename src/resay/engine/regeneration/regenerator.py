@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import anyio
 
@@ -183,14 +183,14 @@ def finished(
             adopted=best.attempt,
             edits=_edits(best, draft, verdict),
             sources=tuple(_told(documents[name]) for name in cited),
-            removed=share_of(draft.passage, best.unsaid),
+            removed=_share_of(draft.passage, best.unsaid),
             abstains=best.is_abstention,
             conflicts=_conflicts(verdict),
         ),
     )
 
 
-def share_of(passage: Passage, places: Collection[int]) -> float:
+def _share_of(passage: Passage, places: Collection[int]) -> float:
     """Return how much of a passage's sentences some of them are, by characters."""
     lengths = [len(sentence.text) for sentence in passage.sentences]
     return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
@@ -425,52 +425,48 @@ class Regenerator:
             The best answer, with its verdict.
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
-            found = await self._run(text, verdict, check, shown)
+            draft = Candidate(await split_text(text, self._policy), verdict)
+            gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
+            work = _ByDocuments(
+                self._policy, self._action, check, draft, shown, self._rechecking, gathering
+            )
+            found = await work.run()
             around.set(attributes_of(found.verdict))
             return found
 
-    async def _run(self, text: str, verdict: Verdict, check: Check, shown: int) -> Regenerated:
-        passage = await split_text(text, self._policy)
-        gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
-        draft = Candidate(passage, verdict)
-        work = _Work(self._policy, self._action, self._rechecking, gathering, check, draft, shown)
-        with anyio.CancelScope(deadline=check.deadline):
-            for number in range(self._action.attempts):
-                if not await work.attempt(number):
-                    break
-        result = work.result
-        return replace(result, verdict=check.finished(result.verdict))
 
+class Mending:
+    """One flagged answer being mended: what was tried, and the best answer so far.
 
-class _Work:
-    """One answer being repaired."""
+    Args:
+        policy: The policy.
+        action: Its action.
+        check: The check: its limits, its clock and its meters go on.
+        draft: The flagged answer.
+        shown: Up to where it was shown and cannot be changed, in code points.
+    """
+
+    by: ClassVar[Literal["documents", "samples"]] = "documents"
+    unchanged: ClassVar[str] = "the model changed nothing"
 
     def __init__(
-        self,
-        policy: Policy,
-        action: Regenerate,
-        rechecking: Rechecking,
-        gathering: Gathering,
-        check: Check,
-        draft: Candidate,
-        shown: int,
+        self, policy: Policy, action: Regenerate, check: Check, draft: Candidate, shown: int
     ) -> None:
-        self._rechecking = rechecking
-        self._gathering = gathering
         self._policy = policy
         self._action = action
         self._check = check
         self._draft = self._best = draft
         self._shown = shown
-        self._writer = Writer(action.writer, check, action.edition)
         self._attempts: list[Attempt] = []
         self._notes: list[str] = []
         self._documents: dict[str, Document] = {}
-        self._is_about_it = True
 
-    @property
-    def result(self) -> Regenerated:
-        """The best answer so far."""
+    async def run(self) -> Regenerated:
+        """Try as often as the action says; return the best answer, whatever fails."""
+        with anyio.CancelScope(deadline=self._check.deadline):
+            for number in range(self._action.attempts):
+                if not await self._attempt(number):
+                    break
         first = self._draft.verdict
         record = Regeneration(
             self._action.mode,
@@ -478,12 +474,12 @@ class _Work:
             reason=first.reason,
             score=first.score,
             draft=self._draft.passage.text,
+            by=self.by,
         )
         verdict = finished(self._best, self._draft, first, self._documents, record)
-        return Regenerated(self._best.passage.text, verdict)
+        return Regenerated(self._best.passage.text, self._check.finished(verdict))
 
-    async def attempt(self, number: int) -> bool:
-        """Try for a better answer; return whether to try again."""
+    async def _attempt(self, number: int) -> bool:
         started, spent = anyio.current_time(), self._check.usage
         before = self._best.verdict
         self._attempts.append(Attempt(before.reason, score_before=before.score))
@@ -494,7 +490,10 @@ class _Work:
             over = True
         # Whatever breaks in here, there is an answer already.
         except Exception as error:
-            self._notes.append(f"it failed with {failure_of(error)}")
+            # Only our own messages are sure to hold no word of the answer.
+            told = isinstance(error, (ConfigurationError, ScorerError))
+            why = f": {error}" if told else ""
+            self._notes.append(f"it failed with {type(error).__name__}{why}")
             over = True
         finally:
             notes = self._notes if over else [*self._notes, "there was no time left"]
@@ -505,8 +504,49 @@ class _Work:
             )
         return goes_on
 
+    async def _try(self, number: int) -> bool:
+        """Try for a better answer; return whether to try again."""
+        raise NotImplementedError
+
     def _record(self, **found: Any) -> None:
         self._attempts[-1] = replace(self._attempts[-1], **found)
+
+    def _unfit(self, candidate: Candidate) -> str | None:
+        if not candidate.passage.sentences:
+            return "nothing was left of the answer"
+        removed, most = _share_of(self._draft.passage, candidate.unsaid), self._action.max_removed
+        if removed > most and not candidate.is_abstention:
+            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
+        if candidate.passage.text == self._best.passage.text:
+            return self.unchanged
+        return None
+
+    @property
+    def _claiming(self) -> frozenset[int]:
+        """Return which sentences of the draft claim something."""
+        claims = self._draft.verdict.claims
+        found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
+        return found or frozenset(range(len(self._draft.passage.sentences)))
+
+
+class _ByDocuments(Mending):
+    """Mends an answer by documents."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        check: Check,
+        draft: Candidate,
+        shown: int,
+        rechecking: Rechecking,
+        gathering: Gathering,
+    ) -> None:
+        super().__init__(policy, action, check, draft, shown)
+        self._rechecking = rechecking
+        self._gathering = gathering
+        self._writer = Writer(action.writer, check, action.edition)
+        self._is_about_it = True
 
     async def _try(self, number: int) -> bool:
         doubtful = self._doubtful()
@@ -596,16 +636,6 @@ class _Work:
             self._notes.append(why)
             return None
         return candidate
-
-    def _unfit(self, candidate: Candidate) -> str | None:
-        if not candidate.passage.sentences:
-            return "nothing was left of the answer"
-        removed, most = share_of(self._draft.passage, candidate.unsaid), self._action.max_removed
-        if removed > most and not candidate.is_abstention:
-            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
-        if candidate.passage.text == self._best.passage.text:
-            return "the model changed nothing"
-        return None
 
     async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
         written = await self._writer.answer(documents, index=number)
@@ -697,13 +727,6 @@ class _Work:
                 told |= {} if said in told.values() else {i: said}
         return told
 
-    @property
-    def _claiming(self) -> frozenset[int]:
-        """Return which sentences of the draft claim something."""
-        claims = self._draft.verdict.claims
-        found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
-        return found or frozenset(range(len(self._draft.passage.sentences)))
-
     def _is_refusal(self, text: str) -> bool:
         return claims_nothing(text, is_open=True, asked=self._question) == "refusal"
 
@@ -772,10 +795,3 @@ def attributes_of(verdict: Verdict) -> dict[str, AttributeValue]:
         "resay.calls": usage.calls,
         "resay.cost_usd": usage.cost_usd,
     }
-
-
-def failure_of(error: Exception) -> str:
-    """Return what failed, in words without content."""
-    # Only our own messages are sure to hold no word of the answer.
-    told = isinstance(error, (ConfigurationError, ScorerError))
-    return f"{type(error).__name__}: {error}" if told else type(error).__name__
