@@ -34,21 +34,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import anyio
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score, tally
+from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     By,
     Reading,
+    ask_each,
     ask_probability,
     ask_together,
     judge_for,
     read_yes_no,
     strip_decoration,
+    why_unscored,
 )
 from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
@@ -209,14 +210,7 @@ class Dinco:
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.query.question if evidence.query else ""
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
-        asked: dict[int, _Asked] = {}
-
-        async def ask_about(i: int) -> None:
-            asked[i] = await self._ask(judge, topic, claims[i])
-
-        async with anyio.create_task_group() as tasks:
-            for i in range(len(claims)):
-                tasks.start_soon(ask_about, i)
+        asked = await ask_each(claims, lambda claim: self._ask(judge, topic, claim))
         samples: list[str] = []
         if self.config.consistency:
             samples = [sample.text for sample in await evidence.samples.all()]
@@ -229,7 +223,7 @@ class Dinco:
         ]
         scores = tuple(score for score, _ in found)
         failures = (
-            *(kind for i in range(len(claims)) for kind in asked[i].failures),
+            *(kind for one in asked for kind in one.failures),
             *entailed.failures,
         )
         return Scores(
@@ -237,9 +231,10 @@ class Dinco:
             why=tuple(why for _, why in found),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(one.confidence.undetermined for one in asked.values())
+            undetermined=sum(one.confidence.undetermined for one in asked)
             + entailed.undetermined(pairs),
-            inconclusive=_why_inconclusive(scores, failures) or why_unknown(pairs, entailed),
+            inconclusive=why_unscored(scores, failures, "no confidence could be had in {lost}")
+            or why_unknown(pairs, entailed),
         )
 
     async def _ask(self, judge: Judge, topic: str, claim: str) -> _Asked:
@@ -251,10 +246,9 @@ class Dinco:
             )
         texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
         texts.pop(_folded(claim), None)
-        readings: dict[str, Reading[float]] = {}
 
-        async def sure_of(text: str) -> None:
-            readings[text] = await ask_probability(
+        async def sure_of(text: str) -> Reading[float]:
+            return await ask_probability(
                 judge,
                 render_confidence(topic, text),
                 read_yes_no,
@@ -263,14 +257,14 @@ class Dinco:
                 votes=config.votes,
             )
 
-        async with anyio.create_task_group() as tasks:
-            for text in (claim, *texts.values()):
-                tasks.start_soon(sure_of, text)
-        failures = [kind for reading in drawn for kind in reading.failures]
-        failures += [kind for reading in readings.values() for kind in reading.failures]
-        mine = readings.pop(claim)
-        known = {text: r for text, r in readings.items() if r.slots[0] is not None}
-        return _Asked(mine, known, tuple(failures))
+        mine, *others = await ask_each((claim, *texts.values()), sure_of)
+        failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
+        known = {
+            text: reading
+            for text, reading in zip(texts.values(), others, strict=True)
+            if reading.slots[0] is not None
+        }
+        return _Asked(mine, known, failures)
 
     def _scored(
         self,
@@ -330,11 +324,3 @@ def _read(answer: Completion) -> list[str | None]:
     text = strip_decoration(line)
     text = text[len(_LABEL) :] if text.casefold().startswith(_LABEL) else text
     return [" ".join(text.split())[:_MOST_CHARS] or None]
-
-
-def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -> str | None:
-    lost = sum(score is None for score in scores)
-    if lost * 2 <= len(scores):
-        return None
-    told = f" ({tally(failures)})" if failures else ""
-    return f"no confidence could be had in {lost} of {len(scores)} claims{told}"

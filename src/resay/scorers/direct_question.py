@@ -22,14 +22,13 @@ from collections.abc import Mapping
 from math import exp
 from typing import ClassVar, Literal
 
-import anyio
 from pydantic import Field
 
-from resay.core.passage import Passage
+from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.judging import Reading, ask, judge_for, read_yes_no
+from resay.scorers.common.judging import Reading, ask, ask_each, judge_for, read_yes_no
 from resay.scorers.common.languages import WORDINGS, AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
@@ -92,21 +91,17 @@ class DirectQuestion:
         wording = WORDINGS.get(language)
         restated = wording.yes_or_no if wording else _RESTATED
         own = wording.own if wording else None
-        readings: dict[int, Reading[float]] = {}
 
-        async def ask_about(i: int) -> None:
-            prompt = render(passage.sentences[i].standalone, question, language)
-            readings[i] = await ask(
+        async def ask_about(sentence: Sentence) -> Reading[float]:
+            prompt = render(sentence.standalone, question, language)
+            return await ask(
                 judge,
                 prompt,
                 lambda answer: _read(answer, own),
                 restated if self.config.restate else None,
             )
 
-        async with anyio.create_task_group() as tasks:
-            for i in range(len(passage.sentences)):
-                tasks.start_soon(ask_about, i)
-        return _scores([readings[i] for i in sorted(readings)])
+        return _scores(await ask_each(passage.sentences, ask_about))
 
 
 def _read(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:

@@ -23,7 +23,6 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-import anyio
 from pydantic import Field
 
 from resay.core.passage import Passage
@@ -33,6 +32,7 @@ from resay.scorers.common.judging import (
     By,
     JudgedConfig,
     Reading,
+    ask_each,
     ask_probability,
     judge_for,
 )
@@ -135,22 +135,18 @@ class PTrue:
         wanted = evidence.samples.first(config.ideas)
         ideas = [sample.text async for sample in wanted] if config.ideas else []
         about = [passage.text] if self.by_text else [s.standalone for s in passage.sentences]
-        readings: dict[int, Reading[float]] = {}
 
-        async def ask_about(i: int) -> None:
-            readings[i] = await ask_probability(
+        async def ask_about(claim: str) -> Reading[float]:
+            return await ask_probability(
                 judge,
-                render(question, about[i], ideas),
+                render(question, claim, ideas),
                 read_option,
                 _RESTATED if config.restate else None,
                 by=config.by,
                 votes=config.votes,
             )
 
-        async with anyio.create_task_group() as tasks:
-            for i in range(len(about)):
-                tasks.start_soon(ask_about, i)
-        found = [readings[i] for i in range(len(about))]
+        found = await ask_each(about, ask_about)
         known = [reading.slots[0] for reading in found]
         scores = [None if p is None else 1.0 - p for p in known]
         told = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]

@@ -31,20 +31,21 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Annotated, ClassVar, Literal
 
-import anyio
 from pydantic import Field, field_validator
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score, tally
+from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.judging import (
     JudgeConfig,
     Reading,
     ask,
+    ask_each,
     first_choice,
     judge_for,
     read_numbered,
+    why_unscored,
 )
 from resay.scorers.evidence import Evidence, Judge
 
@@ -177,17 +178,11 @@ class Panel:
         """
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]
-        readings: dict[int, Reading[float]] = {}
-
-        async def ask_one(n: int, judge: Judge) -> None:
-            readings[n] = await self._ask(judge, claims, evidence)
-
-        async with anyio.create_task_group() as tasks:
-            for n, config in enumerate(self.config.judges):
-                tasks.start_soon(ask_one, n, judge_for(config, evidence))
-        columns = [readings[n].slots for n in range(len(names))]
+        judges = [judge_for(config, evidence) for config in self.config.judges]
+        readings = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
+        columns = [reading.slots for reading in readings]
         rows = [[column[i] for column in columns] for i in range(len(claims))]
-        failures = tuple(kind for n in sorted(readings) for kind in readings[n].failures)
+        failures = tuple(kind for reading in readings for kind in reading.failures)
         scores = [pooled(row, self.config.pool) for row in rows]
         return Scores(
             sentences=tuple(scores),
@@ -195,8 +190,10 @@ class Panel:
             why=tuple(_why(row, names) for row in rows),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(reading.undetermined for reading in readings.values()),
-            inconclusive=_why_inconclusive(scores, failures),
+            undetermined=sum(reading.undetermined for reading in readings),
+            inconclusive=why_unscored(
+                scores, failures, "too few judges said anything readable of {lost}"
+            ),
             remark=_disagreement(rows, names),
         )
 
@@ -213,17 +210,13 @@ class Panel:
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
             return await ask(judge, render_together(claims, said), read_all, again)
         question = evidence.query.question if evidence.query else ""
-        found: dict[int, Reading[float]] = {}
 
-        async def ask_about(i: int) -> None:
+        async def ask_about(claim: str) -> Reading[float]:
             again = _PUBLISHED_AGAIN if config.restate else None
-            prompt = render_published(question, claims[i])
-            found[i] = await ask(judge, prompt, lambda a: [_read_published(a.text)], again)
+            prompt = render_published(question, claim)
+            return await ask(judge, prompt, lambda a: [_read_published(a.text)], again)
 
-        async with anyio.create_task_group() as tasks:
-            for i in range(len(claims)):
-                tasks.start_soon(ask_about, i)
-        each = [found[i] for i in range(len(claims))]
+        each = await ask_each(claims, ask_about)
         joined = Reading(tuple(reading.slots[0] for reading in each))
         return replace(
             joined,
@@ -294,11 +287,3 @@ def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) 
         f"the judges disagree about {len(split)} of {len(rows)} claims (correct: {for_it};"
         f" incorrect: {against})"
     )
-
-
-def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -> str | None:
-    lost = sum(score is None for score in scores)
-    if lost * 2 <= len(scores):
-        return None
-    told = f" ({tally(failures)})" if failures else ""
-    return f"too few judges said anything readable of {lost} of {len(scores)} claims{told}"

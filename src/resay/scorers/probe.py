@@ -33,16 +33,22 @@ from itertools import accumulate
 from math import log
 from typing import ClassVar, Literal
 
-import anyio
 from pydantic import Field
 
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score, tally
+from resay.core.verdict import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.judging import Reading, ask_together, judge_for, strip_decoration
+from resay.scorers.common.judging import (
+    Reading,
+    ask_each,
+    ask_together,
+    judge_for,
+    strip_decoration,
+    why_unscored,
+)
 from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.semantic import (
@@ -229,21 +235,19 @@ class Probe:
         # Each takes a call at least. One is always begun, so that the budget can say why not.
         begun = len(claims) if left is None else min(len(claims), max(left, 1))
         unpaid = _Claim({}, 0, (BudgetExceededError.__name__,))
-        found = dict.fromkeys(range(begun, len(claims)), unpaid)
 
-        async def ask_about(i: int) -> None:
+        async def ask_about(i: int) -> _Claim:
             # Whole claims.
             start = ends[bisect_left(ends, ends[i] - _BEFORE_CHARS)]
             before = text[start : ends[i]].strip()
-            found[i] = await self._ask(writer, model, asked, claims[i], before)
+            return await self._ask(writer, model, asked, claims[i], before)
 
-        async with anyio.create_task_group() as tasks:
-            for i in range(begun):
-                tasks.start_soon(ask_about, i)
+        found = await ask_each(range(begun), ask_about)
+        found += [unpaid] * (len(claims) - begun)
         pairs = [
             (one, other)
-            for i in range(len(claims))
-            for answers in found[i].answers.values()
+            for claim in found
+            for answers in claim.answers.values()
             for one in answers
             for other in answers
             if one != other
@@ -251,9 +255,9 @@ class Probe:
         entailed = Entailed({})
         if pairs:
             entailed = await self._entailing.find(pairs, evidence)
-        results = [self._entropy(found[i], entailed) for i in range(len(claims))]
+        results = [self._entropy(claim, entailed) for claim in found]
         scores = [None if r is None else r.score for r in results]
-        failures = (*(k for i in range(len(claims)) for k in found[i].failures), *entailed.failures)
+        failures = (*(kind for claim in found for kind in claim.failures), *entailed.failures)
         raw = [r.entropy for r in results if r is not None]
         return Scores(
             sentences=tuple(scores),
@@ -261,9 +265,11 @@ class Probe:
             why=tuple(None if r is None else r.why for r in results),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(found[i].unread for i in range(len(claims)))
-            + entailed.undetermined(pairs),
-            inconclusive=_why_inconclusive(scores, failures) or why_unknown(pairs, entailed),
+            undetermined=sum(claim.unread for claim in found) + entailed.undetermined(pairs),
+            inconclusive=why_unscored(
+                scores, failures, "about {lost} no question or no answer could be had"
+            )
+            or why_unknown(pairs, entailed),
         )
 
     async def _ask(
@@ -277,21 +283,18 @@ class Probe:
 
         drawn = await ask_together(writer.varied(), prompt, read, None, config.draws)
         questions = dict.fromkeys(q for reading in drawn for q in reading.slots if q is not None)
-        said: dict[Question, Sequence[Reading[str]]] = {}
 
-        async def answer(question: Question) -> None:
+        async def answer(question: Question) -> Sequence[Reading[str]]:
             text = render_answer(asked, before, question.text)
             messages = (*model.query.messages, {"role": "user", "content": text})
-            said[question] = await ask_together(model, messages, _short, None, config.answers)
+            return await ask_together(model, messages, _short, None, config.answers)
 
-        async with anyio.create_task_group() as tasks:
-            for question in questions:
-                tasks.start_soon(answer, question)
+        said = await ask_each(questions, answer)
         failures = [kind for reading in drawn for kind in reading.failures]
-        failures += [kind for readings in said.values() for r in readings for kind in r.failures]
+        failures += [kind for readings in said for r in readings for kind in r.failures]
         answers = {
-            question: [question.answer, *(t for r in said[question] for t in r.slots if t)]
-            for question in questions
+            question: [question.answer, *(t for r in readings for t in r.slots if t)]
+            for question, readings in zip(questions, said, strict=True)
         }
         return _Claim(
             {question: texts for question, texts in answers.items() if len(texts) > 1},
@@ -353,11 +356,3 @@ def _known(entailed: Entailed, one: str, other: str) -> Entailment:
 def _short(answer: Completion) -> list[str | None]:
     line = next((line for line in answer.text.splitlines() if line.strip()), "")
     return [strip_decoration(line).rstrip(" .*_`\"'")[:_MOST_CHARS] or None]
-
-
-def _why_inconclusive(scores: Sequence[float | None], failures: Sequence[str]) -> str | None:
-    lost = sum(score is None for score in scores)
-    if lost * 2 <= len(scores):
-        return None
-    told = f" ({tally(failures)})" if failures else ""
-    return f"about {lost} of {len(scores)} claims no question or no answer could be had{told}"

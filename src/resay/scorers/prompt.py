@@ -80,6 +80,7 @@ from resay.scorers.common.judging import (
     RESTATED,
     Reading,
     ask,
+    ask_each,
     ask_support,
     ask_together,
     first_choice,
@@ -630,7 +631,9 @@ class Prompt(SampleScorer):
         if self.config.mode == "per_sample":
             readings = [await self._ask(claims, sample, evidence, wording)]
         else:
-            readings = await self._ask_each(claims, sample, evidence, wording)
+            readings = await ask_each(
+                claims, lambda claim: self._ask([claim], sample, evidence, wording)
+            )
         return Column(
             tuple(value for reading in readings for value in _values(reading, weights)),
             tuple(failure for reading in readings for failure in reading.failures),
@@ -641,23 +644,6 @@ class Prompt(SampleScorer):
     def _wording(self, passage: Passage, evidence: Evidence) -> Wording | None:
         question = evidence.query.question if evidence.query else ""
         return WORDINGS.get(language_for(self.config.language, passage, question))
-
-    async def _ask_each(
-        self,
-        claims: Sequence[str],
-        sample: Sample,
-        evidence: Evidence,
-        wording: Wording | None,
-    ) -> list[Reading[Said]]:
-        readings: dict[int, Reading[Said]] = {}
-
-        async def ask_about(i: int) -> None:
-            readings[i] = await self._ask([claims[i]], sample, evidence, wording)
-
-        async with anyio.create_task_group() as tasks:
-            for i in range(len(claims)):
-                tasks.start_soon(ask_about, i)
-        return [readings[i] for i in sorted(readings)]
 
     async def _ask(
         self,

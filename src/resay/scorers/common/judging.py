@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay.core.logprobs import TokenLogprob
 from resay.core.query import Message, Query
-from resay.core.verdict import Scores
+from resay.core.verdict import Scores, tally
 from resay.errors import ProviderError, ScorerError
 from resay.providers.base import Completion
 from resay.providers.layers import WithLogprobs
@@ -34,6 +34,8 @@ from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 # Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
 _LABEL = re.compile(
     r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment|antwort|réponse|respuesta"
@@ -228,10 +230,6 @@ def _json_object(text: str) -> dict[str, object] | None:
     return cast("dict[str, object]", data) if isinstance(data, dict) else None
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
 def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
     """Return what was said of each key, without the keys of which different things were said."""
     said: dict[K, set[V]] = {}
@@ -400,6 +398,42 @@ async def ask(
     except ProviderError as error:
         return _unanswered(read, error)
     return await _settle(judge, messages, arrived.first, read, restatement)
+
+
+async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
+    """Ask about several things at the same time.
+
+    Args:
+        things: What is asked about.
+        ask_about: Asks about one.
+
+    Returns:
+        What came of each, in order.
+    """
+    found: dict[int, V] = {}
+
+    async def run(place: int, thing: K) -> None:
+        found[place] = await ask_about(thing)
+
+    async with anyio.create_task_group() as tasks:
+        for place, thing in enumerate(things):
+            tasks.start_soon(run, place, thing)
+    return [found[place] for place in sorted(found)]
+
+
+def why_unscored(scores: Sequence[float | None], failures: Sequence[str], told: str) -> str | None:
+    """Return why scores support no decision: most claims have none.
+
+    Args:
+        scores: The scores of the claims.
+        failures: What failed, by its kinds.
+        told: What to say, with `{lost}` for how many of how many claims.
+    """
+    lost = sum(score is None for score in scores)
+    if lost * 2 <= len(scores):
+        return None
+    kinds = f" ({tally(failures)})" if failures else ""
+    return f"{told.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
 
 
 async def ask_together(
