@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay._internal.event_loops import run_sync
-from resay.calibration.labelling import journal_config_of
+from resay.calibration.labelling import journal_config_of, methods_of
 from resay.calibration.labels import read_objects
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
@@ -204,7 +204,7 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     """
     before = spreads_in(text, source)
     policy = Policy.parse(text, source=source)
-    methods = {step.method_name for step in policy.chain}
+    methods = methods_of(policy)
     ours = [v for v in verdicts if all(step.method in methods for step in v.steps)]
     known = [v for v in ours if v.score is not None and v.decision in ("consistent", "flagged")]
     highest = [
