@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -139,7 +138,6 @@ def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
 
     Where only policies say it, the gateway's journal is theirs: the dashboard shows one.
     """
-    from resay.gateway.config import DEFAULT_POLICY
     from resay.policy import Policy
     from resay.reporting.journal import JournalConfig
 
@@ -147,8 +145,7 @@ def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
         return told.model_copy(update={"journal": None})
     if "journal" in told.model_fields_set:
         return told
-    files = {DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None, **told.policies}
-    policies = [Policy.load(file) for file in files.values() if file is not None]
+    policies = [Policy.load(file) for file in told.policy_files.values() if file is not None]
     wanted = [policy.journal for policy in policies if policy.journal is not None]
     if any(other != wanted[0] for other in wanted):
         raise ConfigurationError(

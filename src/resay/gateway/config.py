@@ -329,6 +329,11 @@ class GatewayConfig(Strict):
             raise ValueError("no upstream; set `upstream` or `models`")
         return self
 
+    @property
+    def policy_files(self) -> Mapping[str, str | None]:
+        """The file of each policy, by its name; None where the default one is Resay's own."""
+        return {DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None, **self.policies}
+
     @classmethod
     def load(
         cls,

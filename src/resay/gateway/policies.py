@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import os
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -45,10 +44,7 @@ class Policies:
         self.reloaded_at = 0.0
         self.withheld = False
         self.version = ""
-        self._files: Mapping[str, str | None] = {
-            DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None,
-            **config.policies,
-        }
+        self._files = config.policy_files
         self._journals = config.journal is not None
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
