@@ -19,7 +19,8 @@ from resay.errors import ConfigurationError
 
 Splitter = Literal["builtin", "sentencex"]
 _SPACE = re.compile(r"\s*")
-_AROUND_ROW = " \t\r\n|"
+_SPACE_IN_ROW = " \t\r\n"
+_AROUND_ROW = _SPACE_IN_ROW + "|"
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # The first line of a fence around prose.
@@ -294,11 +295,28 @@ def _rows(layout: Layout, block: Block) -> Iterator[tuple[Span, Span | None, Uni
             yield (start, position), span, unit
             start, unit = position, "row"
         if start == position:
-            bare = line.lstrip(_AROUND_ROW)
+            bare, end = _without_bars(line)
             begin = position + len(line) - len(bare)
-            span = _sentence_span(bare, 0, len(bare.rstrip(_AROUND_ROW)), begin)
+            span = _sentence_span(bare, 0, end, begin)
         position += len(line)
     yield (start, block.end), span, unit
+
+
+def _without_bars(line: str) -> tuple[str, int]:
+    """Return a row from behind its first bar, and where it ends before its last.
+
+    Only one at each end: the next belongs to an empty cell, without which the columns would shift.
+    """
+    bare, end = line.lstrip(_SPACE_IN_ROW), len(line.rstrip(_SPACE_IN_ROW))
+    end -= len(line) - len(bare)
+    if not bare.strip(_AROUND_ROW):
+        return "", 0
+    if bare.startswith("|"):
+        inner = bare[1:].lstrip(_SPACE_IN_ROW)
+        bare, end = inner, end - (len(bare) - len(inner))
+    if bare[:end].endswith("|"):
+        end = len(bare[: end - 1].rstrip(_SPACE_IN_ROW))
+    return bare, end
 
 
 def _split(
