@@ -298,3 +298,163 @@ async def test_math_takes_part_in_comparisons() -> None:
     )
     assert same.sentences[0] == 0.0
     assert (other.sentences[0] or 0.0) > 0.7
+
+
+# Question, what the samples say, what says the same, and what says something else in much the same
+# words.
+TURNED = [
+    pytest.param(
+        "What did sales do in 2023?",
+        ["Sales rose in 2023.", "In 2023 they grew.", "They went up in 2023."],
+        "Sales increased in 2023.",
+        "Sales fell in 2023.",
+        id="opposites",
+    ),
+    pytest.param(
+        "May I park in the yard?",
+        ["Parking there is forbidden.", "It is prohibited.", "Parking in the yard is not allowed."],
+        "Parking in the yard is banned.",
+        "Parking in the yard is allowed.",
+        id="a negation and an opposite",
+    ),
+    pytest.param(
+        "Wann nehme ich die Tablette?",
+        [
+            "Vor dem Essen.",
+            "Die Tablette nimmt man vor dem Essen.",
+            "Sie wird vor dem Essen genommen.",
+        ],
+        "Die Tablette nimmt man vor dem Essen ein.",
+        "Die Tablette nimmt man nach dem Essen ein.",
+        id="opposites in German",
+    ),
+    pytest.param(
+        "Is membership legal?",
+        ["Membership is legal.", "It is legal.", "Membership there is legal."],
+        "Membership is legal.",
+        "Membership is illegal.",
+        id="a prefix",
+    ),
+    pytest.param(
+        "How often do I take it?",
+        ["Twice a day.", "Take it two times a day.", "You take it twice a day."],
+        "Take it two times a day.",
+        "Take it once a day.",
+        id="how often",
+    ),
+    pytest.param(
+        "Who took over whom?",
+        [
+            "Korvel acquired Tamsin in 2014.",
+            "Tamsin was bought by Korvel.",
+            "Korvel bought Tamsin.",
+        ],
+        "Tamsin was acquired by Korvel in 2014.",
+        "Tamsin acquired Korvel in 2014.",
+        id="who did it to whom",
+    ),
+    pytest.param(
+        "How are the firms related?",
+        [
+            "Korvel is the owner of Tamsin.",
+            "Korvel is Tamsin's owner.",
+            "Tamsin's owner is Korvel.",
+        ],
+        "Tamsin's owner is Korvel.",
+        "Tamsin is the owner of Korvel.",
+        id="whose",
+    ),
+    pytest.param(
+        "Which tower is taller?",
+        ["Aldby is taller than Quern.", "Quern is shorter than Aldby.", "Aldby is taller."],
+        "Quern is shorter than Aldby.",
+        "Quern is taller than Aldby.",
+        id="a comparison",
+    ),
+    pytest.param(
+        "How did the match end?",
+        ["Aldby won 3-1.", "It ended 3-1 for Aldby.", "Aldby beat Quern 3-1."],
+        "Aldby beat Quern 3-1.",
+        "Aldby beat Quern 1-3.",
+        id="a result",
+    ),
+    pytest.param(
+        "What is the number?",
+        ["+49 30 1234 5678", "The number is +49 30 12345678.", "Call 030 12345678."],
+        "Call +49 30 12 34 56 78.",
+        "Call +49 30 1243 5678.",
+        id="a telephone number",
+    ),
+    pytest.param(
+        "What do both weigh?",
+        ["The Zorvik weighs 31 kg and the Kelmora 48 kg.", "Zorvik: 31 kg. Kelmora: 48 kg."] * 2,
+        "The Kelmora weighs 48 kg and the Zorvik 31 kg.",
+        "The Kelmora weighs 31 kg and the Zorvik 48 kg.",
+        id="two values",
+    ),
+    pytest.param(
+        "Make a table of their weights.",
+        [
+            "| name | weight |\n|---|---|\n| Zorvik | 31 kg |\n| Kelmora | 48 kg |",
+            "- Zorvik: 31 kg\n- Kelmora: 48 kg",
+            "The Zorvik weighs 31 kg, the Kelmora 48 kg.",
+        ],
+        "| name | weight |\n|---|---|\n| Kelmora | 48 kg |\n| Zorvik | 31 kg |",
+        "| name | weight |\n|---|---|\n| Kelmora | 31 kg |\n| Zorvik | 48 kg |",
+        id="two rows",
+    ),
+    pytest.param(
+        "Make a table of them.",
+        [
+            "| | length | width |\n|---|---|---|\n| Zorvik | 31 cm | 12 cm |",
+            "| | width | length |\n|---|---|---|\n| Zorvik | 12 cm | 31 cm |",
+            "Zorvik: length 31 cm, width 12 cm",
+        ],
+        "| | width | length |\n|---|---|---|\n| Zorvik | 12 cm | 31 cm |",
+        "| | length | width |\n|---|---|---|\n| Zorvik | 12 cm | 31 cm |",
+        id="two columns",
+    ),
+    pytest.param(
+        "In which order are they added?",
+        ["First salt, then flour, then milk.", "Salt, flour, milk.", "1. Salt\n2. Flour\n3. Milk"],
+        "Add salt, then flour and milk.",
+        "Add milk, then flour and salt.",
+        id="an order",
+    ),
+    pytest.param(
+        "Who wrote it?",
+        [
+            "It was written by Mary Doyle in 1932.",
+            "By Mary Doyle, in 1932.",
+            "Mary Doyle wrote it.",
+        ],
+        "It was written by Mary Doyle in 1932.",
+        "It was written by Mary Boyle in 1932.",
+        id="a letter of a name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "samples", "right", "wrong"), TURNED)
+def test_the_same_words_may_say_something_else(
+    question: str, samples: list[str], right: str, wrong: str
+) -> None:
+    assert check(right, samples, question).decision == "consistent"
+    assert check(wrong, samples, question).decision == "flagged"
+
+
+def test_what_samples_say_otherwise_is_told() -> None:
+    (opposite,) = check(
+        "Sales fell in 2023.", ["Sales rose in 2023."] * 4, "How were sales?"
+    ).sentences
+    assert opposite.why == "4 of 4 texts compared say otherwise, such as 'Sales rose in 2023.'"
+    (name,) = check(
+        "It was led by Ann Hart.", ["It was led by Ann Hunt."] * 4, "Who led it?"
+    ).sentences
+    assert name.why == "'Hart' is in 0 of 4 texts compared; most of them say 'hunt'"
+
+
+def test_what_few_samples_add_is_not_doubted_for_the_others_silence() -> None:
+    samples = ["Strontium.", "It is strontium, number 38.", "Strontium (38).", "That is strontium."]
+    verdict = check("It is strontium, number 38.", samples, "Which element has the symbol Sr?")
+    assert verdict.decision == "consistent"

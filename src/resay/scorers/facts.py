@@ -16,13 +16,19 @@ weigh 3 at most.
 
 Quantities are compared by what they mean: "5 km" is "5,000 m", "about 42,000" is 41,870, and
 1932-03-19 is 19 March 1932 (`resay.core.quantities`). One counts in full where a sample says it in
-a sentence that shares a word with the one to be scored, and half elsewhere. Where a sample's
-sentence on the same matter is negated and this one is not, or the answers to a question that asks
-for yes or no differ, that is an item too, of 6 or, since it is the whole answer, of 12.
+a sentence that shares a word with the one to be scored, and half elsewhere. Yes or no, where a
+question asks for that, is an item of 12, since it is the whole answer.
 
 A sample that does not speak of the matter, in which no sentence shares 40 % of the words, counts as
 one that says a fifth of it: it is weaker evidence than one that says something else. A sample of
-one or two sentences always speaks of it.
+one or two sentences always speaks of it. Of a quantity or a name that c samples confirm, and d
+deny, one that says nothing of it says c / (c + d + 1). The words of short samples count by how many
+of them the samples repeat among themselves, since who says it otherwise each time tells little by
+words.
+
+The same words may say the opposite. Where a share o of the samples says it, by what
+`resay.scorers.common.contrast` knows of opposites and of who does it to whom, or has two values in
+each other's place, or another word between the same two words, the score is 0.75 o at least.
 
 A sample of a few words supports what it says: "Paris." supports "The capital is Paris." In scripts
 without capitals every word is looked at as a word, and in those without spaces pairs of characters.
@@ -34,42 +40,56 @@ passage's mean in, since what is said next to wrong sentences is more often wron
 whole answer, so a stream is held to its end.
 
 Cost: no calls, no model. Good at: numbers, dates and names that samples do not repeat, short
-answers. Bad at: paraphrase, and facts whose words are right and whose relation is wrong ("A beat
-B").
+answers. Bad at: paraphrase, and relations that the rules do not read ("only if", "all but").
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice, pairwise
-from math import floor, log, sqrt
+from itertools import islice
+from math import sqrt
 from operator import mul
-from statistics import fmean, median
+from statistics import fmean
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.quantities import (
-    Quantity,
-    guess_language,
-    may_negate,
-    negations,
-    quantities,
-)
+from resay.core.quantities import Quantity, guess_language, negations, quantities
 from resay.core.query import Query
-from resay.core.tokens import Shared
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, Unit
-from resay.scorers.common.polarity import asks_yes_or_no, restricts, stance
-from resay.scorers.common.stems import STOP, WORD, Stems, stems_of, words_of
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.common.contrast import Wording, parts_of
+from resay.scorers.common.sample_index import (
+    LONG_DIGITS,
+    Bound,
+    Indexing,
+    Key,
+    SampleIndex,
+    bound_in,
+    keys_of,
+    long_numbers,
+    plain_stems,
+    ungrouped,
+    without_noise,
+)
+from resay.scorers.common.words import (
+    STOP,
+    Stems,
+    out_of_order,
+    restricts,
+    share,
+    stance,
+    stems_of,
+    words_of,
+)
+from resay.scorers.evidence import Evidence
 
 _QUANTITY_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _WORDS_AT_MOST = 6.0, 4.0, 1.0, 3.0
 _UNDOUBTED = 2.0
@@ -83,6 +103,10 @@ _CASELESS = 1.5
 _ELSEWHERE = 0.5
 # What a sample counts that does not speak of the matter.
 _SILENT = 0.2
+# The share of their words that short samples repeat from which words count in full.
+_REPEATED = 0.6
+# What a sentence scores of which all samples say the opposite.
+_OPPOSITE = 0.75
 # The share of a sentence's words from which a sample's sentence speaks of the matter.
 _SPEAKS = 0.4
 # What another form of a word counts in a name.
@@ -91,15 +115,16 @@ _OTHER_FORM = 0.5
 _EVASIVE = 0.25
 # The share of common words from which two sentences are about the same.
 _SAME_MATTER = 0.5
-# A sample with more numbers than this, and than so many times the usual, tells nothing of how far
-# the samples agree.
-_LISTING, _LISTING_TIMES = 15, 4
+_COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
-_NEARBY = 60
 _LONGEST_NAME = 8
+# How many digits the prefix of a country has at most.
+_LONGEST_PREFIX = 3
 # So many places where a quantity is said are looked at.
 _MOST_PLACES = 256
+# Each is held against each that is bound in a sample; a longer list is not looked at.
+_BOUND_AT_MOST = 24
 # As many characters take as long as one of a sample that is taken apart.
 _READING = 8
 
@@ -107,256 +132,6 @@ _READING = 8
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 # Addresses and versions are none of the numbers that quantities are, and are quoted as they are.
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
-# Begins with one set of characters, which is looked for quickly.
-_SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
-# Marks of sources, addresses, and the labels of a list before its items say nothing.
-_NOISE = re.compile(
-    r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]|https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))"
-)
-
-# By language, since "of", "o" and "ou" mean something else elsewhere.
-_ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
-    language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
-    for language, words in {
-        None: "or",
-        "en": "or",
-        "de": "oder",
-        "fr": "ou",
-        "es": "[ou]",
-        "it": "o|oppure",
-        "pt": "ou",
-        "nl": "of",
-    }.items()
-}
-
-
-def _without_noise(text: str) -> str:
-    """Blank out what says nothing, without moving the rest."""
-    if "[" not in text and "://" not in text and not text[:1].isdigit() and "\n" not in text:
-        return text
-    return _NOISE.sub(lambda match: " " * len(match.group()), text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What one sentence of a sample says.
-
-    Attributes:
-        sample: The place of its sample.
-        words: Its words.
-        quantities: Its quantities.
-        text: The sentence.
-        start: Where it begins in its sample.
-        negated: Whether it is negated.
-        alone: Whether the sample says no more than two sentences: an answer to the question.
-    """
-
-    sample: int
-    words: frozenset[str]
-    quantities: tuple[Quantity, ...]
-    text: str
-    start: int
-    negated: bool
-    alone: bool
-
-    def of(self, quantity: Quantity) -> str:
-        """How one of its quantities is written."""
-        return self.text[quantity.start - self.start : quantity.end - self.start]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the question says, and the conversation before it.
-
-    Attributes:
-        words: Words that every answer may take for granted.
-        quantities: Quantities of the question.
-        topic: The words of the question alone.
-        is_polar: Whether yes or no is asked for.
-    """
-
-    words: frozenset[str]
-    quantities: tuple[Quantity, ...]
-    topic: frozenset[str]
-    is_polar: bool
-
-    @classmethod
-    def of(cls, question: str, conversation: str) -> _Asked:
-        topic = frozenset(stems_of(question))
-        offered = frozenset(_offered(question))
-        found = () if offered else quantities(question)
-        is_polar = not offered and asks_yes_or_no(question)
-        return cls((topic | set(stems_of(conversation))) - offered, found, topic, is_polar)
-
-
-def _offered(question: str) -> Iterator[str]:
-    """The words nearest to an "or": the answer is one of them."""
-    language = guess_language([match.group().lower() for match in WORD.finditer(question)])
-    for match in _ALTERNATIVES[language].finditer(question):
-        yield from stems_of(question[max(match.start() - _NEARBY, 0) : match.start()])[-2:]
-        yield from stems_of(question[match.end() : match.end() + _NEARBY])[:2]
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """The samples, ready to be looked up.
-
-    Attributes:
-        count: How many there are.
-        words: By sample, its words, cut down to what their forms have in common.
-        written: The same as they are written, in small letters.
-        said: What their sentences say.
-        shared: Finds the places in `said` that share words with a sentence.
-        quantities: Each quantity that is said, once, and its places in `said`.
-        keys: By what equal quantities have in common, places in `quantities`.
-        topical: By sample, the sentence that has most words of the question.
-        short: The samples of one or two sentences.
-        stances: By sample, "yes" or "no" where it begins so.
-        texts: By sample, its text in small letters.
-        disagreement: How little of what samples say the others repeat, from 0 to 1: of their
-            quantities, or of their words where they have none.
-        asked: What they answer.
-    """
-
-    count: int
-    words: tuple[set[str], ...]
-    written: tuple[set[str], ...]
-    said: tuple[_Said, ...]
-    shared: Shared
-    quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
-    keys: Mapping[_Key, list[int]]
-    topical: tuple[_Said | None, ...]
-    short: frozenset[int]
-    stances: tuple[str | None, ...]
-    texts: tuple[str, ...]
-    disagreement: float
-    asked: _Asked
-
-
-@dataclass(frozen=True, slots=True)
-class _Indexing:
-    """Makes an index; equal ones make the same."""
-
-    question: str
-    conversation: str
-
-    def __call__(self, samples: Sequence[Sample]) -> _Index:
-        words: list[set[str]] = []
-        written: list[set[str]] = []
-        said: list[_Said] = []
-        places: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
-        kinds: dict[tuple[object, ...], Quantity] = {}
-        stems = Stems()
-        stances: list[str | None] = []
-        for place, sample in enumerate(samples):
-            stop_if_abandoned()
-            text = _without_noise(sample.text)
-            stances.append(stance(text))
-            mine, whole = set[str](), set[str]()
-            for sentence in _read(text, place, stems, whole):
-                mine |= sentence.words
-                for quantity in sentence.quantities:
-                    meaning = quantity.meaning
-                    kinds.setdefault(meaning, quantity)
-                    places[meaning].append(len(said))
-                said.append(sentence)
-            words.append(mine)
-            written.append(whole)
-        found = tuple((kinds[meaning], tuple(where)) for meaning, where in places.items())
-        keys: defaultdict[_Key, list[int]] = defaultdict(list)
-        for place, (quantity, _) in enumerate(found):
-            for key in _keys(quantity):
-                keys[key].append(place)
-        asked = _Asked.of(self.question, self.conversation)
-        topical: list[_Said | None] = [None] * len(samples)
-        for sentence in said:
-            best = topical[sentence.sample]
-            if best is None or _share(asked.topic, best.words) < _share(
-                asked.topic, sentence.words
-            ):
-                topical[sentence.sample] = sentence
-        sets = [sentence.words for sentence in said]
-        return _Index(
-            len(samples),
-            tuple(words),
-            tuple(written),
-            tuple(said),
-            Shared(sets, lambda count: 1.0),
-            found,
-            keys,
-            tuple(topical),
-            frozenset(sentence.sample for sentence in said if sentence.alone),
-            tuple(stances),
-            tuple(sample.text.lower() for sample in samples),
-            _disagreement([{said[i].sample for i in where} for _, where in found], words),
-            asked,
-        )
-
-
-def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]]) -> float:
-    """Return how little of what a sample says each of the others says on average.
-
-    Args:
-        holders: For each quantity that is said, the samples that say it.
-        words: By sample, its words.
-    """
-    # One sample that is full of numbers, such as a table, would speak for all of them.
-    had = Counter(sample for samples in holders for sample in samples)
-    usual = median(had[sample] for sample in range(len(words))) if words else 0.0
-    listing = {s for s, count in had.items() if count > max(_LISTING, _LISTING_TIMES * usual)}
-    counts = [len(kept) for kept in (set(samples) - listing for samples in holders) if kept]
-    if not counts:
-        counts = list(Counter(word for mine in words for word in mine - STOP).values())
-        listing.clear()
-    said, others = sum(counts), len(words) - len(listing) - 1
-    if not said or others <= 0:
-        return 0.0
-    return 1 - sum(count * (count - 1) for count in counts) / (said * others)
-
-
-_Key = tuple[object, ...]
-
-
-def _keys(quantity: Quantity, *, near: bool = False) -> Iterator[_Key]:
-    """What a quantity has in common with each that it may agree with.
-
-    Args:
-        quantity: The quantity.
-        near: Whether to add what is a little more or less.
-    """
-    if quantity.year is not None:
-        yield "year", quantity.year
-    if quantity.kind == "date":
-        for month in {quantity.month, quantity.day if quantity.swapped else None} - {None}:
-            yield "month", month
-        return
-    if quantity.unit in ("century", "decade"):
-        is_century = quantity.unit == "century"
-        yield "century", quantity.low if is_century else quantity.low // 100 + 1
-    yield "plain", quantity.plain
-    middle = (quantity.low + quantity.high) / 2
-    for value in {quantity.low, middle, quantity.high}:
-        size = floor(4 * log(abs(value))) if value else -1_000
-        for k in (size - 1, size, size + 1) if near else (size,):
-            yield quantity.unit, k
-
-
-def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[_Said]:
-    """Take a sample apart into sentences, quickly."""
-    cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    near: list[list[Quantity]] = [[] for _ in cuts]
-    for quantity in quantities(text):
-        near[bisect_right(cuts, quantity.start)].append(quantity)
-    find = words_of(text).findall
-    sentences = [text[start:end] for start, end in pairwise(cuts)]
-    words = [find(sentence.lower()) for sentence in sentences]
-    kept = [i for i, found in enumerate(words) if found]
-    alone = len(kept) <= 2
-    for i in kept:
-        whole.update(words[i])
-        negated = may_negate(words[i]) and bool(negations(sentences[i]))
-        found = frozenset([stem for word in words[i] for stem in stems[word]])
-        yield _Said(sample, found, tuple(near[i + 1]), sentences[i], cuts[i], negated, alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +143,18 @@ class _Item:
         weight: How much it counts.
         support: By sample, how much of it that one says.
         quantity: It, where it is one.
+        instead: What samples say in its place, where that is known.
+        against: What a sample says against it, where that is known.
+        decides: Whether the sentence is wrong if this is, whatever else it says.
     """
 
     text: str
     weight: float
     support: list[float]
     quantity: Quantity | None = None
+    decides: bool = False
+    instead: str | None = None
+    against: str | None = None
 
 
 class Facts:
@@ -421,7 +202,7 @@ class Facts:
     async def look(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score by the samples that are there, as `score` does once all are."""
         query = evidence.asked or evidence.query
-        indexing = _Indexing(*_texts(query)) if query else _Indexing("", "")
+        indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         # Once for all sentences of a streamed response, each of which is scored by itself.
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         if not index.count:
@@ -442,7 +223,7 @@ class Facts:
             date, or denies what is said.
         """
         query = evidence.asked or evidence.query
-        indexing = _Indexing(*_texts(query)) if query else _Indexing("", "")
+        indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         chars = sum(len(sentence.text) for sentence in passage.sentences)
 
@@ -451,9 +232,12 @@ class Facts:
 
         return await compute(find, chars=_READING * chars * (1 + index.count / 5))
 
-    def _score(self, passage: Passage, index: _Index) -> Scores:
+    def _score(self, passage: Passage, index: SampleIndex) -> Scores:
         any_of = self.config.evidence == "references"
-        claims = [_Claim(s.text, index, with_answers=not any_of) for s in passage.sentences]
+        claims = [
+            _Claim(s.text, index, with_answers=not any_of, standalone=s.standalone)
+            for s in passage.sentences
+        ]
         found = [claim.items() for claim in claims]
         known = 0.0 if any_of else self.config.disagreement
         more = [
@@ -506,13 +290,20 @@ def _by_sample(items: Sequence[_Item], count: int, undoubted: float) -> list[flo
     supports = zip(*(item.support for item in items), strict=True) if items else [()] * count
     doubts = ([1 - value for value in support] for support in supports)
     totals = (sum(map(mul, map(mul, weights, of_one), of_one)) for of_one in doubts)
-    return [min(sqrt(total / most), 1.0) for total in totals]
+    scores = [min(sqrt(total / most), 1.0) for total in totals]
+    for item in items:
+        if item.decides:
+            scores = [
+                max(s, _OPPOSITE * (1 - v)) for s, v in zip(scores, item.support, strict=True)
+            ]
+    return scores
 
 
 def _pooled(items: Sequence[_Item], doubts: Sequence[float], undoubted: float) -> float:
     weights = [item.weight for item in items]
     total = sum(w * v * v for w, v in zip(weights, doubts, strict=True))
-    return min(sqrt(total / (undoubted + sum(weights))), 1.0)
+    least = max((v for item, v in zip(items, doubts, strict=True) if item.decides), default=0.0)
+    return max(min(sqrt(total / (undoubted + sum(weights))), 1.0), _OPPOSITE * least)
 
 
 class _Claim:
@@ -523,15 +314,25 @@ class _Claim:
         index: What there is to compare with.
         with_answers: Whether these are answers to the same question, and no documents, which say
             neither yes nor no and much besides.
+        standalone: What it says with what it belongs to, such as the heads of a cell.
     """
 
-    def __init__(self, text: str, index: _Index, *, with_answers: bool = True) -> None:
+    def __init__(
+        self, text: str, index: SampleIndex, *, with_answers: bool = True, standalone: str = ""
+    ) -> None:
         stop_if_abandoned()
+        self._standalone = standalone
         self._with_answers = with_answers
-        self._text = _without_noise(text)
+        self._text = without_noise(text)
         self._index = index
         asked = index.asked
-        self._found = quantities(self._text)
+        found = quantities(self._text)
+        self._long = list(long_numbers(self._text, found))
+        ends = [end for _, end in self._long]
+        after = [self._long[i : i + 1] for i in (bisect_right(ends, q.start) for q in found)]
+        self._found = [
+            q for q, long in zip(found, after, strict=True) if not long or q.end <= long[0][0]
+        ]
         self._quantities = [
             quantity
             for quantity in _distinct(self._found)
@@ -549,6 +350,7 @@ class _Claim:
         """Return the words of names, each with how many its name has, and the other words."""
         text, names, words = self._text, dict[str, tuple[str, int]](), dict[str, str]()
         spans = [(q.start, q.end) for q in self._found]
+        spans += self._long
         spans += [match.span() for pattern in (_CODE, _DOTTED) for match in pattern.finditer(text)]
         spans.sort()
         written = list(words_of(text).finditer(text))
@@ -581,19 +383,34 @@ class _Claim:
         """What the sentence says, and how far each sample says it."""
         found = [self._quantity(q) for q in self._quantities]
         found += [_Item(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
+        for start, end in self._long:
+            number = self._text[start:end]
+            found.append(_Item(number, _QUANTITY_WEIGHT, self._numbering(number), decides=True))
         for stem, (word, size) in self._names.items():
             found.append(_Item(word, _NAME_WEIGHT / size, self._naming(stem, word)))
         sizes = {stem: _word_weight(word) for stem, word in self._words.items()}
         scale = min(1.0, _WORDS_AT_MOST / sum(sizes.values())) if sizes else 1.0
+        scale *= self._telling
         found += [_Item(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
-        polarity = self._polarity()
-        if polarity:
-            found.append(polarity)
+        found += [item for item in (self._polarity(), self._contradiction()) if item]
+        supported = [i.quantity for i in found if i.quantity and max(i.support) >= _ELSEWHERE]
+        found += self._substituted([*self._long, *((q.start, q.end) for q in supported)])
         silent = self._silent()
         for item in found if silent else ():
             for k in silent:
                 item.support[k] = max(item.support[k], _SILENT)
         return found
+
+    @property
+    def _telling(self) -> float:
+        """What words count: short answers that are worded each time otherwise tell little by them.
+
+        In scripts without capitals a word may be a name.
+        """
+        index = self._index
+        if len(index.short) < index.count or self._text.lower() == self._text.upper():
+            return 1.0
+        return min(1.0, index.repetition / _REPEATED)
 
     def _silent(self) -> list[int]:
         """The samples in which no sentence is about the same."""
@@ -606,13 +423,60 @@ class _Claim:
     def _naming(self, stem: str, word: str) -> list[float]:
         """How far each sample has a word of a name: in full as it is, in part in another form."""
         small, index = word.lower(), self._index
-        return [
+        support = [
             1.0 if small in written else _OTHER_FORM * (stem in words)
             for written, words in zip(index.written, index.words, strict=True)
         ]
+        known = self._all | index.asked.words
+        less = (k for k, words in enumerate(index.words) if words <= known)
+        self._excuse(support, [k for k in less if not support[k]])
+        return support
 
     def _quoting(self, code: str) -> list[float]:
         return [float(code.lower() in text) for text in self._index.texts]
+
+    def _numbering(self, number: str) -> list[float]:
+        """How far each sample has a long number, were it grouped otherwise."""
+        plain = ungrouped(number)
+        # A sample may leave out the prefix of a country, or the 0 before an area.
+        forms = {plain, plain.lstrip("0")}
+        if number.startswith("+"):
+            forms |= {plain[k:] for k in range(1, _LONGEST_PREFIX + 1)}
+        forms = {form for form in forms if len(form) >= LONG_DIGITS}
+        return [float(any(form in text for form in forms)) for text in self._index.ungrouped]
+
+    def _substituted(self, said: Sequence[tuple[int, int]]) -> Iterator[_Item]:
+        """The words that no sample has, and which stand where most samples have another.
+
+        Args:
+            said: Where quantities are that samples do say, were it in other words.
+        """
+        index = self._index
+        matches = list(words_of(self._text).finditer(self._text))
+        words = ["", *(m.group().lower() for m in matches), ""]
+        for i, match in enumerate(matches, 1):
+            word = words[i]
+            if word in STOP or any(word in written for written in index.written):
+                continue
+            is_said = any(start <= match.start() < end for start, end in said)
+            if is_said or index.asked.words.issuperset(stems_of(word)):
+                continue
+            around = words[i - 1], words[i + 1]
+            named = match.group()[0].isupper() or word[0].isdigit()
+            # Between common words many others may stand and mean the same; a document, which is
+            # no second answer, says much in its own words.
+            common = sum(one in _COMMON for one in around)
+            if not named and common > (1 if self._with_answers else 0):
+                continue
+            others = [
+                (sum(other in written for written in index.written), other)
+                for other in islice(index.between.get(around, ()), _MOST_PLACES)
+                if other not in STOP and other[0].isdigit() == word[0].isdigit()
+            ]
+            times, other = max(others, default=(0, ""))
+            if 2 * times >= index.count and other not in words:
+                support = [float(other not in written) for written in index.written]
+                yield _Item(match.group(), 0.0, support, decides=True, instead=other)
 
     def _holding(self, stem: str) -> list[float]:
         return [1.0 if stem in words else 0.0 for words in self._index.words]
@@ -620,24 +484,36 @@ class _Claim:
     def _quantity(self, quantity: Quantity) -> _Item:
         index, support = self._index, [0.0] * self._index.count
         candidates = {
-            place for key in _keys(quantity, near=True) for place in index.keys.get(key, ())
+            place for key in keys_of(quantity, near=True) for place in index.keys.get(key, ())
         }
         for candidate in candidates if len(candidates) <= _MOST_PLACES else sorted(candidates):
             other, places = index.quantities[candidate]
-            share = quantity.supported_by(other)
-            for place in places[:_MOST_PLACES] if share else ():
+            most = quantity.supported_by(other)
+            for place in places[:_MOST_PLACES] if most else ():
                 said = index.said[place]
-                if support[said.sample] < share:
+                if support[said.sample] < most:
                     near = said.alone or not self._own or not self._own.isdisjoint(said.words)
-                    value = share if near else share * _ELSEWHERE
+                    value = most if near else most * _ELSEWHERE
                     support[said.sample] = max(support[said.sample], value)
+        silent = (k for k, held in enumerate(support) if not held)
+        self._excuse(
+            support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
+        )
         written = self._text[quantity.start : quantity.end]
         return _Item(written, _QUANTITY_WEIGHT, support, quantity)
 
+    def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
+        """Let samples that say nothing of something follow those that do."""
+        confirm = sum(support)
+        deny = len(support) - len(silent) - confirm
+        if confirm >= 1:
+            for k in silent:
+                support[k] = confirm / (confirm + deny + 1)
+
     def instead(self, quantity: Quantity) -> tuple[str, int] | None:
         """What samples say most often in place of a quantity, and how many say it."""
-        said_by: defaultdict[_Key, set[int]] = defaultdict(set)
-        written: dict[_Key, str] = {}
+        said_by: defaultdict[Key, set[int]] = defaultdict(set)
+        written: dict[Key, str] = {}
         alone = (k for k, said in enumerate(self._index.said) if said.alone)
         likely = (place for place, shared in self._beside.items() if shared >= len(self._own) / 4)
         for place in {*likely, *islice(alone, _MOST_PLACES)}:
@@ -669,7 +545,7 @@ class _Claim:
             said = index.said[place]
             if likeness <= found.get(said.sample, (0.0, ""))[0]:
                 continue
-            if _share(matter, said.words) < _SAME_MATTER:
+            if share(matter, said.words) < _SAME_MATTER:
                 continue
             other = any(
                 held[said.sample] < _ELSEWHERE and _differs(quantity, said.quantities)
@@ -686,25 +562,30 @@ class _Claim:
         return self._index.shared.with_any(words)[0]
 
     def _polarity(self) -> _Item | None:
-        """What the sentence answers to yes or no, or whether it negates what samples say."""
+        """What the sentence answers to yes or no."""
         asked = self._index.asked
-        mine = stance(self._text)
+        # "No" in a cell is no answer to a question.
+        mine = None if self._standalone not in ("", self._text) else stance(self._text)
         polar = asked.is_polar or mine is not None
-        if polar and (mine or _share(asked.topic, self._all) >= _SAME_MATTER):
-            negative = mine == "no" or (mine is None and bool(negations(self._text)))
+        if polar and (mine or share(asked.topic, self._all) >= _SAME_MATTER):
+            parts = [self._text[start:end] for start, end in parts_of(self._text)]
+            answer = max(parts, key=lambda part: share(asked.topic, stems_of(part)))
+            said = Wording(answer, self._index.language)
+            negative = mine == "no" or (mine is None and said.declines(asked.wording))
             limited = restricts(self._text)
             support = [1.0] * self._index.count
             for k in range(self._index.count):
                 support[k] = self._answers(k, negative=negative, limited=limited)
             return _Item(self._text.strip(), _STANCE_WEIGHT, support)
-        return self._negation()
+        return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
         """How far a sample answers yes or no as this sentence does."""
         stance, nearest = self._index.stances[k], self._index.topical[k]
         if nearest is None:
             return float((stance == "no") == negative)
-        denies = stance == "no" or (stance is None and nearest.negated)
+        said = Wording(nearest.text, self._index.language)
+        denies = stance == "no" or (stance is None and said.declines(self._index.asked.wording))
         if denies != negative:
             return 0.0
         if not self._with_answers:
@@ -716,20 +597,80 @@ class _Claim:
                 return _EVASIVE
         return _EVASIVE if limited and not restricts(nearest.text) else 1.0
 
-    def _negation(self) -> _Item | None:
-        """Whether samples deny what the sentence says, or say what it denies."""
-        negated = bool(negations(self._text))
-        support = [1.0] * self._index.count
-        if len(self._all) < 2:
+    def _contradiction(self) -> _Item | None:
+        """Whether samples say the opposite of the sentence."""
+        index = self._index
+        verdicts: list[bool | None] = [None] * index.count
+        against = None
+        for place, found in self._compared():
+            said = index.said[place]
+            verdicts[said.sample] = verdicts[said.sample] or found
+            against = against or (said.text.strip() if found else None)
+        parts = [part.stems for part in self._wording.parts]
+        for k in range(index.count):
+            found = self._exchanges(index.bound(k))
+            if not found and index.asked.is_for_order:
+                found = out_of_order(self._text, index.texts[k])
+            if not found and index.mixes(k, parts):
+                found = True
+            if found is not None:
+                verdicts[k] = verdicts[k] or found
+        if True not in verdicts:
             return None
-        for place, shared in self._near(self._all).items():
-            said = self._index.said[place]
-            union = len(self._all) + len(said.words) - shared
-            if said.negated != negated and shared / union >= _SAME_MATTER:
-                support[said.sample] = 0.0
-        if all(support):
+        # A sample that says nothing of it counts as those that do, and one more that agrees.
+        agree, oppose = verdicts.count(False), verdicts.count(True)
+        rest = (agree + 1) / (agree + oppose + 1)
+        support = [rest if v is None else float(not v) for v in verdicts]
+        return _Item(self._text.strip(), 0.0, support, decides=True, against=against)
+
+    @cached_property
+    def _wording(self) -> Wording:
+        return Wording(self._text, self._index.language)
+
+    def _compared(self) -> Iterator[tuple[int, bool]]:
+        """The places of sentences that say the same or the opposite, and whether the opposite."""
+        index = self._index
+        places = {
+            place
+            for place, shared in self._near(self._all).items()
+            if shared >= 2 and shared >= min(len(self._all), len(index.said[place].words)) / 4
+        }
+        places.update(k for k, said in enumerate(index.said) if said.alone)
+        for place in sorted(places):
+            asked = index.asked.wording if index.said[place].alone else None
+            found = self._wording.contradicts(index.wording(place), asked)
+            if found is not None:
+                yield place, found
+
+    @cached_property
+    def _bound(self) -> list[Bound]:
+        bound = bound_in(self._text, self._found)
+        if len(bound) == 1 and self._standalone:
+            return [Bound(plain_stems(self._standalone), bound[0].quantities)]
+        return bound
+
+    def _exchanges(self, said: Sequence[Bound]) -> bool | None:
+        """Whether a sample has one of its quantities elsewhere, and another in its place.
+
+        Another is in its place if the words around that say more of what this one says: all that
+        it has in common with the words around the same quantity, and others.
+        """
+        found = None
+        if len(said) > _MOST_PLACES or len(self._bound) > _BOUND_AT_MOST:
             return None
-        return _Item(self._text.strip(), _QUANTITY_WEIGHT, support)
+        for mine in self._bound:
+            for quantity in mine.quantities:
+                here, there = list[frozenset[str]](), list[frozenset[str]]()
+                for one in said:
+                    if any(map(quantity.agrees, one.quantities)):
+                        here.append(mine.words & one.words)
+                    elif _differs(quantity, one.quantities):
+                        there.append(mine.words & one.words)
+                if here and there and any(all(h < t for h in here) for t in there):
+                    return True
+                if here and all(any(t < h for h in here) for t in there):
+                    found = False
+        return found
 
 
 def _word_weight(word: str) -> float:
@@ -761,7 +702,7 @@ def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool
 
 def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:
     """Leave out what is said before, were it with a unit or without: "12, so 12 euros"."""
-    seen = set[_Key]()
+    seen = set[Key]()
     for q in found:
         said = (q.kind, q.plain, q.year, q.month, q.day)
         if (q.unit, *said) not in seen and ("", *said) not in seen:
@@ -781,20 +722,26 @@ def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
     return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
 
 
-def _share(wanted: frozenset[str], words: frozenset[str]) -> float:
-    return len(wanted & words) / len(wanted) if wanted else 0.0
-
-
 def _why(claim: _Claim, items: Sequence[_Item], samples: int) -> str | None:
     """Return which item is most in doubt, in how many samples it is, and what they say instead."""
     if not items:
         return None
-    worst = max(items, key=lambda item: item.weight * (1 - fmean(item.support)) ** 2)
+    deciding = [item for item in items if item.decides and fmean(item.support) < _ELSEWHERE]
+    if deciding:
+        worst = min(deciding, key=lambda item: fmean(item.support))
+    else:
+        worst = max(items, key=lambda item: item.weight * (1 - fmean(item.support)) ** 2)
     count = sum(value > _SILENT for value in worst.support)
+    if worst.against is not None:
+        opposed = worst.support.count(0.0)
+        return f"{opposed} of {samples} texts compared say otherwise, such as {worst.against!r}"
     why = f"{worst.text!r} is in {count} of {samples} texts compared"
-    doubted = fmean(worst.support) < _ELSEWHERE
-    other = claim.instead(worst.quantity) if worst.quantity and doubted else None
-    if other is None:
-        return why
-    words, times = other
+    if worst.instead is not None:
+        words, times = worst.instead, samples - count
+    else:
+        doubted = fmean(worst.support) < _ELSEWHERE
+        other = claim.instead(worst.quantity) if worst.quantity and doubted else None
+        if other is None:
+            return why
+        words, times = other
     return f"{why}; {'most' if 2 * times > samples else times} of them say {words!r}"

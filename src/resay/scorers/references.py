@@ -48,7 +48,7 @@ from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
-from resay.scorers.common.polarity import stance
+from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
 

@@ -22,6 +22,7 @@ from decimal import Decimal
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
+    Language,
     guess_language,
     may_hold_any,
     may_negate,
@@ -29,7 +30,15 @@ from resay.core.quantities.words import (
     word_set,
 )
 
-__all__ = ["Quantity", "guess_language", "may_negate", "negations", "quantities", "word_set"]
+__all__ = [
+    "Language",
+    "Quantity",
+    "guess_language",
+    "may_negate",
+    "negations",
+    "quantities",
+    "word_set",
+]
 
 # The TeX of a text is written out, so that its numbers and units can be read: `$5.2$ kg`,
 # `\(5{,}200\,\text{g}\)` and `$5.2 \times 10^{3}$ g` say what "5.2 kg" says. The dollar signs

@@ -104,7 +104,10 @@ class Quantity:
 
     def _unnamed(self, other: Quantity) -> bool:
         """Whether one of both leaves open in which unit it is."""
-        return not (self.unit and other.unit) or {self.unit, other.unit} == {"deg", "K"}
+        units = {self.unit, other.unit}
+        # "400 mg" may leave out "per day", but a distance is no speed.
+        a_rate = any(f"{unit}/s" in units for unit in units - {"m"})
+        return "" in units or units == {"deg", "K"} or a_rate
 
     def _century(self) -> float:
         return self.low if self.unit == "century" else self.low // 100 + 1

@@ -121,7 +121,15 @@ def _below_hundred() -> dict[str, int]:
     return found
 
 
-SMALL: Final = _below_hundred()
+SMALL: Final = {
+    **_below_hundred(),
+    "twice": 2,
+    "zweimal": 2,
+    "tweemaal": 2,
+    "thrice": 3,
+    "dreimal": 3,
+    "driemaal": 3,
+}
 HUNDREDS: Final = {
     **_numbered(
         "hundred/hundert/cent/cents/cien/ciento/cento/cem/honderd"

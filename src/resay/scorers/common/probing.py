@@ -37,7 +37,7 @@ from resay.scorers.common.judging import (
     read_yes_no,
     strip_decoration,
 )
-from resay.scorers.common.stems import stems_of
+from resay.scorers.common.words import stems_of
 from resay.scorers.evidence import Judge
 
 _MARGIN_S = 0.25

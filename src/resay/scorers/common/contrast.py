@@ -1,0 +1,784 @@
+"""How sentences with much the same words differ: opposites, who did it to whom, and order.
+
+"Sales rose" and "sales fell", "A beat B" and "B beat A", "3-1" and "1-3" have much the same words.
+`Wording.contradicts` counts what turns the meaning round: a negation, an opposite, and two names
+that change places. One of them contradicts; two do not, since "A is taller than B" is "B is shorter
+than A", and "not allowed" is "forbidden". A passive and a possessive change places once more.
+
+Opposites are known in English, German, French, Spanish, Italian, Portuguese and Dutch. The rules
+read no grammar: of two names that no word relates nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations, pairwise
+from typing import Final
+
+from resay.core.quantities import Language, negations, word_set
+from resay.scorers.common.words import (
+    STOP,
+    WORD,
+    Stems,
+    asks_yes_or_no,
+    share,
+    stance,
+    stems_of,
+    words_of,
+)
+
+# Words of which one cannot be said for another: sides in a line are parted by "|", and wordings of
+# one by spaces; "_" stands for a space, and "*" for any end of a word. Words that mean something
+# else in the same language are left out: "left", "light", "close", "last", "odd". A line without a
+# bar has wordings of one verb alone. "^" marks those that decide between names: who won, is older;
+# "!" a side that says no to what is asked.
+_OPPOSITES: Final[Mapping[Language, str]] = {
+    "en": """
+        rose rises rise rising increas* grew grows gained climbed went_up goes_up go_up
+          | fell falls fall falling decreas* dropp* drops declin* shrank shrinks went_down goes_down
+          go_down
+        before prior_to | after afterwards
+        earlier earliest | later latest
+        above | below beneath underneath
+        allowed permitted legal lawful | !forbidden prohibited banned illegal unlawful
+        mandatory compulsory obligatory required | optional voluntary
+        at_least minimum min no_less_than no_fewer_than
+          | at_most maximum max no_more_than up_to not_exceed
+        more_than | less_than fewer_than
+        most | least fewest
+        once_a once_per once_every once_daily once_weekly once_in | twice two_times 2_times
+          | thrice three_times 3_times | four_times 4_times
+        daily a_day per_day every_day each_day | weekly a_week per_week every_week each_week
+          | monthly a_month per_month every_month each_month
+          | yearly annually a_year per_year every_year each_year annual | hourly an_hour per_hour
+          every_hour
+        every_other every_second | every_third
+        half halve* | doubl* | tripl*
+        north northern | south southern | east eastern | west western | northeast* north-east*
+          | northwest* north-west* | southeast* south-east* | southwest* south-west*
+        on_the_left left-hand to_the_left left_side turn_left leftmost
+          | on_the_right right-hand to_the_right right_side turn_right rightmost
+        top | bottom
+        upper | lower
+        front | rear
+        inside indoors indoor | outside outdoors outdoor
+        horizontal* | vertical*
+        clockwise | anticlockwise anti-clockwise counterclockwise counter-clockwise
+        hot hotter | cold colder | lukewarm
+        warmer | cooler
+        wet | dry
+        full | empty
+        solid | liquid | gaseous
+        open opened opens | closed closes shut
+        import* | export*
+        buyer buyers buy | seller sellers sell sells sold
+        lend* lent | borrow*
+        employer employers | employee employees
+        landlord* | tenant*
+        ^won win wins winner beat beats beaten defeat* thrashed | lost loses lost_to losing
+        bought buys buying acquir* purchas* took_over takes_over
+        wrote written writes authored
+        succeeded succeeds replaced replaces | preceded precedes
+        passed passes | failed fails
+        ^older elder oldest eldest | younger newer youngest newest
+        ^larger bigger largest biggest greater greatest | smaller smallest
+        ^taller tallest longer longest | shorter shortest
+        ^wider widest | narrower narrowest
+        ^thicker thickest | thinner thinnest
+        ^heavier heaviest | lighter lightest
+        ^faster fastest quicker quickest | slower slowest
+        ^richer richest | poorer poorest
+        ^stronger strongest | weaker weakest
+        ^cheaper cheapest least_expensive less_expensive costs_less cost_less
+          | dearer pricier more_expensive most_expensive costs_more cost_more
+        ^higher highest | lower lowest
+        ^deeper deepest | shallower shallowest
+        easier easiest | harder hardest
+        better best | worse worst
+        nearer nearest closer closest | farther further farthest furthest
+        safe safer | unsafe dangerous
+        male males | female females
+        son sons | daughter daughters
+        brother brothers | sister sisters
+        husband | wife
+        uncle | aunt
+        mother | father
+        positive | negative
+        acidic acid | alkaline
+        public | private
+        internal | external
+        domestic | foreign
+        monday mondays | tuesday tuesdays | wednesday wednesdays | thursday thursdays
+          | friday fridays | saturday saturdays | sunday sundays
+        weekday weekdays | weekend weekends
+        spring springtime | summer summertime | autumn | winter wintertime
+        morning mornings | afternoon afternoons | evening evenings | night nights
+        noon midday | midnight
+        red | orange | yellow | green | blue | purple violet | brown | black | white | grey gray
+          | pink
+        true | false
+        correct | incorrect wrong
+        add adds added | remove removes removed
+        first | second secondly | third thirdly | fourth | fifth
+        install* | uninstall*
+        enable enabled enables | disable disabled disables
+        tomorrow | yesterday | today
+        upstream | downstream
+        uphill | downhill
+        vegan* | vegetarian*
+        always | sometimes | rarely seldom
+    """,
+    "de": """
+        stieg steigt stiegen gestiegen wuchs wächst zugenommen erhöh* höher höhere
+          | fiel fällt fielen gefallen sank sinkt gesunken abgenommen verringer* senk*
+          niedriger niedrigere
+        vor vorher davor | nach nachher danach
+        oberhalb | unterhalb
+        erlaubt gestattet zulässig legal | !verboten untersagt unzulässig illegal
+        pflicht verpflichtend obligatorisch vorgeschrieben | freiwillig optional fakultativ
+        mindestens minimum wenigstens | höchstens maximal maximum
+        mehr_als | weniger_als
+        einmal | zweimal | dreimal | viermal
+        täglich pro_tag am_tag jeden_tag | wöchentlich pro_woche jede_woche
+          | monatlich pro_monat jeden_monat | jährlich pro_jahr jedes_jahr | stündlich
+        jeden_zweiten jede_zweite alle_zwei
+        halb halbe halben hälfte | doppelt doppelte doppelten | dreifach*
+        norden nördlich* | süden südlich* | osten östlich* | westen westlich*
+          | nordosten nordöstlich* | nordwesten nordwestlich* | südosten südöstlich*
+          | südwesten südwestlich*
+        links linke linken linker | rechts rechte rechten rechter
+        oben obere oberen | unten untere unteren
+        innen drinnen | außen draußen
+        heiß heißem heißes | kalt kaltem kaltes
+        offen geöffnet öffnet | geschlossen schließt
+        importier* import | exportier* export
+        käufer | verkäufer verkaufen verkauft verkaufte
+        ^gewann* gewinnt gewonnen siegte besieg* schlug schlagen geschlagen
+          | verlor* verliert unterlag* unterlegen
+        kauft kaufte gekauft übernahm übernommen übernimmt erwarb erworben
+        schrieb geschrieben verfasst* schreibt
+        ^älter ältere älteste | jünger jüngere jüngste
+        ^größer größere größte | kleiner kleinere kleinste
+        ^länger längere längste | kürzer kürzere kürzeste
+        ^schneller schnellste | langsamer langsamste
+        ^billiger günstiger billigste günstigste | teurer teuerste
+        ^schwerer schwerste | leichter leichteste
+        höchste | niedrigste tiefste
+        meisten meiste | wenigsten
+        männlich* | weiblich*
+        sohn | tochter
+        bruder | schwester
+        mutter | vater
+        montag* | dienstag* | mittwoch* | donnerstag* | freitag* | samstag* sonnabend* | sonntag*
+        frühling frühjahr | sommer | herbst | winter
+        morgens vormittags | mittags | nachmittags | abends | nachts
+        mittag | mitternacht
+        rot rote roten roter | gelb gelbe gelben | grün grüne grünen | blau blaue blauen
+          | schwarz schwarze schwarzen | weiß weiße weißen | braun braune | grau graue
+        richtig | falsch
+        arbeitgeber* | arbeitnehmer*
+        vermieter* | mieter*
+    """,
+    "fr": """
+        augment* hausse monté haussé | diminu* baisse baissé chuté recul*
+        avant | après
+        dessus | dessous
+        autorisé autorisée permis permise légal légale | !interdit interdite illégal illégale
+        obligatoire | facultatif facultative optionnel optionnelle
+        au_moins minimum au_minimum | au_plus maximum au_maximum
+        plus_de | moins_de
+        une_fois | deux_fois | trois_fois | quatre_fois
+        par_jour quotidien* tous_les_jours | par_semaine hebdomadaire* | par_mois mensuel*
+          | par_an annuel* | par_heure
+        moitié demi demie | double | triple
+        nord | sud | ouest | nord-est | nord-ouest | sud-est | sud-ouest
+        à_gauche gauche | à_droite
+        haut | bas
+        intérieur | extérieur
+        chaud chaude | froid froide
+        ouvert ouverte ouvre | fermé fermée ferme
+        importe importation* | exporte exportation*
+        acheteur | vend vendu vendeur
+        ^gagné gagne battu vainqueur remporté bat | perdu perd
+        acheté achète acquis racheté rachète
+        écrit écrivit écrits
+        succédé succède remplacé remplace | précédé précède
+        âgé âgée aîné aînée | jeune cadet cadette
+        grand grande | petit petite
+        lourd lourde | léger légère
+        rapide | lent lente
+        cher chère | bon_marché
+        fils | fille
+        frère | sœur
+        mère | père
+        lundi | mardi | mercredi | jeudi | vendredi | samedi | dimanche
+        printemps | en_été l_été | automne | hiver
+        matin | après-midi | soir | nuit
+        midi | minuit
+        rouge | jaune | vert verte | bleu bleue | noir noire | blanc blanche | gris grise | marron
+        vrai | faux
+        employeur | salarié salariée
+        propriétaire | locataire
+    """,
+    "es": """
+        subió sube subieron aument* creció crece | bajó baja bajaron disminuy* cayó cae redujo
+        antes | después
+        encima arriba | debajo abajo
+        permitido permitida legal | !prohibido prohibida ilegal
+        obligatorio obligatoria | opcional voluntario voluntaria
+        al_menos mínimo como_mínimo por_lo_menos | como_máximo máximo a_lo_sumo
+        más_de | menos_de
+        una_vez | dos_veces | tres_veces | cuatro_veces
+        al_día por_día diario diaria diariamente cada_día | a_la_semana por_semana semanal*
+          | al_mes por_mes mensual* | al_año por_año anual* | por_hora
+        mitad | doble | triple
+        norte | sur | al_este | oeste | noreste | noroeste | sureste sudeste | suroeste
+        izquierda | derecha
+        superior | inferior
+        dentro interior | fuera exterior
+        caliente | fría frío
+        abierto abierta abre | cerrado cerrada cierra
+        importa importación importaciones | exporta exportación exportaciones
+        comprador | vende vendió vendedor
+        ^ganó gana venció vencido derrot* | perdió pierde
+        compró compra adquirió adquirid*
+        escribió escrito escribe
+        mayor | menor
+        grande | pequeño pequeña
+        rápido rápida | lento lenta
+        caro cara | barato barata
+        hijo | hija
+        hermano | hermana
+        madre | padre
+        lunes | martes | miércoles | jueves | viernes | sábado sábados | domingo domingos
+        primavera | verano | otoño | invierno
+        mañana | tarde | noche
+        mediodía | medianoche
+        rojo roja | amarillo amarilla | verde | azul | negro negra | blanco blanca | gris | marrón
+        verdadero verdadera | falso falsa
+        empleador | empleado empleada
+    """,
+    "it": """
+        aument* salito salita cresc* cresciuto | diminu* sceso scesa scende calat* ridott*
+        prima_di prima_del prima_della prima_dei | dopo
+        sopra | sotto
+        consentito consentita permesso legale | !vietato vietata proibito illegale
+        obbligatorio obbligatoria | facoltativo facoltativa opzionale
+        almeno minimo | al_massimo massimo
+        più_di | meno_di
+        una_volta | due_volte | tre_volte | quattro_volte
+        al_giorno giornalier* ogni_giorno | alla_settimana settimanal* | al_mese mensil*
+          | all_anno annual* | all_ora
+        metà mezzo mezza | doppio doppia | triplo
+        nord | sud | est | ovest | nord-est | nord-ovest | sud-est | sud-ovest
+        sinistra | destra
+        superiore | inferiore
+        dentro interno interna | fuori esterno esterna
+        caldo calda | freddo fredda
+        aperto aperta apre | chiuso chiusa chiude
+        importa importazione importazioni | esporta esportazione esportazioni
+        ^vinto vince batté battuto sconfi* | perso perde
+        comprato compra acquistato acquisito acquis*
+        scrisse scritto scrive
+        maggiore | minore
+        vecchio vecchia anziano | giovane
+        figlio | figlia
+        fratello | sorella
+        madre | padre
+        lunedì | martedì | mercoledì | giovedì | venerdì | sabato | domenica
+        primavera | estate | autunno | inverno
+        mattina mattino | pomeriggio | sera | notte
+        mezzogiorno | mezzanotte
+        rosso rossa | giallo gialla | verde | blu azzurro | nero nera | bianco bianca | grigio
+        vero vera | falso falsa
+    """,
+    "pt": """
+        subiu sobe aument* cresc* cresceu | caiu cai diminu* desceu reduz*
+        antes | depois após
+        acima | abaixo
+        permitido permitida legal | !proibido proibida ilegal
+        obrigatório obrigatória | opcional facultativo voluntário
+        pelo_menos mínimo no_mínimo | no_máximo máximo
+        mais_de | menos_de
+        uma_vez | duas_vezes | três_vezes | quatro_vezes
+        por_dia ao_dia diári* | por_semana semanal* | por_mês mensal* | por_ano anual* | por_hora
+        metade meio meia | dobro | triplo
+        norte | sul | leste | oeste | nordeste | noroeste | sudeste | sudoeste
+        esquerda | direita
+        superior | inferior
+        dentro interior | fora exterior
+        quente | fria frio
+        aberto aberta abre | fechado fechada fecha
+        importa importação | exporta exportação
+        ^ganhou vence venceu vencido derrot* | perdeu perde
+        comprou compra adquiriu adquirid*
+        escreveu escrito escreve
+        maior | menor
+        velho velha | novo nova jovem
+        filho | filha
+        irmão | irmã
+        mãe | pai
+        segunda-feira | terça-feira | quarta-feira | quinta-feira | sexta-feira | sábado | domingo
+        primavera | verão | outono | inverno
+        manhã | tarde | noite
+        vermelho vermelha | amarelo amarela | verde | azul | preto preta | branco branca | cinza
+        verdadeiro verdadeira | falso falsa
+    """,
+    "nl": """
+        steeg stijgt gestegen groeide toegenomen toename hoger | daalde daalt gedaald afgenomen
+          zakte lager
+        vóór | na erna
+        boven | onder beneden
+        toegestaan legaal | !verboden illegaal
+        verplicht | optioneel vrijwillig
+        minstens minimaal minimum tenminste | maximaal hoogstens maximum
+        meer_dan | minder_dan
+        eenmaal één_keer | tweemaal twee_keer | driemaal drie_keer
+        per_dag dagelijks elke_dag | per_week wekelijks elke_week | per_maand maandelijks
+          | per_jaar jaarlijks | per_uur
+        half halve helft | dubbel dubbele | driedubbel*
+        noorden noordelijk* | zuiden zuidelijk* | oosten oostelijk* | westen westelijk*
+          | noordoosten | noordwesten | zuidoosten | zuidwesten
+        links linker | rechts rechter
+        binnen | buiten
+        heet hete | koud koude
+        geopend opent | gesloten sluit
+        invoer importeert | uitvoer exporteert
+        koper | verkoper verkopen verkoopt verkocht
+        ^won wint gewonnen versloeg verslagen | verloor verliest verloren
+        kocht koopt gekocht overgenomen
+        schreef geschreven schrijft
+        ^ouder oudere oudste | jonger jongere jongste
+        ^groter grotere grootste | kleiner kleinere kleinste
+        ^langer langste | korter kortste
+        ^sneller snelste | langzamer langzaamste
+        ^goedkoper goedkoopste | duurder duurste
+        ^zwaarder zwaarste | lichter lichtste
+        zoon | dochter
+        broer | zus
+        moeder | vader
+        maandag* | dinsdag* | woensdag* | donderdag* | vrijdag* | zaterdag* | zondag*
+        lente voorjaar | zomer | herfst | winter
+        ochtend | middag | avond | nacht
+        rood rode | geel gele | groen groene | blauw blauwe | zwart zwarte | wit witte | grijs
+        werkgever* | werknemer*
+    """,
+}
+
+# What stands before a name that is no subject and no object: a place, a time, a means.
+_BESIDES: Final = word_set(
+    "in at on near during under over within around across through via for since until per like"
+    " auf bei während für seit bis gegen neben über unter vor nach am im beim"
+    " dans chez pendant pour depuis en sur sous"
+    " para durante desde sobre sulla nel nella nei per desde em no na nos nas op bij tijdens"
+)
+# What names whoever does it, where the verb is a passive.
+_AGENTS: Final = word_set("by durch par por pelo pela da dal dalla dai door")
+_AGENTS_WITH_AUXILIARY: Final = word_set("von vom")
+_AUXILIARIES: Final = word_set("wird werden wurde wurden worden")
+# What stands before the second of two that do something to each other, or are together.
+_TOGETHER: Final = word_set(
+    "and or with from as und oder mit aus wie et ou avec comme y e o u con como ed com en met"
+    " als between against versus vs gegen contre contra contro tegen"
+)
+_AGAINST: Final = word_set("against versus vs gegen contre contra contro tegen")
+_MUTUAL: Final = frozenset(
+    stems_of(
+        "borders married marries marry met meets play plays adjoins neighbours neighbors equals"
+        " twin differs resembles tied drew draw shares close near next similar equal adjacent"
+        " opposite related connected linked grenzt heiratete traf épousa épouse rencontre casó"
+        " conoció sposò sposa incontrò casou trouwde ontmoette grenst"
+    )
+)
+_ARTICLES: Final = word_set(
+    "the a an its his her their der die das den dem des ein eine einen einem le la les l un une el"
+    " los las il lo gli i uno una o os as um uma de het een"
+)
+_PASSIVES: Final = word_set("beaten defeated besiegt geschlagen battu vencido battuto verslagen")
+_FROM: Final = word_set("from von vom de du da dal dalla desde van aus del")
+_TO: Final = word_set("to nach naar à au a al para hasta")
+_FAR: Final = re.compile(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", re.IGNORECASE)
+_SCORE = re.compile(
+    r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
+)
+_PART_END: Final = re.compile(
+    r"[;,]\s+|\n+|\s[–—]\s|[.!?]\s+|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis\sque"
+    r"|y|pero|mientras|e|ma|mentre|mas|enquanto|en|maar|terwijl|although|though|obwohl)\s"
+)
+_PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")
+_ADJECTIVAL: Final = (
+    "able", "ible", "al", "ar", "ed", "ive", "ent", "ant", "ate", "ect", "bar", "lich", "isch",
+    "ig", "ado", "ada", "ato", "ata",
+)  # fmt: skip
+_LONG_PHRASE = 4
+# How long the beginnings of words may be.
+_SHORTEST_CUT = 3
+_CUTS: Final = range(12, _SHORTEST_CUT - 1, -1)
+# Each is held against each of another sentence; a longer list is compared as a whole.
+_MOST_PARTS = _MOST_NAMES = 24
+# Names with more words between them than this are not taken to be related.
+_FAR_APART = 6
+# A verb that comes last is looked for among so many words after the second name.
+_VERB_LAST = 4
+_SAME_MATTER = 0.6
+"""The share of a sentence's words from which another that has them is about the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexicon:
+    """Words with their groups and their sides of them.
+
+    Attributes:
+        whole: Words and phrases.
+        begins: Beginnings of words.
+        parted: The groups that have more sides than one.
+        deciding: The groups that decide between names.
+        declining: The sides that say no.
+        opening: The first words of phrases.
+        cuts: The first letters of beginnings.
+    """
+
+    whole: Mapping[str, tuple[int, int]]
+    begins: Mapping[str, tuple[int, int]]
+    parted: frozenset[int]
+    deciding: frozenset[int]
+    declining: frozenset[tuple[int, int]]
+    opening: frozenset[str]
+    cuts: frozenset[str]
+
+    @classmethod
+    @lru_cache(16)
+    def of(cls, language: Language) -> _Lexicon:
+        whole: dict[str, tuple[int, int]] = {}
+        begins: dict[str, tuple[int, int]] = {}
+        declining = set[tuple[int, int]]()
+        # A line that is indented further goes on with the one before.
+        lines = re.split(r"\n {8}(?=\S)", _OPPOSITES[language].strip())
+        for group, line in enumerate(lines):
+            for side, words in enumerate(line.lstrip("^").split("|")):
+                if words.lstrip().startswith("!"):
+                    declining.add((group, side))
+                for word in words.replace("!", "").split():
+                    phrase = word.replace("_", " ").rstrip("*")
+                    (begins if word.endswith("*") else whole)[phrase] = group, side
+        parted = frozenset(group for group, line in enumerate(lines) if "|" in line)
+        deciding = frozenset(group for group, line in enumerate(lines) if line[0] == "^")
+        opening = frozenset(phrase.split()[0] for phrase in whole if " " in phrase)
+        cuts = frozenset(word[:_SHORTEST_CUT] for word in begins)
+        return cls(whole, begins, parted, deciding, frozenset(declining), opening, cuts)
+
+    def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+        """Yield for each word that is known its place, its group and its side."""
+        i = 0
+        while i < len(words):
+            word, size = words[i], 1
+            found = self.whole.get(word)
+            if word in self.opening:
+                for more in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
+                    phrase = self.whole.get(" ".join(words[i : i + more]))
+                    if phrase is not None:
+                        found, size = phrase, more
+                        break
+            if found is None and word[:_SHORTEST_CUT] in self.cuts:
+                cuts = (word[:k] for k in _CUTS)
+                found = next((self.begins[c] for c in cuts if c in self.begins), None)
+            if found is not None:
+                yield from ((k, *found) for k in range(i, i + size))
+            i += size
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name in a sentence: its words, and from which word of the sentence to which it goes."""
+
+    stems: frozenset[str]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """Who does something to whom: the names' words, and those that say what."""
+
+    first: frozenset[str]
+    second: frozenset[str]
+    by: frozenset[str]
+
+
+class Wording:
+    """A sentence, or a part of one, as it is worded.
+
+    Args:
+        text: The sentence.
+        language: Its language.
+
+    Attributes:
+        text: The sentence.
+        stems: Its words as they are compared.
+        matter: Those of them that have no opposite.
+        negated: Whether it is negated; "No, ..." before what is said does not.
+        sides: By group of opposites, the sides that it takes.
+        plain: Its words with the ending of an adjective.
+        prefixed: What they are without a prefix that negates.
+    """
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.text = text
+        self._language: Language = language
+        self._found = list(words_of(text).finditer(text))
+        self._words = [match.group().lower() for match in self._found]
+        known = Stems()
+        self._stems = [known[word] for word in self._words]
+        answers = len(self._found) > 1 and stance(text) is not None
+        self.negated = bool(negations(text[self._found[1].start() :] if answers else text))
+        self.sides: dict[int, set[int]] = {}
+        self._groups: dict[int, str] = {}
+        taken = set[int]()
+        self._lexicon = _Lexicon.of(language)
+        for place, group, side in self._lexicon.sides(self._words):
+            self.sides.setdefault(group, set()).add(side)
+            self._groups[place] = f"#{group}"
+            if group in self._lexicon.parted:
+                taken.add(place)
+        self.plain = {word for word in self._words if word.endswith(_ADJECTIVAL)}
+        self.prefixed = {
+            word.removeprefix(prefix)
+            for word in self.plain
+            for prefix in _PREFIXES
+            if word.startswith(prefix)
+        }
+        self.stems = frozenset(stem for stems in self._stems for stem in stems)
+        self.matter = frozenset(
+            stem for i, stems in enumerate(self._stems) if i not in taken for stem in stems
+        )
+
+    @cached_property
+    def parts(self) -> list[Wording]:
+        """Its clauses, the items that it lists, or itself."""
+        spans = parts_of(self.text)
+        if not 1 < len(spans) <= _MOST_PARTS:
+            return [self]
+        texts = (self.text[start:end] for start, end in spans)
+        return [Wording(text, self._language) for text in texts if WORD.search(text)]
+
+    def contradicts(self, said: Wording, asked: Wording | None) -> bool | None:
+        """Return whether this sentence and another cannot both be so.
+
+        Args:
+            said: The other.
+            asked: The question, where the other answers it in few words and may leave out what
+                that says.
+
+        Returns:
+            True if they cannot, False if the other says the same of what could be turned round,
+            None if it says nothing of that.
+        """
+        differ = self.negated != said.negated
+        turned = self._turned(said, asked)
+        if turned:
+            return (1 + bool(self._opposed(said)) + differ) % 2 == 1
+        same_score = None
+        if self.scores and said.scores:
+            same_score = not self.scores.isdisjoint(said.scores)
+            reverse = any((b, a) in said.scores for a, b in self.scores - said.scores)
+            if reverse and not self._exchanged(said) and not self._opposed(said):
+                return True
+        found: set[bool | None] = {False if self._alike(said) else None}
+        if self.negated or said.negated or self._opposed(said) is not None:
+            found = {mine.denies(other, asked) for mine in self.parts for other in said.parts}
+        if True in found or (differ and self._alike(said)):
+            return True
+        return False if False in found or turned is False or same_score else None
+
+    def declines(self, asked: Wording) -> bool:
+        """Return whether it says no to a question, were it without that word."""
+        forbids = any(
+            (group, side) in self._lexicon.declining and group not in asked.sides
+            for group, sides in self.sides.items()
+            for side in sides
+        )
+        return self.negated ^ forbids ^ bool(self._opposed(asked))
+
+    def denies(self, said: Wording, asked: Wording | None) -> bool | None:
+        """Whether a part says the opposite of another's; None if they have nothing to compare."""
+        alike = self._alike(said)
+        opposed = self._opposed(said)
+        if self.negated != said.negated:
+            return alike and not opposed
+        if opposed is None or (asked and self._repeats(asked)):
+            return False if alike else None
+        known = said.stems | asked.stems if asked else said.stems
+        near = share(self.matter, known) >= _SAME_MATTER
+        if near and (asked or self.matter & said.stems):
+            return opposed
+        return False if alike else None
+
+    def _repeats(self, asked: Wording) -> bool:
+        """Whether it says no more than the question."""
+        if not all(sides <= asked.sides.get(group, set()) for group, sides in self.sides.items()):
+            return False
+        # Who is taller the question does not say, nor yes or no.
+        decides = bool(self.sides.keys() & self._lexicon.deciding) or asks_yes_or_no(asked.text)
+        return not decides or self.matter <= asked.stems
+
+    def _alike(self, said: Wording) -> bool:
+        """Whether it has half of its words in common with another."""
+        union = len(self.stems | said.stems)
+        return len(self.stems) > 1 and 2 * len(self.stems & said.stems) >= union
+
+    @cached_property
+    def scores(self) -> set[tuple[int, int]]:
+        """Its pairs of numbers such as "3-1"."""
+        return {(int(a), int(b)) for a, b in _SCORE.findall(self.text) if a != b}
+
+    def _opposed(self, said: Wording) -> bool | None:
+        """Whether it says the opposite of something; None if it says nothing that has one."""
+        same = None
+        for group in self.sides.keys() & said.sides.keys() & self._lexicon.parted:
+            if self.sides[group].isdisjoint(said.sides[group]):
+                return True
+            same = False
+        # "Legal" and "illegal", each without the other.
+        for a, b in ((self, said), (said, self)):
+            if a.plain & b.prefixed - a.prefixed - b.plain:
+                return True
+        return same
+
+    def _exchanged(self, said: Wording) -> bool:
+        """Whether two names stand the other way round."""
+        return any(
+            a.stems & d.stems and b.stems & c.stems
+            for a, b in pairwise(self._names)
+            for c, d in pairwise(said._names)
+        )
+
+    def _turned(self, said: Wording, asked: Wording | None) -> bool | None:
+        """Whether two names are related the other way round; None if they are not related."""
+        for mine in self._relations:
+            for theirs in said._relations:
+                if mine.by.isdisjoint(theirs.by):
+                    continue
+                straight = mine.first & theirs.first or mine.second & theirs.second
+                crossed = mine.first & theirs.second or mine.second & theirs.first
+                if bool(straight) != bool(crossed):
+                    return bool(crossed)
+                one_each = not (straight or mine.second or theirs.second)
+                if one_each and asked and mine.first | theirs.first <= asked.stems:
+                    # The question names both.
+                    return True
+        return None
+
+    @cached_property
+    def _names(self) -> list[_Name]:
+        """Its capitalised words, side by side as one name, in order."""
+        names: list[_Name] = []
+        for i, match in enumerate(self._found):
+            if len(names) == _MOST_NAMES:
+                break
+            word = match.group()
+            if not word[0].isupper() or word.lower() in STOP or not self._stems[i]:
+                continue
+            stems, last = frozenset(self._stems[i]), names[-1] if names else None
+            between = self.text[self._found[i - 1].end() : match.start()] if i else ""
+            if last is not None and last.end == i and between in (" ", "-", ". "):
+                names[-1] = _Name(last.stems | stems, last.start, i + 1)
+            else:
+                names.append(_Name(stems, i, i + 1))
+        return names
+
+    @cached_property
+    def _relations(self) -> list[_Relation]:
+        # A place or a time is neither subject nor object.
+        names = [name for name in self._names if self._before(name) not in _BESIDES]
+        found = [self._relation(a, b) for a, b in pairwise(names)]
+        if len(names) == 1 and self.sides.keys() & self._lexicon.deciding:
+            found.append(self._decision(names[0]))
+        return [relation for relation in found if relation]
+
+    def _decision(self, name: _Name) -> _Relation | None:
+        """Whom a sentence with one name is about: who won, or is older."""
+        after = self._words[name.end :]
+        sides = self.sides.keys() & self._lexicon.deciding
+        if not any(group in sides for _, group, _ in self._lexicon.sides(after)):
+            return None
+        if not _AGENTS.isdisjoint(after) or not _PASSIVES.isdisjoint(after):
+            return None
+        by = self._content(range(name.end, len(self._words)))
+        return _Relation(name.stems, frozenset(), by)
+
+    def _before(self, name: _Name) -> str:
+        """The word before a name and its article."""
+        return next((w for w in reversed(self._words[: name.start]) if w not in _ARTICLES), "")
+
+    def _relation(self, a: _Name, b: _Name) -> _Relation | None:
+        """What relates a name to the next; None where none or both could come first."""
+        words = self._words
+        near = [w for w in words[a.end : b.start] if w not in _ARTICLES]
+        last = near[-1] if near else ""
+        if len(near) > _FAR_APART or self._joins(last) or self._may_come_first(a, b):
+            return None
+        by = self._relating(a, b)
+        if by & _MUTUAL:
+            return None
+        if not by:
+            to = bool(near) and _TO.issuperset(near) and self._before(a) in _FROM
+            far = _FAR.search(self.text) is not None
+            return _Relation(a.stems, b.stems, frozenset({"->"})) if to and not far else None
+        passive = last in _AGENTS
+        passive |= last in _AGENTS_WITH_AUXILIARY and not _AUXILIARIES.isdisjoint(words)
+        possessive = words[a.end] == "s"
+        if passive != possessive:
+            a, b = b, a
+        return _Relation(a.stems, b.stems, by)
+
+    def _joins(self, word: str) -> bool:
+        """Whether a word before a name puts it beside the one before, not under it."""
+        if self._language == "nl" and word == "of":
+            return True
+        return word in _TOGETHER and not (word in _AGAINST and self.sides)
+
+    def _may_come_first(self, a: _Name, b: _Name) -> bool:
+        """Whether either could be the object: its article would tell, if it were not the same."""
+        before = (self._words[name.start - 1] for name in (a, b) if name.start)
+        return self._language in ("de", "nl") and not _ARTICLES.isdisjoint(before)
+
+    def _relating(self, a: _Name, b: _Name) -> frozenset[str]:
+        """The words that relate two names: those between them, or behind the second."""
+        by = self._content(range(a.end, b.start))
+        behind = min(b.end + _VERB_LAST, len(self._words))
+        if not by and self._language in ("de", "nl"):
+            by = self._content(range(b.end, behind))
+        if not by and self._words[b.end : b.end + 1] == ["s"]:
+            # "A is B's owner."
+            by = self._content(range(b.end + 1, behind))
+        return by
+
+    def _content(self, places: range) -> frozenset[str]:
+        stems = {stem for i in places for stem in self._stems[i] if not self._words[i][0].isdigit()}
+        # Wordings of one verb, and its opposites, relate alike.
+        return frozenset(stems | {self._groups[i] for i in places if i in self._groups})
+
+
+def parts_of(text: str) -> list[tuple[int, int]]:
+    """Return where a sentence's clauses, or the items that it lists, begin and end."""
+    cuts = [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
+    return list(pairwise(cuts))
+
+
+def exchanged(parts: Sequence[frozenset[str]], said: Sequence[frozenset[str]]) -> bool:
+    """Return whether two parts of a sentence have changed some of their words with each other.
+
+    Args:
+        parts: The words of each part.
+        said: The same of what is compared.
+    """
+    for one, other in combinations(parts, 2):
+        first, second = one - other, other - one
+        for a, b in combinations(said, 2):
+            left, right = a - b, b - a
+            if first & left and first & right and second & left and second & right:
+                return True
+    return False
