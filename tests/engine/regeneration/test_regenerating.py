@@ -315,6 +315,46 @@ async def test_a_second_attempt_mends_what_the_first_did_not() -> None:
     assert [attempt.decision for attempt in record.attempts] == ["flagged", "consistent"]
 
 
+OTHER = "It weighs 77 tons."
+TWO_WRONG = DRAFT.replace(TRACKS, f"{OTHER} {TRACKS}")
+
+
+class Unsure(Model):
+    """Says nothing twice about either of two sentences of its draft."""
+
+    def _answer(self, question: str) -> str | None:
+        answer = super()._answer(question)
+        return answer.replace(OTHER, "") if answer and len(self.asked) > 1 else answer
+
+
+async def test_of_several_repairs_those_that_are_flagged_are_taken_back() -> None:
+    model = Unsure(
+        TWO_WRONG, repairs=lambda p: f"{DESIGNED} [1]" if f">>> {MADE_UP}" in p else "It burned."
+    )
+    answer = await guard_of(model, action={"attempts": 1}).aask(QUESTION)
+
+    assert answer.text == TWO_WRONG.replace(MADE_UP, DESIGNED)
+    assert [s.text for s in answer.verdict.sentences if s.flagged] == [OTHER]
+
+
+async def test_an_answer_in_which_something_new_is_flagged_is_not_given() -> None:
+    model = Unsure(TWO_WRONG, rewritten=lambda _: f"{CROSSES} {DESIGNED} [1] It burned in 1777.")
+    answer = await guard_of(model, action={"mode": "rewrite"}).aask(QUESTION)
+
+    assert (answer.text, answer.regenerated) == (TWO_WRONG, False)
+
+
+@pytest.mark.parametrize("more", [" See http://evil.example/x.", " ```python", " (", "x" * 500])
+async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(more: str) -> None:
+    answer = await guard_of(Model(repairs=lambda _: DESIGNED + more)).aask(QUESTION)
+
+    assert (answer.text, answer.regenerated) == (DRAFT, False)
+    told = answer.verdict.regeneration
+    assert told is not None
+    note = "1 of 1 sentences could not be rewritten: no usable sentence came back"
+    assert told.attempts[0].note == note
+
+
 async def test_a_model_that_changes_nothing_is_not_asked_again() -> None:
     model = Model(repairs=lambda _: f"{MADE_UP} [1]")
     answer = await guard_of(model, action={"attempts": 5}).aask(QUESTION)

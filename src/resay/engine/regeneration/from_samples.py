@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,6 @@ from resay.core.passage import Passage
 from resay.core.quantities.words import Language, guess_language
 from resay.core.query import Query
 from resay.core.standalone import standalone_question
-from resay.core.tokens import tokenize
 from resay.core.verdict import (
     ClaimVerdict,
     SentenceVerdict,
@@ -46,7 +44,9 @@ from resay.engine.regeneration.prompts import (
     REMOVE,
     Repaired,
     Replacement,
+    fits,
     replacement_in,
+    shortened_question,
     without_repeats,
 )
 from resay.engine.regeneration.regenerator import (
@@ -55,7 +55,6 @@ from resay.engine.regeneration.regenerator import (
     attributes_of,
     in_doubt,
     kept_in,
-    shortened_question,
     split_text,
 )
 from resay.errors import ProviderError
@@ -124,24 +123,10 @@ _HEDGES: Mapping[Language, tuple[str, str]] = {
 _ENDS = ".!?…。！？"
 _CLOSES = "\"'”’»)]*_"
 _PROSE = frozenset({"sentence", "item"})
-# What a reader may click, or a page load or run.
-_LINKS = re.compile(
-    r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,15}://|(?:data|javascript|mailto|tel|vbscript):)[^\s<>)\]]*"
-    # Not initials, as in "J.K.Rowling".
-    r"|(?<![\w-])(?:[\w-]{1,63}\.){0,4}(?:[\w-]{2,63}\.[a-z]{2,24}(?![\w-])|[\w-]\.[a-z]{2,24}(?=/))"
-    r"(?:[/:?#][^\s<>)\]]*)?"
-    r"|!\[|\]\([^\s)]*|\]:|<[a-z/!?][^\s>]*"
-)
-_FENCES = ("```", "~~~")
 _QUOTATIONS = ('""', "''", "``", "“”", "„“", "‘’", "«»", "»«")
-_PAIRS = ("()", "[]", "{}")
-_TWINS = (('"',), ("`",), ("**",), ("“", "”", "„"), ("«", "»"))
 _SEPARATORS = ".)]|=>–—-"
 # Behind the number of a line; what is read of the line begins at its first word.
 _OPENED = re.compile(r"\D*\d{1,6}([\W_]+)(.*)")
-_MORE_CHARS = 100
-# These change the direction in which what follows is shown.
-_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,23 +220,6 @@ class _BySamples(Mending):
         if self._is_better(candidate):
             self._best = candidate
         return self._best.verdict.flagged
-
-    def _is_better(self, candidate: Candidate) -> bool:
-        """Return whether an answer is better than the best so far.
-
-        One that is still flagged is so only where less is flagged in it and nothing new: more
-        sentences lower the score of the passage, whatever they say.
-        """
-        before, after = self._best.verdict, candidate.verdict
-        if candidate.rank >= self._best.rank or not after.flagged:
-            return candidate.rank < self._best.rank
-        if before.flagged_sentences:
-            return _flagged_in(after) < _flagged_in(before)
-        left, doubtful = (
-            {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
-            for verdict in (after, before)
-        )
-        return left < doubtful
 
     def _targets(self) -> list[_Target]:
         """Return the sentences to be written again: those in doubt, and those to be hedged."""
@@ -413,7 +381,7 @@ class _BySamples(Mending):
                 written = Replacement("")
             if written and written.text:
                 written = Replacement(_unquoted(written.text, target.text))
-                if not _fits(written.text, target.text, " ".join(lines), known):
+                if not fits(written.text, target.text, " ".join(lines), known):
                     continue
             # With another number of bars the row of a table has other columns.
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
@@ -476,14 +444,6 @@ class _BySamples(Mending):
         return replace(candidate, verdict=verdict)
 
 
-def _flagged_in(verdict: Verdict) -> set[str]:
-    """Return the claims that are flagged, and the flagged sentences none of whose claims is."""
-    claims = [claim for claim in verdict.claims if claim.flagged]
-    told = {claim.sentence for claim in claims}
-    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in told}
-    return others.union(claim.text for claim in claims)
-
-
 def _answered(claim: str, probed: Probed) -> list[str]:
     """Return the lines of a prompt about a question and its answers; none without answers."""
     if probed.question is None or probed.note:
@@ -515,37 +475,6 @@ def _unquoted(text: str, target: str) -> str:
     if around not in _QUOTATIONS or target.startswith(around[0]) or set(around) & set(inner):
         return text
     return inner.strip() or text
-
-
-def _fits(text: str, target: str, evidence: str, known: str) -> bool:
-    """Return whether words can be a sentence in place of another.
-
-    Args:
-        text: What was written.
-        target: The sentence in whose place it is to stand.
-        evidence: What it was to be written by.
-        known: The draft and all evidence, folded: which links may stand in it.
-    """
-    if len(text) > 2 * len(target) + _MORE_CHARS or any(fence in text for fence in _FENCES):
-        return False
-    if any(unicodedata.category(c) in ("Cc", "Cs") or c in _TURNS for c in text):
-        return False
-    if not _words_in(text) & (_words_in(target) | _words_in(evidence)):
-        return False
-    if _open_marks(text) != _open_marks(target):
-        return False
-    links = _LINKS.findall(text.casefold())
-    return all(link.rstrip(".,;:!?'\"") in known for link in links)
-
-
-def _words_in(text: str) -> set[str]:
-    return {word for word in tokenize(text) if any(map(str.isalnum, word))}
-
-
-def _open_marks(text: str) -> list[int]:
-    """Return how many marks of each kind are open at the end of a text."""
-    pairs = [text.count(pair[0]) - text.count(pair[1]) for pair in _PAIRS]
-    return [*pairs, *(sum(map(text.count, marks)) % 2 for marks in _TWINS)]
 
 
 def _kept_hedges(

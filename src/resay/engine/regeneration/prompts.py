@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from typing import Any, cast
 
 from resay.core.passage import Passage
 from resay.core.quantities.words import Language, guess_language
-from resay.core.query import Message, Query
+from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.references import Document, edition_of
+from resay.core.tokens import tokenize
 
 _LEFT_OUT = "[…]"
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
@@ -236,8 +238,29 @@ class Written:
         return [number for at, number in self.marks if start < at <= end + 1]
 
 
+# What makes an answer something else than words, or more than an answer.
+_NOT_WORDS = frozenset(
+    {
+        "audio",
+        "background",
+        "container",
+        "conversation",
+        "function_call",
+        "functions",
+        "mcp_servers",
+        "modalities",
+        "parallel_tool_calls",
+        "response_format",
+        "thread_id",
+        "tool_choice",
+        "tools",
+        "web_search_options",
+    }
+)
+
+
 def rewriting(query: Query, documents: Sequence[Document], edition: str | None = None) -> Query:
-    """Return a query that asks the same question by documents.
+    """Return a query that asks the same question by documents, for words alone.
 
     Args:
         query: The query of the main call. What is put in goes to the end of its last message of
@@ -253,7 +276,9 @@ def rewriting(query: Query, documents: Sequence[Document], edition: str | None =
         messages.append({"role": "user", "content": rules.lstrip()})
     else:
         messages[asked[-1]] = _extended(messages[asked[-1]], rules)
-    return replace(query, messages=tuple(messages))
+    left_out = MAIN_CALL_ONLY | _NOT_WORDS
+    params = {k: v for k, v in query.params.items() if k not in left_out}
+    return replace(query, messages=tuple(messages), params=params)
 
 
 def _extended(message: Message, text: str) -> Message:
@@ -452,3 +477,60 @@ def _taken_out(text: str, start: int, end: int, floor: int) -> tuple[int, int]:
     while before > floor and text[before - 1] in _GAP:
         before -= 1
     return before, end
+
+
+_LONGEST_QUESTION = 4_000
+# What a reader may click, or a page load or run.
+_LINKS = re.compile(
+    r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,15}://|(?:data|javascript|mailto|tel|vbscript):)[^\s<>)\]]*"
+    # Not initials, as in "J.K.Rowling".
+    r"|(?<![\w-])(?:[\w-]{1,63}\.){0,4}(?:[\w-]{2,63}\.[a-z]{2,24}(?![\w-])|[\w-]\.[a-z]{2,24}(?=/))"
+    r"(?:[/:?#][^\s<>)\]]*)?"
+    r"|!\[|\]\([^\s)]*|\]:|<[a-z/!?][^\s>]*"
+)
+_FENCES = ("```", "~~~")
+_PAIRS = ("()", "[]", "{}")
+_TWINS = (('"',), ("`",), ("**",), ("“", "”", "„"), ("«", "»"))
+_MORE_CHARS = 100
+# These change the direction in which what follows is shown.
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def shortened_question(question: str) -> str:
+    """Return the beginning and the end of a long question."""
+    # What is asked stands at the beginning of a long message, or at its end.
+    if len(question) <= _LONGEST_QUESTION:
+        return question
+    half = _LONGEST_QUESTION // 2
+    return f"{question[:half]} […] {question[-half:]}"
+
+
+def fits(text: str, target: str, evidence: str, known: str) -> bool:
+    """Return whether words can be a sentence in place of another.
+
+    Args:
+        text: What was written.
+        target: The sentence in whose place it is to stand.
+        evidence: What it was to be written by.
+        known: The draft and all evidence, folded: which links may stand in it.
+    """
+    if len(text) > 2 * len(target) + _MORE_CHARS or any(fence in text for fence in _FENCES):
+        return False
+    if any(unicodedata.category(c) in ("Cc", "Cs") or c in _TURNS for c in text):
+        return False
+    if not _words_in(text) & (_words_in(target) | _words_in(evidence)):
+        return False
+    if _open_marks(text) != _open_marks(target):
+        return False
+    links = _LINKS.findall(text.casefold())
+    return all(link.rstrip(".,;:!?'\"") in known for link in links)
+
+
+def _words_in(text: str) -> set[str]:
+    return {word for word in tokenize(text) if any(map(str.isalnum, word))}
+
+
+def _open_marks(text: str) -> list[int]:
+    """Return how many marks of each kind are open at the end of a text."""
+    pairs = [text.count(pair[0]) - text.count(pair[1]) for pair in _PAIRS]
+    return [*pairs, *(sum(map(text.count, marks)) % 2 for marks in _TWINS)]

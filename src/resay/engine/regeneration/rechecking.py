@@ -141,6 +141,34 @@ def _with_references(config: ScorerConfig) -> ScorerConfig | None:
     return composite.model_copy(update={"parts": tuple(update), "when": None})
 
 
+_WORST = {"consistent": 0, "skipped": 1, "inconclusive": 2, "flagged": 3}
+
+
+def combined(first: Verdict, second: Verdict | None) -> Verdict:
+    """Return what two checks of the same answer say together: of each sentence, the worse.
+
+    Args:
+        first: What one found.
+        second: What the other found; None where there was none.
+    """
+    if second is None:
+        return first
+    worse = max(first, second, key=lambda verdict: _WORST[verdict.decision])
+    scores = [score for score in (first.score, second.score) if score is not None]
+    return replace(
+        worse,
+        score=max(scores, default=None),
+        sentences=tuple(map(_worse, first.sentences, second.sentences)),
+        samples=max(first.samples, second.samples),
+        steps=(*first.steps, *second.steps),
+        unscored=tuple(stretch for stretch in first.unscored if stretch in second.unscored),
+    )
+
+
+def _worse(first: SentenceVerdict, second: SentenceVerdict) -> SentenceVerdict:
+    return max(first, second, key=lambda s: (s.flagged, -1.0 if s.score is None else s.score))
+
+
 class Rechecking:
     """Checks answers that were written from documents.
 

@@ -15,7 +15,7 @@ from resay._internal.telemetry import AttributeValue, span
 from resay.core.names import names_it
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage, Sentence
-from resay.core.query import MAIN_CALL_ONLY, Query
+from resay.core.query import Query
 from resay.core.references import Document
 from resay.core.standalone import standalone_question
 from resay.core.usage import Usage
@@ -27,13 +27,21 @@ from resay.engine.regeneration.prompts import (
     Replacement,
     Written,
     abstention,
+    fits,
     repairing,
     replacement_in,
     rewriting,
+    shortened_question,
     unmarked,
     without_repeats,
 )
-from resay.engine.regeneration.rechecking import Rechecking, claims_more, nearest, sources_of
+from resay.engine.regeneration.rechecking import (
+    Rechecking,
+    claims_more,
+    combined,
+    nearest,
+    sources_of,
+)
 from resay.engine.regeneration.search import (
     Found,
     Gathering,
@@ -126,34 +134,6 @@ def kept_in(
     return {i: sure[s.text] for i, s in enumerate(passage.sentences) if s.text in sure}
 
 
-_WORST = {"consistent": 0, "skipped": 1, "inconclusive": 2, "flagged": 3}
-
-
-def combined(first: Verdict, second: Verdict | None) -> Verdict:
-    """Return what two checks of the same answer say together: of each sentence, the worse.
-
-    Args:
-        first: What one found.
-        second: What the other found; None where there was none.
-    """
-    if second is None:
-        return first
-    worse = max(first, second, key=lambda verdict: _WORST[verdict.decision])
-    scores = [score for score in (first.score, second.score) if score is not None]
-    return replace(
-        worse,
-        score=max(scores, default=None),
-        sentences=tuple(map(_worse, first.sentences, second.sentences)),
-        samples=max(first.samples, second.samples),
-        steps=(*first.steps, *second.steps),
-        unscored=tuple(stretch for stretch in first.unscored if stretch in second.unscored),
-    )
-
-
-def _worse(first: SentenceVerdict, second: SentenceVerdict) -> SentenceVerdict:
-    return max(first, second, key=lambda s: (s.flagged, -1.0 if s.score is None else s.score))
-
-
 def finished(
     best: Candidate,
     draft: Candidate,
@@ -233,29 +213,9 @@ def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(inside)))
 
 
-# What makes an answer something else than words, or more than an answer.
-_NOT_WORDS = frozenset(
-    {
-        "audio",
-        "background",
-        "container",
-        "conversation",
-        "function_call",
-        "functions",
-        "mcp_servers",
-        "modalities",
-        "parallel_tool_calls",
-        "response_format",
-        "thread_id",
-        "tool_choice",
-        "tools",
-        "web_search_options",
-    }
-)
 _AROUND = 300
 _MOST_SUBJECTS = 2
 _SHORT_QUESTION = 300
-_LONGEST_QUESTION = 4_000
 
 
 class Writer:
@@ -282,7 +242,8 @@ class Writer:
         query = self._check.query or Query(())
         model = self._model or query.model
         rewritten = rewriting(query, documents, self._edition)
-        return replace(rewritten, model=model, params=self._params(query), index=index)
+        params = rewritten.params if self._model is None else {}
+        return replace(rewritten, model=model, params=params, index=index)
 
     async def answer(self, documents: Sequence[Document], *, index: int = 0) -> Written:
         """Write a whole answer.
@@ -330,7 +291,7 @@ class Writer:
             for key, (start, end) in places.items():
                 tasks.start_soon(repair, key, start, end)
         left = len(places) - len(written)
-        why = tally(failures) or "no words came back"
+        why = tally(failures) or "no usable sentence came back"
         note = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
         return written, note
 
@@ -353,28 +314,16 @@ class Writer:
         )
         judge = judge_for(self._model, self._check.evidence)
         found = replacement_in(await judge.ask(prompt), shown)
-        if not found or not found.text or found.text.count("|") == sentence.count("|"):
+        if not found or not found.text:
             return found
-        # The sentence is a row without the bars around it, which a model that knows tables adds.
-        cells = found.text.strip().removeprefix("|").removesuffix("|").strip()
-        # With another number of bars the row of a table has other columns.
-        return replace(found, text=cells) if cells.count("|") == sentence.count("|") else None
-
-    def _params(self, query: Query) -> dict[str, Any]:
-        """Return the parameters of the main call that go for a whole answer as well."""
-        if self._model is not None:
-            return {}
-        left_out = MAIN_CALL_ONLY | _NOT_WORDS
-        return {k: v for k, v in query.params.items() if k not in left_out}
-
-
-def shortened_question(question: str) -> str:
-    """Return the beginning and the end of a long question."""
-    # What is asked stands at the beginning of a long message, or at its end.
-    if len(question) <= _LONGEST_QUESTION:
-        return question
-    half = _LONGEST_QUESTION // 2
-    return f"{question[:half]} […] {question[-half:]}"
+        written = found.text
+        if written.count("|") != sentence.count("|"):
+            # Of the row of a table, a model that knows tables writes the bars around it as well.
+            written = written.strip().removeprefix("|").removesuffix("|").strip()
+        evidence = " ".join(map(full_text, shown))
+        is_row = written.count("|") == sentence.count("|")
+        usable = is_row and fits(written, sentence, evidence, f"{text} {evidence}".casefold())
+        return replace(found, text=written) if usable else None
 
 
 class Regenerator:
@@ -521,12 +470,37 @@ class Mending:
             return self.unchanged
         return None
 
+    def _is_better(self, candidate: Candidate) -> bool:
+        """Return whether an answer is better than the best so far.
+
+        One that is still flagged is so only where less is flagged in it and nothing new: more
+        sentences lower the score of the passage, whatever they say.
+        """
+        before, after = self._best.verdict, candidate.verdict
+        if candidate.rank >= self._best.rank or not after.flagged:
+            return candidate.rank < self._best.rank
+        if before.flagged_sentences:
+            return _flagged_in(after) < _flagged_in(before)
+        left, doubtful = (
+            {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
+            for verdict in (after, before)
+        )
+        return left < doubtful
+
     @property
     def _claiming(self) -> frozenset[int]:
         """Return which sentences of the draft claim something."""
         claims = self._draft.verdict.claims
         found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
         return found or frozenset(range(len(self._draft.passage.sentences)))
+
+
+def _flagged_in(verdict: Verdict) -> set[str]:
+    """Return the claims that are flagged, and the flagged sentences none of whose claims is."""
+    claims = [claim for claim in verdict.claims if claim.flagged]
+    told = {claim.sentence for claim in claims}
+    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in told}
+    return others.union(claim.text for claim in claims)
 
 
 class _ByDocuments(Mending):
@@ -547,6 +521,7 @@ class _ByDocuments(Mending):
         self._gathering = gathering
         self._writer = Writer(action.writer, check, action.edition)
         self._is_about_it = True
+        self._written: Mapping[int, Replacement] = {}
 
     async def _try(self, number: int) -> bool:
         doubtful = self._doubtful()
@@ -562,9 +537,24 @@ class _ByDocuments(Mending):
         if candidate is None:
             return False
         candidate = await self._checked(candidate, documents)
-        if candidate.rank < self._best.rank:
+        if not self._is_better(candidate):
+            candidate = await self._without_flagged(candidate, documents)
+        if self._is_better(candidate):
             self._best = candidate
         return self._best.verdict.flagged
+
+    async def _without_flagged(
+        self, candidate: Candidate, documents: Sequence[Document]
+    ) -> Candidate:
+        """Take back those repairs of an answer that are flagged, where others are not."""
+        places = Repaired(candidate.passage.text, candidate.places)
+        flagged = [s for s in candidate.verdict.sentences if s.flagged]
+        back = {i for s in flagged for i in places.origin(s.start, s.end)}
+        good = {i: repair for i, repair in self._written.items() if i not in back}
+        if not good or len(good) == len(self._written):
+            return candidate
+        fewer = await self._with_repairs(candidate.attempt, good, documents)
+        return await self._checked(replace(fewer, verdict=candidate.verdict), documents)
 
     def _doubtful(self) -> tuple[int, ...]:
         """Return which sentences of the best answer are to be repaired and can be."""
@@ -657,18 +647,27 @@ class _ByDocuments(Mending):
         )
 
     async def _repaired(self, number: int, documents: Sequence[Document]) -> Candidate | None:
-        draft, before = self._draft.passage, self._best.repairs
-        now = Repaired.of(draft, before, floor=self._shown)
+        now = Repaired.of(self._draft.passage, self._best.repairs, floor=self._shown)
         spans = [self._best.passage.sentences[i] for i in self._doubtful()]
         targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
-        written, note = await self._writer.repairs(
+        self._written, note = await self._writer.repairs(
             self._best.passage, {i: now.places[i] for i in targets}, documents
         )
         if note:
             self._notes.append(note)
-        if not written:
+        if not self._written:
             return None
-        repairs = without_repeats(draft, {**before, **written})
+        return await self._with_repairs(number, self._written, documents)
+
+    async def _with_repairs(
+        self,
+        number: int | None,
+        written: Mapping[int, Replacement],
+        documents: Sequence[Document],
+    ) -> Candidate:
+        """Return the best answer with further repairs, not checked yet."""
+        draft = self._draft.passage
+        repairs = without_repeats(draft, {**self._best.repairs, **written})
         unsaid = self._best.unsaid.difference(written).union(
             i for i, repair in written.items() if not repair.text
         )
@@ -745,7 +744,9 @@ class _ByDocuments(Mending):
             reason = "the documents do not say what was asked"
             self._record(decision="skipped")
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
-        kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
+        kept: dict[int, SentenceVerdict] = {}
+        for known in (best, candidate.verdict):
+            kept |= kept_in(passage, known, in_doubt(known, self._policy.threshold))
         kept |= {i: _abstaining(passage.sentences[i]) for i in candidate.abstains}
         measure, resample = self._rechecking.measure, self._rechecking.resample
         verdict = await measure(self._check, passage, kept, documents)
