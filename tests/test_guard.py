@@ -340,6 +340,21 @@ async def test_what_cannot_work_is_said_before_anything_is_paid_for(
         await Guard(policy).acheck("Some response.", **arguments)
 
 
+async def test_nothing_is_paid_for_where_too_few_samples_were_given(
+    simulated: SimulatedProvider,
+) -> None:
+    policy = {
+        "claims": "model",
+        "chain": [{"method": "ngram"}, {"method": "prompt"}, {"method": "zero_shot"}],
+    }
+    guard = Guard(policy, model=MODEL)
+    given = ["It opened in 1932."] * 2
+    verdict = await guard.acheck(KNOWN_THEN_MADE_UP, samples=given, **simulated.params)
+    assert verdict.decision == "inconclusive"
+    assert verdict.reason == "only 2 usable samples; `sampling.min` is 3"
+    assert (simulated.calls, verdict.usage.calls) == (0, 0)
+
+
 async def test_a_response_is_a_text() -> None:
     nothing: Any = None
     with pytest.raises(ConfigurationError, match="response must be a string, not of type NoneType"):

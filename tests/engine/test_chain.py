@@ -360,9 +360,8 @@ async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
 
 
 async def test_a_deadline_with_too_few_samples_flags_nothing() -> None:
-    chain = Chain(Policy.of({"chain": [{"method": "prompt", "form": "published"}]}))
-    evidence = Evidence(Samples(SAMPLES[:1]), judge_provider=judge("No", "No"))
-    verdict = await chain.run(PASSAGE, evidence, -math.inf)
+    chain = Chain(Policy.of({"chain": [{"method": "ngram"}]}))
+    verdict = await chain.run(PASSAGE, Evidence(Samples(SAMPLES[:1])), -math.inf)
     assert verdict.inconclusive
     assert verdict.reason == (
         "the check did not finish within 120 s (`limits.deadline_s`); 1 samples had arrived"

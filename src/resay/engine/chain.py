@@ -214,7 +214,8 @@ class Chain:
             ]
 
         claims = await compute(read, chars=len(passage.text) * _READING)
-        if self._policy.claims == "model" and not self._structured:
+        asks = self._policy.claims == "model" and not self._structured
+        if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
                 claims = await claims_by_model(passage, claims, evidence)
         board = Board.of(passage, (c for of_one in claims for c in of_one), kept)
@@ -408,7 +409,14 @@ class Chain:
             step = self._grounding[self.leaves_open(evidence.sources)]
             await self._run_together([_Run(step, board, pending, evidence, alone)])
             pending = [i for i in pending if board.entries[i].score is None]
+        lacks = self._lacks_samples(evidence)
+        if lacks:
+            evidence = replace(evidence, prober=None)
         for group in _groups(steps):
+            # Whatever is paid for could not decide anything.
+            group = [step for step in group if not (lacks and "judge" in step.needs)]
+            if not group:
+                continue
             seen = everything if group[0].corrects else pending
             if group[0].is_second:
                 # Trusted texts have the last word.
@@ -419,6 +427,11 @@ class Chain:
             settle = group[-1].config.settle
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(board.entries[i].score)]
+
+    def _lacks_samples(self, evidence: Evidence) -> bool:
+        """Return whether so few samples can be had that the check will be inconclusive."""
+        compares = self.needing("samples") is not None
+        return compares and evidence.samples.most < self._policy.sampling.min
 
     def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
         """Return whether a step that is not run now has settled a sentence."""
