@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, ProviderTimeoutError, Query
+from resay import ConfigurationError, Guard, ProviderTimeoutError, Query
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -152,6 +152,16 @@ async def test_without_probabilities_by_votes() -> None:
     verdict = await checked(model, consistency=False, distractors=0, confidence="votes")
     assert verdict.claims[0].score == pytest.approx(0.2)
     assert len(model.asked) == 5
+
+
+async def test_alternatives_that_take_too_many_calls_are_left_out() -> None:
+    model = Model(SURE, ["1923", "1940"], logprobs=False)
+    verdict = await checked(model, consistency=False, distractors=2, max_calls=12)
+    assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
+    # Two alternatives, five votes on each of two texts, and their comparison.
+    assert len(model.asked) == 2 + 5 + 5 + 2
+    with pytest.raises(ConfigurationError, match=r"`max_calls` is 6, but .* may take 7 calls"):
+        await checked(model, distractors=2, max_calls=6)
 
 
 async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive() -> None:

@@ -24,21 +24,23 @@ prompt, equal ones once.
 
 Cost, of each claim: 1 call for distractors where the provider takes `n`, else as many as
 `distractors`; 1 for the claim and 1 for each distractor, `votes` times as many without token
-probabilities; and the classifications, or calls of `by: judge`. Good at: claims that a model
+probabilities and `n`; at most `max_calls` in all, for which distractors are left out. To that come
+the classifications, or calls of `by: judge`. Good at: claims that a model
 repeats although it does not know. Bad at: cost, and claims that have no near alternative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
+from resay.providers.prices import Metered
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     By,
@@ -165,6 +167,23 @@ class Dinco:
         votes: int = Field(
             default=5, ge=1, le=100, description="How many answers, where shares are taken."
         )
+        max_calls: int = Field(
+            default=20,
+            ge=1,
+            le=10_000,
+            description="The most calls for a claim and its alternatives, without the comparisons;"
+            " alternatives beyond it are left out. At least `distractors` + `votes`.",
+        )
+
+        @model_validator(mode="after")
+        def _enough_calls(self) -> Dinco.Config:
+            least = self.distractors + self.votes
+            if self.max_calls < least:
+                raise ValueError(
+                    f"`max_calls` is {self.max_calls}, but the alternatives and the claim may take"
+                    f" {least} calls (`distractors` + `votes`); raise it, or lower those"
+                )
+            return self
 
         @property
         def asks_response_model(self) -> bool:
@@ -239,11 +258,14 @@ class Dinco:
 
     async def _ask(self, judge: Judge, topic: str, claim: str) -> _Asked:
         config = self.config
+        meter = Metered(judge.provider)
+        judge = replace(judge, provider=meter)
         drawn: tuple[Reading[str], ...] = ()
         if config.distractors:
             drawn = await ask_together(
                 judge.varied(), render_distractor(topic, claim), _read, None, config.distractors
             )
+        before = meter.usage.calls
         texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
         texts.pop(_folded(claim), None)
 
@@ -257,11 +279,15 @@ class Dinco:
                 votes=config.votes,
             )
 
-        mine, *others = await ask_each((claim, *texts.values()), sure_of)
+        mine = await sure_of(claim)
+        used = meter.usage.calls
+        # Each takes as many calls as the claim did.
+        asked = list(texts.values())[: (config.max_calls - used) // max(used - before, 1)]
+        others = await ask_each(asked, sure_of)
         failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
         known = {
             text: reading
-            for text, reading in zip(texts.values(), others, strict=True)
+            for text, reading in zip(asked, others, strict=True)
             if reading.slots[0] is not None
         }
         return _Asked(mine, known, failures)
