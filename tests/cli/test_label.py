@@ -92,6 +92,12 @@ def test_what_is_drawn_is_shown_and_labelled(file: Path) -> None:
     assert "1 of 4" in said(file, "--rater", "ben")
 
 
+def test_a_line_with_two_claims_rates_neither(file: Path) -> None:
+    shown = said(file, "--draw", "1", "--rater", "ann", stdin="1 1 w\nw\n")
+    assert "cannot read '1 1 w'; write one claim and what you say of it: 2 w" in shown
+    assert [(one.claim, one.rating) for one in kept(file)[0]] == [(None, "wrong")]
+
+
 def test_nobody_sees_what_others_say(file: Path) -> None:
     said(file, "--draw", "1", "--rater", "ann", stdin="w because of Ben\n")
     assert "because of Ben" not in said(file, "--rater", "ben")

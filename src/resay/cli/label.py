@@ -309,6 +309,10 @@ class _Labelling:
         note = ""
         while True:
             number, key, rest = _read_line(claim)
+            if rest and not key:
+                line = f"{number or ''} {rest}".strip()
+                typer.echo(f"cannot read {line!r}; write one claim and what you say of it: 2 w")
+                continue
             claim = claim if number is None else number
             if key in _MOVES:
                 return _MOVES[key]
