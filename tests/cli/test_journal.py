@@ -58,6 +58,22 @@ def test_list(file: Path) -> None:
     assert "req/2" in said("list", "-j", file)
 
 
+def test_no_cell_of_a_list_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fill_one() -> None:
+        journal = open_journal(JournalConfig(url=f"sqlite:///{tmp_path / 'j.db'}"))
+        await journal.append(entry(request_id="r" * 36, model="openai/gpt-4.1-mini", policy="p"))
+        await journal.aclose()
+
+    run_sync(fill_one)
+    for width, lines in (("80", 3), ("200", 2)):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = said("list", "-j", tmp_path / "j.db").splitlines()
+        assert len(shown) == lines
+        assert all(len(line) <= int(width) for line in shown)
+        assert shown[1].endswith("r" * 36)
+        assert ("openai/gpt-4.1-mini" in shown[1]) == (width == "200")
+
+
 def test_the_journal_of_a_policy(file: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"chain: [{{method: ngram}}]\njournal: {{url: 'sqlite:///{file}'}}\n")

@@ -223,15 +223,36 @@ def list_entries(
         return print_json({"entries": [entry_dict(entry) for entry in entries]})
     if not entries:
         return typer.echo("no matching entries")
+    columns = {
+        "time (UTC)": [timestamp(entry.time)[:19].replace("T", " ") for entry in entries],
+        "decision": [entry.decision for entry in entries],
+        "score": ["" if entry.score is None else f"{entry.score:.2f}" for entry in entries],
+        "action": [entry.action for entry in entries],
+        "model": [entry.model for entry in entries],
+        "policy": [entry.policy for entry in entries],
+        "tenant": [entry.tenant or "" for entry in entries],
+        "request": [entry.request_id or entry.id for entry in entries],
+    }
+    cells = {name: [Text(clean(cell)) for cell in column] for name, column in columns.items()}
+    widths = {
+        name: max(len(name), *(cell.cell_len for cell in column)) + 1
+        for name, column in cells.items()
+    }
+    console = Console()
+    shown = [name for name in cells if name != "tenant" or any(columns[name])]
+    dropped: list[str] = []
+    for name in ("action", "tenant", "policy", "model"):
+        if name in shown and sum(widths[one] for one in shown) - 1 > console.width:
+            shown.remove(name)
+            dropped.append(name)
     table = Table(box=None, pad_edge=False)
-    for name in ("time", "decision", "score", "action", "model", "policy", "tenant", "request"):
-        table.add_column(name, overflow="fold")
-    for entry in entries:
-        score = "" if entry.score is None else f"{entry.score:.2f}"
-        names = (entry.model, entry.policy, entry.tenant or "", entry.request_id or entry.id)
-        cells = (timestamp(entry.time), entry.decision, score, entry.action, *names)
-        table.add_row(*(Text(clean(cell)) for cell in cells))
-    Console().print(table)
+    for name in shown:
+        table.add_column(name, overflow="fold", no_wrap=name != "request")
+    for row in zip(*(cells[name] for name in shown), strict=True):
+        table.add_row(*row)
+    console.print(table)
+    if dropped:
+        typer.echo(f"no room for: {', '.join(dropped)}; --json lists everything")
     return None
 
 
