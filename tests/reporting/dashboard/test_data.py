@@ -64,6 +64,12 @@ async def test_figures_with_the_filters_of_the_pages(
     [
         ("entries?limit=0", 400, "limit must be a number from 1 to 500, not '0'"),
         ("entries?limit=1e9", 400, "not '1e9'"),
+        (
+            "entries?model=m&decison=flagged",
+            400,
+            "no parameter 'decison'; there are span, by, model",
+        ),
+        ("summary?limit=5", 400, "no parameter 'limit'"),
         ("entries?span=x", 400, "span must be one of"),
         ("summary?since=x", 400, "since must be a date"),
         ("entries/nobody", 404, "does not contain"),

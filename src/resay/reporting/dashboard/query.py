@@ -193,6 +193,10 @@ class Wanted:
         return f"?{urlencode(pairs)}" if pairs else ""
 
 
+PARAMETERS = tuple(part.name for part in fields(Wanted))
+"""The names that an address may choose something by."""
+
+
 def wanted_of(query: Mapping[str, str]) -> Wanted:
     """Read what an address asks for; empty values and unknown names count as not there.
 

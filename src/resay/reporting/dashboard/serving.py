@@ -27,7 +27,14 @@ from resay.reporting.dashboard.pages import (
     list_part,
     notice_page,
 )
-from resay.reporting.dashboard.query import BadQueryError, Figures, FiguresDesk, Wanted, wanted_of
+from resay.reporting.dashboard.query import (
+    PARAMETERS,
+    BadQueryError,
+    Figures,
+    FiguresDesk,
+    Wanted,
+    wanted_of,
+)
 from resay.reporting.dashboard.verdict import Judging, verdict_page
 from resay.reporting.journal import (
     About,
@@ -112,7 +119,7 @@ class Dashboard:
 
     async def entries(self, request: Request) -> Response:
         """Answer with a page of entries as JSON."""
-        return await self._told(request, self._entries)
+        return await self._told(request, self._entries, limited=True)
 
     async def entry(self, request: Request) -> Response:
         """Answer with one entry as JSON."""
@@ -124,7 +131,7 @@ class Dashboard:
 
     async def export(self, request: Request) -> Response:
         """Answer with entries as a file."""
-        return await self._told(request, self._export)
+        return await self._told(request, self._export, limited=True)
 
     async def static(self, request: Request) -> Response:
         """Answer with a file."""
@@ -236,9 +243,19 @@ class Dashboard:
         return found, bool(found) and bool(await recent(1, found[-1], **listed))
 
     async def _told(
-        self, request: Request, answer: Callable[[Request, Wanted], Awaitable[Response]]
+        self,
+        request: Request,
+        answer: Callable[[Request, Wanted], Awaitable[Response]],
+        *,
+        limited: bool = False,
     ) -> Response:
         try:
+            known = [*PARAMETERS, *(["limit"] if limited else [])]
+            unknown = next((name for name in request.query_params if name not in known), None)
+            if unknown is not None:
+                raise BadQueryError(
+                    f"there is no parameter {unknown[:80]!r}; there are {', '.join(known)}"
+                )
             return await answer(request, wanted_of(request.query_params))
         except (BadQueryError, ConfigurationError) as error:
             return _json({"error": {"message": f"{error}."}}, 400)
