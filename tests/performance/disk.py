@@ -369,7 +369,7 @@ def _page_s(url: str, address: str) -> float:
 
     async def ask() -> float:
         await journal.recent(1)
-        transport = httpx.ASGITransport(app=Starlette(routes=routes(journal)))
+        transport = httpx.ASGITransport(app=Starlette(routes=routes(journal, hosts=None)))
         async with httpx.AsyncClient(transport=transport, base_url="http://here") as browser:
             began = time.perf_counter()
             answer = await browser.get(address, timeout=None)

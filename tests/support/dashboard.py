@@ -21,7 +21,7 @@ __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 @asynccontextmanager
 async def asking(journal: Journal, prefix: str = "/ui", root_path: str = "") -> Any:
     """A client of an application with the dashboard and nothing else."""
-    app = Starlette(routes=routes(journal, prefix))
+    app = Starlette(routes=routes(journal, prefix, hosts=["here"]))
     transport = httpx.ASGITransport(app=app, root_path=root_path)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
         yield client

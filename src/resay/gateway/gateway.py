@@ -679,7 +679,7 @@ class Gateway:
         Args:
             routes: Further routes, which come before the gateway's own.
         """
-        shown = [] if self._journal is None else dashboard(self._journal)
+        shown = [] if self._journal is None else dashboard(self._journal, hosts=None)
         router = Router([*shown, Route("/metrics", self._counted)])
         operators = ForOperators(router, self._config)
         own = [

@@ -155,7 +155,7 @@ async def addresses(client: httpx.AsyncClient, path: str) -> set[str]:
 
 async def test_it_can_be_mounted_elsewhere(journal: Journal) -> None:
     await write(journal, make(id="e-1"))
-    app = Starlette(routes=[Mount("/ops/guard", routes=routes(journal, prefix=""))])
+    app = Starlette(routes=[Mount("/ops/guard", routes=routes(journal, prefix="", hosts=["here"]))])
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
         for path in ("/ops/guard/", "/ops/guard/verdicts/e-1"):
@@ -174,6 +174,32 @@ async def test_it_can_be_behind_a_proxy(journal: Journal) -> None:
         assert all(address.startswith("/team/see") for address in found)
         for address in found:
             assert (await client.get(address)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("here", 200), ("HERE:81", 200), ("localhost:8100", 200), ("[::1]:80", 200)),
+        *(("elsewhere.example", 403), ("here.elsewhere.example", 403), ("[x", 403), ("", 403)),
+    ],
+)
+async def test_names_that_lead_here(journal: Journal, host: str, status: int) -> None:
+    await write(journal, make(id="e-1"))
+    form = {"entry": "e-1", "rating": "right"}
+    sent = {"host": host, "origin": f"http://{host}", "sec-fetch-site": "same-origin"}
+    async with asking(journal) as client:
+        for path in ("/ui", "/ui/verdicts/e-1", "/ui/api/entries"):
+            answer = await client.get(path, headers=sent)
+            assert answer.status_code == status
+            assert ("routes(hosts=" in answer.text) == (status == 403)
+        rated = await client.post("/ui/feedback", data=form, headers=sent)
+    assert (rated.status_code == 303) == (status == 200)
+    assert len(await journal.feedback()) == (status == 200)
+
+
+async def test_names_are_a_list(journal: Journal) -> None:
+    with pytest.raises(ConfigurationError, match=r"a list of names, such as \['here'\]"):
+        routes(journal, hosts="here")
 
 
 @pytest.mark.parametrize("prefix", ["ui", "/ui/", "/", "/u i", "/{x}", "/ui?x", "//"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import ipaddress
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from functools import partial
 from io import BytesIO
 from typing import Any, Literal, cast
@@ -89,9 +90,11 @@ class Dashboard:
     Args:
         journal: The journal.
         prefix: The path that the pages begin with in the application.
+        hosts: The names by which browsers reach it, beside `localhost` and addresses; None for any.
     """
 
-    def __init__(self, journal: Journal, prefix: str) -> None:
+    def __init__(self, journal: Journal, prefix: str, hosts: Collection[str] | None = None) -> None:
+        self._hosts = hosts if hosts is None else frozenset(host.lower() for host in hosts)
         self._journal = journal
         self._prefix = prefix
         self._desk = FiguresDesk(journal)
@@ -149,6 +152,8 @@ class Dashboard:
         self, request: Request, answer: Callable[[Request, Place, Wanted], Awaitable[Response]]
     ) -> Response:
         place = self._place(request)
+        if refused := self._unknown_host(request):
+            return _html(notice_page(place, "Not accepted", refused), 403)
         try:
             return await answer(request, place, wanted_of(request.query_params))
         except BadQueryError as error:
@@ -249,6 +254,8 @@ class Dashboard:
         *,
         limited: bool = False,
     ) -> Response:
+        if refused := self._unknown_host(request):
+            return _json({"error": {"message": refused}}, 403)
         try:
             known = [*PARAMETERS, *(["limit"] if limited else [])]
             unknown = next((name for name in request.query_params if name not in known), None)
@@ -326,6 +333,14 @@ class Dashboard:
             yield [(one, said[one.id]) for one in page]
             before, left = page[-1], left - len(page)
 
+    def _unknown_host(self, request: Request) -> str | None:
+        """Return why the name by which a browser reaches the pages is not accepted, or None."""
+        given = request.headers.get("host", "")
+        host = _name_in(given)
+        if self._hosts is None or host == "localhost" or host in self._hosts or _is_address(host):
+            return None
+        return f"The dashboard does not accept the host {given[:80]!r}. Add it: routes(hosts=[…])."
+
     def _place(self, request: Request) -> Place:
         # Where an application is mounted in another, or behind a proxy that takes a prefix away.
         return Place(request.scope.get("root_path", "") + self._prefix, self._assets)
@@ -398,6 +413,22 @@ def _text(
         return exported("jsonl", pairs)
     text = csv_text((entry_cells(*pair) for pair in pairs), COLUMNS)
     return text if head else text.partition("\r\n")[2]
+
+
+def _name_in(host: str) -> str:
+    """Return the name or address in a `Host` header."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _limit(request: Request, *, usual: int, most: int) -> int:
