@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,17 @@ def test_what_says_nothing_is_left_out_and_told(calibrated):
     assert check_drift(calibrated, [*known, other]).notes == (
         "1 verdicts were made by another chain and are left out",
     )
+
+
+def test_verdicts_with_a_second_model_are_ours(calibrated):
+    asked = [
+        replace(one, steps=(*one.steps, replace(one.steps[-1], method="cross_model")))
+        for one in verdicts(60, odd=0.3, seed=5)
+    ]
+    found = check_drift(f"{calibrated}second: {{model: openai/gpt-5}}\n", asked)
+    assert (found.shifts[0].now, found.notes) == (60, ())
+    # Without one in the policy, they are not.
+    assert check_drift(calibrated, asked).shifts[0].now == 0
 
 
 def test_checks_that_stopped_early_are_told(calibrated):
