@@ -41,6 +41,7 @@ from resay.reporting.journal.database import COLUMNS as ENTRY_COLUMNS
 from resay.reporting.journal.database import insert, names_of, terms_of
 from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
+from resay.reporting.journal.postgres import PostgresStore
 from resay.reporting.journal.sqlite import roll_up
 from resay.reporting.render.html import page
 from support.postgres import PostgresServer, binaries
@@ -481,5 +482,13 @@ def _fill_server(url: str, entries: int) -> None:
         connection.execute(
             f"CREATE INDEX {index} ON resay_journal_words USING gin (words)".encode()
         )
+        run_sync(_roll_up, url)
         # As the server does by itself after a while.
         connection.execute(b"VACUUM ANALYZE")
+
+
+async def _roll_up(url: str) -> None:
+    session = PostgresStore(url).open()
+    while await session.roll_up(time.time()):
+        pass
+    await session.aclose()

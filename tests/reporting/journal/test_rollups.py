@@ -8,7 +8,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import count
 from math import ceil, fsum
 from pathlib import Path
@@ -29,6 +29,7 @@ from resay.reporting.journal.database import (
 )
 from resay.reporting.journal.sqlite import nearest
 from support.journal import entry, found
+from support.postgres import PostgresServer
 
 pytestmark = pytest.mark.anyio
 HALF_HOUR = 1800
@@ -37,11 +38,13 @@ DAY = 1_700_006_400.0
 BYS = (None, "model", "policy", "tenant", "api")
 
 
-def journal_in(path: Path, **options: Any) -> Journal:
-    return open_journal(JournalConfig(url=f"sqlite:///{path}", **options))
+def journal_in(path: Path | str, **options: Any) -> Journal:
+    """Open the journal in a file or at an address."""
+    url = path if isinstance(path, str) else f"sqlite:///{path}"
+    return open_journal(JournalConfig(url=url, **options))
 
 
-async def written(path: Path, entries: Iterable[Entry], **options: Any) -> None:
+async def written(path: Path | str, entries: Iterable[Entry], **options: Any) -> None:
     """Write entries with a journal of its own, which looks at once for rollups to be made."""
     journal = journal_in(path, **options)
     for one in entries:
@@ -49,15 +52,27 @@ async def written(path: Path, entries: Iterable[Entry], **options: Any) -> None:
     await journal.aclose()
 
 
-def kept(path: Path) -> list[tuple[Any, ...]]:
-    """The stretches of which the file has rollups, with the fields, in half hours of the day."""
+def kept(path: Path | str) -> list[tuple[Any, ...]]:
+    """The stretches of which there are rollups, with the fields, in half hours of the day."""
     sql = "SELECT stretch, field, name, latencies IS NULL FROM resay_journal_rollups"
-    with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute(sql).fetchall()
+    if isinstance(path, str):
+        rows = asked(path, sql)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            rows = connection.execute(sql).fetchall()
     return [(int(stretch - DAY / HALF_HOUR), *rest) for stretch, *rest in rows]
 
 
-def stretches(path: Path) -> set[int]:
+def asked(url: str, *statements: str) -> list[Any]:
+    """What PostgreSQL answers to the last of some statements."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = [connection.execute(sql.encode()) for sql in statements][-1]
+        return cursor.fetchall() if cursor.description else []
+
+
+def stretches(path: Path | str) -> set[int]:
     return {stretch for stretch, *_ in kept(path)}
 
 
@@ -107,7 +122,7 @@ def assert_same(ours: list[Slice], wanted: list[Slice]) -> None:
             assert getattr(one, part.name) == value, part.name
 
 
-async def assert_all_same(path: Path, entries: Iterable[Entry], days: int = 1) -> None:
+async def assert_all_same(path: Path | str, entries: Iterable[Entry], days: int = 1) -> None:
     chosen = list(entries)
     end = DAY + days * 86_400
     journal = journal_in(path)
@@ -217,6 +232,88 @@ async def test_what_a_late_entry_makes_wrong_is_made_again(tmp_path: Path) -> No
     await journal.aclose()
     await written(path, [entry(time=DAY + 6 * HALF_HOUR)])
     assert 0 in stretches(path)
+
+
+def _some(count: int, start: int = 0) -> list[Entry]:
+    return [
+        _entry(
+            list(VERDICTS)[i % 4],
+            start + i * 400.0,
+            None if i % 5 else 0.01 * i,
+            0.02,
+            tenant=(None, "a", "Ä")[i % 3],
+            model="ab"[i % 2],
+            latency_s=float(i * 7 % 13),
+        )
+        for i in range(count)
+    ]
+
+
+async def test_figures_in_postgresql_are_those_of_the_entries(postgres: PostgresServer) -> None:
+    url = postgres.database()
+    entries = _some(40)
+    await written(url, entries)
+    done = {int((one.time - DAY) // HALF_HOUR) for one in entries}
+    assert stretches(url) == done
+    await assert_all_same(url, entries)
+    # Late entries and deletions remove what they make wrong, and it is made again.
+    journal = journal_in(url)
+    now = entry(time=4_000_000_000.0)
+    assert await journal.append(now)
+    await journal.flush()
+    late = _some(2, 13)
+    for one in late:
+        assert await journal.append(one)
+    await journal.flush()
+    assert stretches(url) == done - {0}
+    await assert_all_same(url, [*entries, *late])
+    await journal.forget(tenant="a")
+    await journal.aclose()
+    left = [one for one in (*entries, *late) if one.tenant != "a"]
+    await assert_all_same(url, left)
+    await written(url, [replace(now, id="now")])
+    assert stretches(url) == done
+    await assert_all_same(url, left)
+
+
+async def test_older_tables_of_postgresql_get_rollups(postgres: PostgresServer) -> None:
+    url = postgres.database()
+    entries = _some(20)
+    await written(url, entries)
+    asked(
+        url,
+        "DROP FUNCTION resay_journal_change CASCADE",
+        "DROP TABLE resay_journal_rollups, resay_journal_changed",
+        "UPDATE resay_journal_version SET version = 4",
+    )
+    await assert_all_same(url, entries)
+    assert kept(url) == []
+    new = entry(time=DAY + 80_000)
+    await written(url, [new])
+    assert stretches(url) == {*range(5), 44}
+    await assert_all_same(url, [*entries, new])
+
+
+async def test_a_stretch_that_somebody_writes_to_is_left_for_later(
+    postgres: PostgresServer,
+) -> None:
+    import psycopg
+
+    url = postgres.database()
+    first = _some(1)
+    await written(url, first)
+    copied = "INSERT INTO resay_journal_entries SELECT 'copy', time, " + _REST
+    with psycopg.connect(url) as slow:
+        slow.execute(f"{copied} FROM resay_journal_entries".encode())
+        await written(url, [entry(time=DAY + HALF_HOUR)])
+        # What is being written is not there yet, and its stretch has the rollup that it had.
+        assert stretches(url) == {0, 1}
+    assert stretches(url) == {1}
+    await written(url, [entry(time=DAY + 2 * HALF_HOUR)])
+    assert stretches(url) == {0, 1, 2}
+    (whole,) = await (journal := journal_in(url)).summary(DAY, DAY + HALF_HOUR, HALF_HOUR)
+    assert whole.entries == 2
+    await journal.aclose()
 
 
 async def test_what_is_not_over_has_no_rollup(tmp_path: Path) -> None:

@@ -418,7 +418,7 @@ async def test_tables_of_a_newer_version_are_left_alone(path: Path) -> None:
     await journal.aclose()
     with connected(path) as other:
         other.execute("UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 4"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 5"):
         await journal.recent()
     await journal.append(entry(id="b"))
     with pytest.raises(JournalError, match="version 99"):

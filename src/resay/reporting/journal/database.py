@@ -345,7 +345,7 @@ def summed(store: Store, by: By | None, chosen: Chosen) -> str:
         " sum(coalesce(main_cost_usd, 0.0) + coalesce(check_cost_usd, 0.0)),"
         " sum(coalesce(check_cost_usd, 0.0)),"
         f" {_count('main_cost_usd IS NULL OR check_cost_usd IS NULL')}"
-        " FROM ranked GROUP BY slot, name ORDER BY slot, name"
+        " FROM ranked GROUP BY slot, name"
     )
 
 
@@ -434,6 +434,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE resay_journal_unindexed (entry_id TEXT NOT NULL PRIMARY KEY"
         " REFERENCES resay_journal_entries (id) ON DELETE CASCADE)",
     ),
+    (),  # PostgreSQL's rollups.
 )
 UNINDEXED = (
     f"SELECT {', '.join(COLUMNS)} FROM resay_journal_entries WHERE id IN"  # noqa: S608 - our own names

@@ -632,6 +632,7 @@ class Journal:
             rows = await (await self._open.get()).session.summed_up(start, end, step, by)
         if rows is None:
             rows = await self._find(filters, sql, (start, step, *wanted.all_values))
+        rows.sort(key=lambda row: (row[0], row[1] is not None, row[1] or ""))
         return [slice_of(row, since=start, step_s=step, by=by) for row in rows]
 
     async def prune(self, now: float | None = None) -> int:

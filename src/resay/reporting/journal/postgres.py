@@ -1,14 +1,21 @@
-"""The journal in PostgreSQL."""
+"""The journal in PostgreSQL, with the same rollups as a file has.
+
+Others write at the same time here, so whoever writes entries of a stretch shares a lock on it that
+whoever makes its rollup holds alone: a rollup has all that was written before it was made, and what
+is written afterwards removes it. A stretch that somebody writes to just now is left for later.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
 
+from resay._internal.event_loops import compute
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
 from resay.reporting.journal.database import (
@@ -26,6 +33,20 @@ from resay.reporting.journal.database import (
     newer,
 )
 from resay.reporting.journal.entry import Place
+from resay.reporting.journal.sqlite import (
+    CHANGED,
+    ENTRIES,
+    KEEP,
+    KEPT,
+    LATE_S,
+    MOST_ROWS,
+    SETTLED,
+    TABLES,
+    WIDTH_S,
+    fits,
+    rollups_of,
+    slices_of,
+)
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -40,6 +61,20 @@ _EXISTS = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)
 # Held while the tables are made; any number does that nobody else takes.
 _LOCK = "SELECT pg_advisory_xact_lock(7236142077612401)"
 
+_TYPES = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"), ("BLOB", "BYTEA"))
+# The locks of the stretches; any numbers do that nobody else takes.
+_FIRST_LOCK = 7236142100000000
+_FARTHEST_S = 1e15
+# In whole seconds: a part of the least number that there is would be too little for it.
+_SECOND = f"least(greatest(floor(time), -{_FARTHEST_S}), {_FARTHEST_S})"
+_STRETCH = f"CAST(floor({_SECOND} / {WIDTH_S}) AS BIGINT)"
+
+
+def _typed(statement: str) -> str:
+    for name, other in _TYPES:
+        statement = statement.replace(name, other)
+    return statement
+
 
 _OWN = {
     4: (
@@ -53,8 +88,56 @@ _OWN = {
         # What holds no words need not be looked at.
         "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
         """ WHERE question IS NOT NULL OR verdict ~ '"text":"[^"]'""",
-    )
+    ),
+    5: (
+        *map(_typed, TABLES[:3]),
+        # With the rights of whoever makes the tables: others may have none but to add entries.
+        # In order, so that two who write to the same stretches do not wait for each other.
+        "CREATE FUNCTION resay_journal_change() RETURNS trigger LANGUAGE plpgsql"  # noqa: S608 - our own names
+        " SECURITY DEFINER SET search_path FROM CURRENT AS $$ DECLARE stretches BIGINT[]; BEGIN"
+        f" stretches := ARRAY(SELECT DISTINCT {_STRETCH} FROM changed ORDER BY 1);"
+        f" PERFORM pg_advisory_xact_lock_shared({_FIRST_LOCK} + s) FROM unnest(stretches) s;"
+        " PERFORM 1 FROM resay_journal_rollups WHERE stretch = ANY (stretches)"
+        " ORDER BY stretch, field, name FOR UPDATE;"
+        " DELETE FROM resay_journal_rollups WHERE stretch = ANY (stretches);"
+        " INSERT INTO resay_journal_changed SELECT unnest(stretches) ON CONFLICT DO NOTHING;"
+        " RETURN NULL; END $$",
+        *(
+            f"CREATE TRIGGER resay_journal_rollups_{event.lower()} AFTER {event}"
+            f" ON resay_journal_entries REFERENCING {which} TABLE AS changed"
+            " FOR EACH STATEMENT EXECUTE FUNCTION resay_journal_change()"
+            for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
+        ),
+        f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH} FROM resay_journal_entries",  # noqa: S608 - our own names
+    ),
 }
+# Who may only add entries makes no rollups, and reads them only if that was granted too.
+_MAY_ROLL_UP = CHANGED.replace(
+    " ORDER",
+    " AND has_table_privilege('resay_journal_changed', 'DELETE')"
+    " AND has_table_privilege('resay_journal_rollups', 'INSERT')"
+    " AND has_table_privilege('resay_journal_rollups', 'DELETE') ORDER",
+)
+_MAY_READ = (
+    "SELECT has_table_privilege('resay_journal_rollups', 'SELECT')"
+    " AND has_table_privilege('resay_journal_changed', 'SELECT')"
+)
+_TAKE = "SELECT pg_try_advisory_xact_lock(?)"
+_STRAYED = "DELETE FROM resay_journal_rollups WHERE stretch = ?"
+_OPEN = "SELECT count(*) FROM resay_journal_changed WHERE stretch >= ? AND stretch < ?"
+# The entries of a span of which there are no rollups.
+_UNKEPT = (
+    ENTRIES.partition(" WHERE")[0]
+    + " e JOIN resay_journal_changed c ON e.time >= CAST(c.stretch AS DOUBLE PRECISION)"
+    f" * {WIDTH_S} AND e.time < CAST(c.stretch + 1 AS DOUBLE PRECISION) * {WIDTH_S}"
+    " WHERE c.stretch >= ? AND c.stretch < ?"
+)
+# The database adds up more than these many faster than we do.
+_MOST_OPEN = 50
+# So many rollups are written at once, since a statement has at most 65,535 values.
+_KEPT_AT_ONCE = 1000
+# As many characters take as long as an entry that is added up.
+_ADDING = 20
 # So many of the newest entries are looked through for a word.
 _LOOKED_THROUGH = 5000
 _WORDS = "array_to_tsvector(string_to_array({}, ' '))"
@@ -188,14 +271,49 @@ class PostgresSession:
         return await self._reading.do(work)
 
     async def roll_up(self, now: float) -> bool:
-        """Do nothing: whoever writes at the same time would have to be waited for."""
-        return False
+        """Make some of the rollups that are missing, where that is allowed."""
+
+        async def work(connection: AsyncConnection[Row]) -> bool:
+            end = int((now - LATE_S) // WIDTH_S)
+            read = 0
+            for (stretch,) in await _rows(connection, _MAY_ROLL_UP, (end,)):
+                if read >= MOST_ROWS:
+                    return True
+                # Whoever fails half-way closes the connection, which takes all of it back.
+                await connection.execute(b"BEGIN")
+                ((free,),) = await _rows(connection, _TAKE, (_FIRST_LOCK + stretch,))
+                # Another process may have been faster.
+                if free and (await connection.execute(_given(SETTLED), (stretch,))).rowcount:
+                    read += await _kept(connection, stretch)
+                await connection.execute(b"COMMIT")
+            return False
+
+        return await self._writing.do(work)
 
     async def summed_up(
         self, since: float, until: float, step_s: float, by: str | None
     ) -> list[Row] | None:
-        """Return None: there are no rollups."""
-        return None
+        """Return the figures of slices made of whole stretches; None of others."""
+        if not fits(since, until, step_s):
+            return None
+        span = int(since) // WIDTH_S, int(until) // WIDTH_S
+
+        async def work(connection: AsyncConnection[Row]) -> tuple[list[Row], list[Row]] | None:
+            # Rollups and entries of one moment.
+            await connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            ((may,),) = await _rows(connection, _MAY_READ, ())
+            found = None
+            if may and (await _rows(connection, _OPEN, span))[0][0] <= _MOST_OPEN:
+                kept = await _rows(connection, KEPT, (*span, by or ""))
+                found = kept, await _rows(connection, _UNKEPT, span)
+            await connection.execute(b"COMMIT")
+            return found
+
+        found = await self._reading.do(work)
+        if found is None:
+            return None
+        add = partial(slices_of, *found, since, step_s, by)
+        return await compute(add, chars=_ADDING * sum(map(len, found)))
 
     async def forget(self) -> bool:
         """Do nothing: the server tidies up by itself (VACUUM)."""
@@ -211,6 +329,27 @@ class PostgresSession:
             return (await connection.execute(_given(sql), row)).rowcount
 
         return await self._writing.do(work)
+
+
+async def _rows(connection: AsyncConnection[Row], sql: str, row: Row) -> list[Row]:
+    return await (await connection.execute(_given(sql), row)).fetchall()
+
+
+async def _kept(connection: AsyncConnection[Row], stretch: int) -> int:
+    """Write the rollups of a stretch; return how many entries it has."""
+    await connection.execute(_given(_STRAYED), (stretch,))
+    span = (float(stretch * WIDTH_S), float((stretch + 1) * WIDTH_S))
+    entries = await _rows(connection, ENTRIES, span)
+    rollups: list[Row] = []
+    if entries:
+        make = partial(rollups_of, stretch, entries)
+        rollups = await compute(lambda: list(make()), chars=_ADDING * len(entries))
+    into, _, marks = KEEP.partition(" VALUES ")
+    for start in range(0, len(rollups), _KEPT_AT_ONCE):
+        some = rollups[start : start + _KEPT_AT_ONCE]
+        sql = f"{into} VALUES {', '.join([marks] * len(some))}"
+        await connection.execute(_given(sql), tuple(chain.from_iterable(some)))
+    return len(entries)
 
 
 class _Desk:

@@ -46,15 +46,15 @@ K = TypeVar("K")
 WIDTH_S = 1800
 """How long the stretch of one rollup is, in seconds."""
 # Entries that were made before the end of a stretch may be written a moment after.
-_LATE_S = 60.0
+LATE_S = 60.0
 # So many are read at once, so that nobody waits long for the file meanwhile.
-_MOST_ROWS = 20_000
+MOST_ROWS = 20_000
 _FEW = 2000
 _FIELDS = ("model", "policy", "tenant", "api")
 _DECISIONS = ("consistent", "flagged", "inconclusive", "skipped")
 _COUNTS = len(_DECISIONS) + 3
 
-_STRETCH = f"CAST({{}}.time / {WIDTH_S} AS INTEGER)"
+STRETCH = f"CAST({{}}.time / {WIDTH_S} AS INTEGER)"
 TABLES = (
     "CREATE TABLE resay_journal_rollups ("
     " stretch INTEGER NOT NULL,"
@@ -75,29 +75,29 @@ TABLES = (
     "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch, field)",
     # The stretches whose entries changed since their rollups were made.
     "CREATE TABLE resay_journal_changed (stretch INTEGER PRIMARY KEY)",
-    f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH.format('e')}"  # noqa: S608 - our own names
+    f"INSERT INTO resay_journal_changed SELECT DISTINCT {STRETCH.format('e')}"  # noqa: S608 - our own names
     " FROM resay_journal_entries e",
     *(
         f"CREATE TRIGGER resay_journal_rollups_{event.lower()} AFTER {event}"  # noqa: S608 - our own names
         " ON resay_journal_entries BEGIN"
-        f" DELETE FROM resay_journal_rollups WHERE stretch = {_STRETCH.format(which)};"
-        f" INSERT OR IGNORE INTO resay_journal_changed VALUES ({_STRETCH.format(which)}); END"
+        f" DELETE FROM resay_journal_rollups WHERE stretch = {STRETCH.format(which)};"
+        f" INSERT OR IGNORE INTO resay_journal_changed VALUES ({STRETCH.format(which)}); END"
         for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
     ),
 )
 # The newest first: they are asked for most.
-_CHANGED = "SELECT stretch FROM resay_journal_changed WHERE stretch < ? ORDER BY stretch DESC"
-_SETTLED = "DELETE FROM resay_journal_changed WHERE stretch = ?"
-_ENTRIES = (
+CHANGED = "SELECT stretch FROM resay_journal_changed WHERE stretch < ? ORDER BY stretch DESC"
+SETTLED = "DELETE FROM resay_journal_changed WHERE stretch = ?"
+ENTRIES = (
     "SELECT time, model, policy, tenant, api, decision, action, latency_s, check_s,"
     " main_cost_usd, check_cost_usd FROM resay_journal_entries WHERE time >= ? AND time < ?"
 )
-_KEEP = f"INSERT INTO resay_journal_rollups VALUES ({', '.join(['?'] * (7 + _COUNTS))})"  # noqa: S608 - our own names
+KEEP = f"INSERT INTO resay_journal_rollups VALUES ({', '.join(['?'] * (7 + _COUNTS))})"  # noqa: S608 - our own names
 _DONE = (
     "SELECT stretch FROM resay_journal_rollups"
     " WHERE stretch >= ? AND stretch < ? AND field = '' ORDER BY stretch"
 )
-_KEPT = (
+KEPT = (
     "SELECT stretch, name, consistent, flagged, inconclusive, skipped, blocked, regenerated,"
     " unpriced, cost_usd, check_cost_usd,"
     " coalesce(latencies, (SELECT w.latencies FROM resay_journal_rollups w"
@@ -122,7 +122,7 @@ class _Figures:
         self.checks: list[array[float]] = []
 
     def add_entries(self, entries: Sequence[Row]) -> None:
-        """Add entries, as `_ENTRIES` gives them."""
+        """Add entries, as `ENTRIES` gives them."""
         for *_, decision, action, _latency, _check, main, check in entries:
             if decision in _DECISIONS:
                 self.counts[_DECISIONS.index(decision)] += 1
@@ -135,7 +135,7 @@ class _Figures:
         self.checks.append(array("d", sorted(entry[8] for entry in entries)))
 
     def add_kept(self, row: Row) -> None:
-        """Add a rollup, as `_KEPT` gives it, without its stretch and name."""
+        """Add a rollup, as `KEPT` gives it, without its stretch and name."""
         *counts, cost, check_cost, latencies, checks = row
         self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
         self.costs.append(cost)
@@ -170,20 +170,21 @@ def roll_up(connection: sqlite3.Connection, now: float) -> bool:
         Whether there may be more to make.
     """
     read = 0
-    changed = connection.execute(_CHANGED, ((now - _LATE_S) // WIDTH_S,)).fetchall()
+    changed = connection.execute(CHANGED, ((now - LATE_S) // WIDTH_S,)).fetchall()
     for (stretch,) in changed:
-        if read >= _MOST_ROWS:
+        if read >= MOST_ROWS:
             return True
         span = (float(stretch * WIDTH_S), float((stretch + 1) * WIDTH_S))
-        entries = connection.execute(_ENTRIES, span).fetchall()
+        entries = connection.execute(ENTRIES, span).fetchall()
         read += len(entries)
         if entries:
-            connection.executemany(_KEEP, list(_rollups(stretch, entries)))
-        connection.execute(_SETTLED, (stretch,))
+            connection.executemany(KEEP, list(rollups_of(stretch, entries)))
+        connection.execute(SETTLED, (stretch,))
     return False
 
 
-def _rollups(stretch: int, entries: Sequence[Row]) -> Iterator[Row]:
+def rollups_of(stretch: int, entries: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rollups of a stretch, as `KEEP` takes them: in total, and by each field."""
     whole = _Figures()
     whole.add_entries(entries)
     yield (stretch, "", None, *whole.to_keep())
@@ -215,24 +216,40 @@ def summed_up(
         step_s: How long a slice is, in seconds.
         by: The field that separates the slices of one stretch; None for one slice each.
     """
-    first, end, step = (int(value) // WIDTH_S for value in (since, until, step_s))
+    first, end = int(since) // WIDTH_S, int(until) // WIDTH_S
+    kept = connection.execute(KEPT, (first, end, by or ""))
+    done = [stretch for (stretch,) in connection.execute(_DONE, (first, end))]
+    entries = chain.from_iterable(
+        connection.execute(ENTRIES, (float(start * WIDTH_S), float(stop * WIDTH_S)))
+        for start, stop in _gaps(done, first, end)
+    )
+    return slices_of(kept, entries, since, step_s, by)
+
+
+def slices_of(
+    kept: Iterable[Row], entries: Iterable[Row], since: float, step_s: float, by: str | None
+) -> list[Row]:
+    """Return what the query of a summary does, of rollups and entries.
+
+    Args:
+        kept: The rollups, as `KEPT` gives them.
+        entries: The entries of other stretches, as `ENTRIES` gives them.
+        since: Where the span begins, in seconds since the epoch.
+        step_s: How long a slice is, in seconds.
+        by: The field that separates the slices of one stretch; None for one slice each.
+    """
+    first, step = int(since) // WIDTH_S, int(step_s) // WIDTH_S
     slices: dict[tuple[int, str | None], _Figures] = {}
-    for stretch, name, *row in connection.execute(_KEPT, (first, end, by or "")):
+    for stretch, name, *row in kept:
         slices.setdefault(((stretch - first) // step, name), _Figures()).add_kept(tuple(row))
     column = _FIELDS.index(by) + 1 if by else None
 
     def key_of(entry: Row) -> tuple[int, str | None]:
         return int((entry[0] - since) // step_s), None if column is None else entry[column]
 
-    done = [stretch for (stretch,) in connection.execute(_DONE, (first, end))]
-    for start, stop in _gaps(done, first, end):
-        span = (float(start * WIDTH_S), float(stop * WIDTH_S))
-        parts = _parted(connection.execute(_ENTRIES, span), key_of)
-        for key, part in parts.items():
-            slices.setdefault(key, _Figures()).add_entries(part)
-    # No name comes first, as in the query.
-    ordered = sorted(slices, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
-    return [(*key, *slices[key].shown()) for key in ordered]
+    for key, part in _parted(entries, key_of).items():
+        slices.setdefault(key, _Figures()).add_entries(part)
+    return [(*key, *figures.shown()) for key, figures in slices.items()]
 
 
 def _gaps(done: Sequence[int], first: int, end: int) -> Iterator[tuple[int, int]]:
