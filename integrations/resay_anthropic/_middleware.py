@@ -456,7 +456,7 @@ class HallucinationMiddleware(Middleware):
     ) -> None:
         guard = guard_of(policy, retriever, on_verdict)
         check_client_policy(guard, "a client of Anthropic's")
-        given = ", which Anthropic's API does not give; take a method that compares with samples"
+        given = ", which Anthropic's API does not return; use a method that compares with samples"
         guard.refuse({"logprobs": given})
         self._guard = guard
         self._relay = Relay(guard, MESSAGES)

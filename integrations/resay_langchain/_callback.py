@@ -156,7 +156,7 @@ class HallucinationCallback(BaseCallbackHandler):
         guard.refuse({"references": f"{unseen} or use guard() or HallucinationGuardMiddleware"})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
-                raise ConfigurationError(f"{name} is {value!r}; give at least 1")
+                raise ConfigurationError(f"{name} is {value!r}; it must be at least 1")
         self._guard = guard
         self._derives = model is None and not isinstance(policy, Guard)
         self._model = model
@@ -341,7 +341,7 @@ def _model_of(asked: _Asked) -> str:
     """
     provider: Any = asked.metadata.get("ls_provider")
     name: Any = asked.metadata.get("ls_model_name")
-    advice = "pass HallucinationCallback a `model`, and what it takes to reach it"
+    advice = "pass HallucinationCallback a `model` and its address and key"
     if provider not in _PROVIDERS or not isinstance(name, str):
         raise ConfigurationError(
             f"a model of provider {provider!r} cannot be asked again; {advice}"

@@ -232,8 +232,8 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
             )
         if any(kind.__module__.startswith("langgraph.") for kind in type(inside).__mro__):
             raise ConfigurationError(
-                f"{type(inside).__name__} is a graph, whose tools would run again for each sample;"
-                " guard the chat model in it, or give an agent HallucinationGuardMiddleware"
+                f"{type(inside).__name__} is a graph; its tools would run again for each sample;"
+                " guard the chat model in it, or pass HallucinationGuardMiddleware to an agent"
             )
         if isinstance(inside, BaseLanguageModel):
             model = _fresh(inside)
@@ -334,15 +334,15 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
     """
     if isinstance(runnable, RunnableWithMessageHistory):
         raise ConfigurationError(
-            "guard the runnable inside RunnableWithMessageHistory instead: what it does around it"
-            " happens in functions that cannot be looked into"
+            "guard the runnable inside RunnableWithMessageHistory instead: its own work is done in"
+            " functions that Resay cannot inspect"
         )
     speaker = speaker_of(runnable)
     _check_way(speaker.model if speaker else None, guard.policy.sampling)
     if speaker is None:
         refuse_without_writer(guard, runnable)
     if without_logprobs(runnable):
-        none = f", and this {type(runnable).__name__} does not give them; guard the chat model"
+        none = f", and this {type(runnable).__name__} does not return them; guard the chat model"
         remedy = "itself, with `logprobs=True` (and `top_logprobs` for entropies) set on it or"
         guard.refuse({"logprobs": f"{none} {remedy} bound to it"})
 

@@ -74,7 +74,7 @@ def exiting(
     if exit_behavior is None and violation_message is None:
         return policy
     if violation_message == "":
-        raise ConfigurationError("violation_message is ''; give some words, or None")
+        raise ConfigurationError("violation_message is ''; pass a text, or None")
     known = policy.policy if isinstance(policy, Guard) else Policy.of(policy)
     known_block = withholding(known)
     if exit_behavior is None and known_block is None:
@@ -90,8 +90,8 @@ def exiting(
         return known.model_copy(update={"action": changed})
     if isinstance(policy, Guard):
         raise ConfigurationError(
-            "a Guard that regenerates cannot be told here what to do with answers that stay"
-            " flagged; say it in its policy with `otherwise`, or pass the policy and a `retriever`"
+            "a Guard that regenerates does not take exit_behavior or violation_message; set"
+            " `otherwise` in its policy, or pass the policy and a `retriever` in place of the Guard"
         )
     action = known.action.model_copy(update={"otherwise": changed})
     return known.model_copy(update={"action": action})
@@ -101,8 +101,8 @@ _ENDS = "hallucination_ends"
 
 _UNGUARDED = (
     "the answer does not come from the guarded model; in the list of middleware, put"
-    " HallucinationGuardMiddleware after whatever asks another model, such as"
-    " ModelFallbackMiddleware, or changes the answer"
+    " HallucinationGuardMiddleware after any middleware that asks another model, such as"
+    " ModelFallbackMiddleware, or that changes the answer"
 )
 
 
@@ -384,8 +384,8 @@ def _guarded(
     guarded = grafted(runnable, make) if runnable is not None else None
     if guarded is None:
         raise ConfigurationError(
-            f"the agent's model is of type {type(cast(object, model)).__name__!r}, in which no chat"
-            " model can be seen; give create_agent the chat model itself, or choose one in"
+            f"the agent's model is of type {type(cast(object, model)).__name__!r}, and Resay finds"
+            " no chat model in it; pass the chat model itself to create_agent, or choose one in"
             " wrap_model_call of a middleware before HallucinationGuardMiddleware"
         )
     return guarded

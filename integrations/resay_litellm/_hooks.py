@@ -791,8 +791,8 @@ def _check(guard: Guard) -> None:
     for key, blocks in blocking.items():
         if blocks:
             raise ConfigurationError(
-                f"`{key}: block` cannot be done by a callback, because litellm passes over what it"
-                f" raises; use `{key}: annotate`, or guard the proxy with ResayGuardrail"
+                f"a callback cannot do `{key}: block`, because litellm ignores its exceptions;"
+                f" use `{key}: annotate`, or guard the proxy with ResayGuardrail"
             )
     guard.refuse({"references": ", and a callback knows none; leave `evidence: references` out"})
     _check_via(guard)

@@ -406,7 +406,7 @@ async def _chunks(
 def _check_refused(error: Exception) -> None:
     if is_about_parameters(error):
         raise ProviderRefusedError(
-            "the LLM gives no log-probabilities; see the error's __cause__",
+            "the LLM returns no log-probabilities; see the error's __cause__",
             status=getattr(error, "status_code", None),
         ) from error
 
@@ -754,7 +754,7 @@ def _object_tools(request: Request) -> tuple[str, ...]:
 
 
 def _check_chain(guard: Guard, llm: LLM) -> None:
-    engine = ", and an LLM has none to give; guard the query engine with GuardedQueryEngine, or"
+    engine = ", and an LLM has none; guard the query engine with GuardedQueryEngine, or"
     guard.refuse({"references": f"{engine} leave `evidence: references` out"})
     if not is_openai(llm):
         known = f", which are not known to be had from {type(llm).__name__}; guard an OpenAI,"

@@ -280,16 +280,16 @@ def test_what_it_was_not_exported_for_is_refused(copy: Path, exported: Exported)
     assert "exported for classification, not for embedding" in refusal(copy, "embedding")
     assert "use backend 'torch'" in refusal(copy, "causal")
     second = exported(make_roberta, layer=2)
-    assert "after layer 2, not 3" in refusal(second, "embedding")
+    assert "of layer 2, not of 3" in refusal(second, "embedding")
     assert "--layer 1" in refusal(second, "embedding", 1)
-    assert "after layer 3, not 2" in refusal(exported(make_roberta), "embedding", 2)
+    assert "of layer 3, not of 2" in refusal(exported(make_roberta), "embedding", 2)
     onnx_network.load(ModelConfig(name=str(exported(make_roberta))), "embedding", 3)
 
 
 def test_a_file_made_elsewhere_is_judged_by_what_it_gives(copy: Path) -> None:
     forget(copy / "model.onnx", outputs={"logits": "scores"})
     onnx_network.load(ModelConfig(name=str(copy)), "classification")
-    assert "gives 'scores' of shape ['batch', 3]" in refusal(copy, "embedding")
+    assert "returns 'scores' of shape ['batch', 3]" in refusal(copy, "embedding")
     forget(copy / "model.onnx", inputs={"attention_mask": "positions"})
     assert "wants the input 'positions'" in refusal(copy)
 

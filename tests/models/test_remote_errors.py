@@ -78,7 +78,7 @@ def test_vllm_needs_labels() -> None:
     "url", ["localhost:8080", "ftp://x", "http://", pytest.param("x" * 70000, id="long")]
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="give an address like"):
+    with pytest.raises(ConfigurationError, match="use an address like"):
         TeiClassifier(ModelConfig(url=url))
 
 

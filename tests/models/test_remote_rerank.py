@@ -90,5 +90,5 @@ async def test_what_may_pass_is_asked_again(server: RerankServer) -> None:
 
 
 def test_it_does_nothing_else(server: RerankServer) -> None:
-    with pytest.raises(ConfigurationError, match="a rerank server cannot do"):
+    with pytest.raises(ConfigurationError, match="a rerank server cannot run"):
         sentence_embedder(config(server))

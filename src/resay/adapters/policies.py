@@ -173,7 +173,7 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     """
     sampling = guard.policy.sampling
     if not gives_references:
-        rest = f", and {client} has none to give; leave `evidence: references` out, or call"
+        rest = f", and {client} has none; leave `evidence: references` out, or call"
         guard.refuse({"references": f"{rest} `Guard.check` with `references`"})
     if sampling.via == "litellm" and sampling.model is None:
         raise ConfigurationError(

@@ -314,7 +314,7 @@ class Relay:
         if guard.needing("query") and not query.question:
             return "there is no question to compare with"
         if guard.needing("logprobs") and not self.api.gives_logprobs:
-            return "the API gives no probabilities of tokens"
+            return "the API returns no token probabilities"
         return None
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:

@@ -107,7 +107,9 @@ class ModelConfig(BaseModel):
                 f"`url` is for tei, vllm and rerank, not for backend {self.backend!r}; omit it"
             )
         if not self.url and not self.name:
-            raise ValueError("`name` is missing; give a folder or a model on the hub, or a `url`")
+            raise ValueError(
+                "`name` is missing; set it to a folder or a model on the hub, or set `url`"
+            )
         if self.backend == "vllm" and not self.name:
             raise ValueError("backend 'vllm' needs `name`, the server's name for the model")
         if self.backend == "torch" and self.precision == "int8":

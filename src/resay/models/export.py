@@ -384,8 +384,8 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _check_same(config: ModelConfig, difference: float) -> None:
     if not difference <= _SAME:
-        how = f"is off by {difference:.2g}" if difference < np.inf else "fails for some texts"
+        how = f"differ by {difference:.2g}" if difference < np.inf else "are missing for some texts"
         raise ConfigurationError(
-            f"{config.name!r} cannot be exported to ONNX: what comes out {how}, compared with"
-            " torch; use backend 'torch'"
+            f"{config.name!r} cannot be exported to ONNX: compared with torch, the results {how};"
+            " use backend 'torch'"
         )

@@ -282,8 +282,8 @@ def separator_of(config: ModelConfig) -> str:
         if named:
             return named if isinstance(named, str) else str(named["content"])
     raise ConfigurationError(
-        f"the tokenizer of {config.called!r} names neither `eos_token` nor `sep_token`, one of"
-        " which stands between a document and a claim; name a model that has one"
+        f"the tokenizer of {config.called!r} has neither `eos_token` nor `sep_token`, which"
+        " separates a document from a claim; use a model that has one"
     )
 
 

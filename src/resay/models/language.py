@@ -125,7 +125,7 @@ class RemoteLanguageModel:
 
     def __init__(self, config: ModelConfig, *, api: CompletionsApi = "echo", top: int = 0) -> None:
         if not config.name:
-            raise ConfigurationError("`name` is missing; give the name the server gives the model")
+            raise ConfigurationError("`name` is missing; set it to the server's name for the model")
         self._name = config.name
         self._api: CompletionsApi = api
         self._top = top

@@ -160,8 +160,8 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
     backend = backend_of(config)
     if (backend, role) not in kinds or layer is not None:
         raise ConfigurationError(
-            f"a {backend} server cannot do what {config.called!r} is wanted for; run the model"
-            " here, with backend 'torch'"
+            f"a {backend} server cannot run {config.called!r} for this method; run the model here,"
+            " with backend 'torch'"
         )
     return kinds[backend, role](config)
 

@@ -216,8 +216,8 @@ def _check_export(
     has, wanted = int(said.get(LAYER) or last or 0), layer or last or 0
     if kind == "embedding" and has != wanted:
         raise ConfigurationError(
-            f"{config.name!r} gives what comes after layer {has or 'unknown'}, not {wanted}; export"
-            f" it again with `resay models export MODEL FOLDER --layer {wanted}`"
+            f"{config.name!r} returns the output of layer {has or 'unknown'}, not of {wanted};"
+            f" export it again with `resay models export MODEL FOLDER --layer {wanted}`"
         )
 
 
@@ -293,8 +293,8 @@ def _output(session: Any, config: ModelConfig, kind: Kind) -> _Output:
     fitting = [o for o in outputs if len(o.shape) == _RANKS[kind]]
     if not fitting:
         raise ConfigurationError(
-            f"the exported model {config.name!r} is not one for {kind.replace('_', ' ')}: it gives"
-            f" {outputs[0].name!r} of shape {outputs[0].shape!r}; name one that is"
+            f"the exported model {config.name!r} is not made for {kind.replace('_', ' ')}: it"
+            f" returns {outputs[0].name!r} of shape {outputs[0].shape!r}; use one that is"
         )
     width = fitting[0].shape[-1]
     return _Output(fitting[0].name, width if isinstance(width, int) else None)

@@ -403,7 +403,7 @@ async def test_an_answer_of_an_unguarded_model_does_not_pass_as_checked(
     result = await ask(agent, asked(MADE_UP))
     verdict = result["hallucination"]
     assert (verdict["decision"], verdict["action"]) == ("inconclusive", action)
-    assert "after whatever asks another model" in verdict["reason"]
+    assert "after any middleware that asks another model" in verdict["reason"]
     assert verdict_of(result["messages"][-1]) == verdict
     assert any(words in repr(result) for words in DRAFT) is (action == "annotate")
 
@@ -494,7 +494,9 @@ async def test_a_model_with_fallbacks_is_guarded_whichever_answers(ask, make_mod
 
 async def test_a_model_that_cannot_be_seen_is_refused(ask):
     hidden = init_chat_model(configurable_fields=("model",))
-    with pytest.raises(ConfigurationError, match="'_ConfigurableModel', in which no chat model"):
+    with pytest.raises(
+        ConfigurationError, match="'_ConfigurableModel', and Resay finds no chat model"
+    ):
         await ask(guarded(hidden), asked(MADE_UP))
 
 

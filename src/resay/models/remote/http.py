@@ -30,7 +30,7 @@ _LARGE_BYTES = 100_000
 # 424 is how text-embeddings-inference says that the model failed.
 _WORTH_ANOTHER_TRY = frozenset({408, 424, 425, 429, *range(500, 600)})
 _FIXES = {
-    **dict.fromkeys((301, 302, 303, 307, 308), "give the address it redirects to as `url`"),
+    **dict.fromkeys((301, 302, 303, 307, 308), "set `url` to the address it redirects to"),
     401: "check `api_key`",
     403: "check `api_key`",
     404: "check `url`, `backend` and `name`",
@@ -235,7 +235,7 @@ def _url(text: str) -> httpx.URL:
         url = httpx.URL("")
     if url.scheme not in ("http", "https") or not url.host:
         raise ConfigurationError(
-            f"`url` has the scheme {url.scheme!r} and the host {url.host!r}; give an address like"
+            f"`url` has the scheme {url.scheme!r} and the host {url.host!r}; use an address like"
             " 'http://localhost:8080'"
         )
     return url

@@ -170,12 +170,12 @@ class TeiServer:
         if classifies != (self._wanted == "classifier"):
             raise ConfigurationError(
                 f"{self.server.called} serves a model of the type {info.kind!r}, and"
-                f" {self._wanted!r} is needed; give the `url` of a server with such a model"
+                f" {self._wanted!r} is needed; set `url` to a server with such a model"
             )
         if classifies and (not info.labels or len(set(info.labels)) < len(info.labels)):
             raise ConfigurationError(
                 f"{self.server.called} serves a model whose labels cannot be distinguished,"
-                f" {info.labels!r}; give each a name of its own in its config.json (`id2label`)"
+                f" {info.labels!r}; name each of them differently in its config.json (`id2label`)"
             )
         return info
 

@@ -111,7 +111,7 @@ class _Vllm:
         if served is None:
             raise ConfigurationError(
                 f"{self.server.called} serves {sorted(models)!r}, not {self.config.name!r}; set"
-                " `name` to what it serves"
+                " `name` to a model that it serves"
             )
         return served
 
@@ -269,8 +269,8 @@ class VllmClassifier:
         place = self._labels.index(likeliest)
         if probabilities[place] < probabilities.max():
             raise ConfigurationError(
-                f"{self._vllm.server.called} calls {likeliest!r} what `labels` calls"
-                f" {self._labels[int(probabilities.argmax())]!r}; put `labels` into the order of"
+                f"`labels` has {self._labels[int(probabilities.argmax())]!r} where"
+                f" {self._vllm.server.called} has {likeliest!r}; put `labels` into the order of"
                 " `id2label` in the model's config.json"
             )
 
@@ -291,7 +291,7 @@ class VllmClassifier:
         (probabilities,), (logits,) = await self._classify([text]), await self._ask_logits([text])
         if (probabilities == logits).all():
             raise ConfigurationError(
-                f"{self._vllm.server.called} gives probabilities where logits are needed: it does"
+                f"{self._vllm.server.called} returns probabilities where logits are needed: it does"
                 " not know `use_activation`; update it, or use the backend 'tei'"
             )
         return True
