@@ -409,14 +409,11 @@ class Chain:
             step = self._grounding[self.leaves_open(evidence.sources)]
             await self._run_together([_Run(step, board, pending, evidence, alone)])
             pending = [i for i in pending if board.entries[i].score is None]
-        lacks = self._lacks_samples(evidence)
-        if lacks:
+        if self._lacks_samples(evidence):
+            # Whatever is paid for could not decide anything.
+            steps = [step for step in steps if "judge" not in step.needs]
             evidence = replace(evidence, prober=None)
         for group in _groups(steps):
-            # Whatever is paid for could not decide anything.
-            group = [step for step in group if not (lacks and "judge" in step.needs)]
-            if not group:
-                continue
             seen = everything if group[0].corrects else pending
             if group[0].is_second:
                 # Trusted texts have the last word.
@@ -430,8 +427,8 @@ class Chain:
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether so few samples can be had that the check will be inconclusive."""
-        compares = self.needing("samples") is not None
-        return compares and evidence.samples.most < self._policy.sampling.min
+        enough = evidence.samples.most >= self._policy.sampling.min
+        return not enough and self.needing("samples") is not None
 
     def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
         """Return whether a step that is not run now has settled a sentence."""

@@ -242,7 +242,7 @@ class Writer:
         query = self._check.query or Query(())
         model = self._model or query.model
         rewritten = rewriting(query, documents, self._edition)
-        params = rewritten.params if self._model is None else {}
+        params: Mapping[str, Any] = rewritten.params if self._model is None else {}
         return replace(rewritten, model=model, params=params, index=index)
 
     async def answer(self, documents: Sequence[Document], *, index: int = 0) -> Written:
