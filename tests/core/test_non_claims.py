@@ -120,7 +120,7 @@ CLAIMS = [
     # Nothing at all is for the chain to deal with.
     *("", " \n ", "👋", "...", "# Hello", "| a |\n|---|\n| b |"),
     # A language without phrases.
-    *("こんにちは。", "Привет!", "Dzień dobry!"),
+    *("สวัสดี", "Γεια σας!", "Hyvää päivää!"),
 ]
 
 
@@ -280,6 +280,93 @@ def test_what_is_invented_on_request_claims_nothing(question: str, text: str) ->
 )
 def test_a_question_about_facts_has_claims_for_an_answer(question: str, text: str) -> None:
     assert non_claims(Passage.of(text), question) == {}
+
+
+NOTHING_IN_OTHER_LANGUAGES = {
+    "refusal": (
+        *("Det vet jag tyvärr inte.", "Dokumenten säger inget om det."),
+        *("Niestety nie mam takich informacji.", "W tekście nie ma informacji o cenie."),
+        *("К сожалению, я не знаю.", "В документах об этом ничего не сказано."),
+        *("Üzgünüm, bu konuda bilgim yok.", "Metinde fiyat belirtilmemiş."),
+        *("آسف، لا أستطيع مساعدتك في ذلك.", "لا تذكر المستندات هذا الأمر."),
+        *("मुझे इसकी जानकारी नहीं है।", "दस्तावेज़ों में इसका उल्लेख नहीं है।"),
+        *("申し訳ありませんが、わかりません。", "定員は資料に書かれていません。"),
+        *("抱歉，我无法回答这个问题。", "文档中没有提到这一点。"),
+        *("죄송하지만 도와드릴 수 없습니다.", "문서에는 그 내용이 나와 있지 않습니다."),
+        *("No he encontrado información al respecto.", "En el texto no se menciona el precio."),
+        *("Il documento non ne parla.", "Je n'en sais rien.", "Da muss ich leider passen."),
+        *("None of the documents mention this.", "The answer is not in the context."),
+    ),
+    "filler": (
+        *("Bra fråga!", "Jag hoppas att det hjälper!", "Mam nadzieję, że to pomoże!"),
+        *("Надеюсь, это поможет!", "İyi günler!", "سؤال جيد!", "नमस्ते!"),
+        *("ご質問ありがとうございます。", "お役に立てれば幸いです。", "希望这对您有帮助！"),
+        *("도움이 되었기를 바랍니다.", "Je reste à votre disposition.", "Estou à disposição."),
+    ),
+    "question": (
+        *(
+            "Vilken produkt menar du?",
+            "O który produkt ci chodzi?",
+            "Какой продукт вы имеете в виду?",
+        ),
+        *("Hangi ürünü kastediyorsunuz?", "أي منتج تقصد؟", "どの製品のことでしょうか？"),
+        *(
+            "请问您指的是哪个产品？",
+            "어떤 제품을 말씀하시는 건가요?",
+            "A que produto você se refere?",
+        ),
+        *("¿A qué producto te refieres?", "De quel produit parlez-vous ?"),
+    ),
+}
+
+
+def test_claiming_nothing_is_known_in_other_languages() -> None:
+    found = {
+        kind: [t for t in texts if non_claims(Passage.of(t), "") != {0: kind}]
+        for kind, texts in NOTHING_IN_OTHER_LANGUAGES.items()
+    }
+    assert found == {"refusal": [], "filler": [], "question": []}
+
+
+def test_what_is_denied_of_the_world_is_a_claim_in_any_language() -> None:
+    texts = (
+        *("Det finns ingen hiss på stationen.", "Jan Nowak nie miał dzieci."),
+        *("В Заречье нет моста.", "Он не знал ответа.", "Köprüde asansör yok."),
+        *("لا يوجد مصعد في المحطة.", "इस स्टेशन पर लिफ्ट नहीं है।", "作者は不明です。"),
+        *(
+            "桜湯にはエレベーターがありません。",
+            "青岚站没有电梯。",
+            "이 역에는 엘리베이터가 없습니다.",
+        ),
+        *("Il n'y a pas d'ascenseur dans la gare.", "Er is geen lift op het station."),
+        *(
+            "None of the bridges collapsed.",
+            "Nothing remains of the abbey.",
+            "The price is not included.",
+        ),
+    )
+    assert [text for text in texts if non_claims(Passage.of(text), "")] == []
+
+
+def test_invention_is_asked_for_in_other_languages() -> None:
+    asked = (
+        *(
+            "秋の俳句を一つ書いてください。",
+            "猫の名前を考えてください。",
+            "给我写一首关于春天的诗。",
+        ),
+        *("가을에 대한 시를 써 줘.", "Napisz wiersz o jesieni.", "Напиши двустишие о зиме."),
+        *("Bana bir fıkra anlat.", "Skriv en dikt om hösten.", "اكتب قصيدة قصيرة عن البحر."),
+        *(
+            "शरद ऋतु पर एक कविता लिखो।",
+            "Qual é a tua cor preferida?",
+            "Was ist deine Lieblingsfarbe?",
+        ),
+        *("Write a tweet announcing our new lemonade.", "What should I call my parrot?"),
+    )
+    facts = ("谁写了这首诗？", "Кто написал стихи «Зима»?", "霧野村の名前の由来を教えてください。")
+    found = [text for text in (*asked, *facts) if non_claims(Passage.of("Oslo, 1932."), text)]
+    assert found == list(asked)
 
 
 @given(text=st.text(), question=st.text())

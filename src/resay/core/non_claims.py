@@ -19,8 +19,21 @@ from functools import cache
 from typing import Literal
 
 from resay.core.passage import Passage
-from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN
-from resay.core.phrases_romance import FRENCH, ITALIAN, PORTUGUESE, SPANISH
+from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
+from resay.core.phrases_other import (
+    ARABIC,
+    CHINESE,
+    FRENCH,
+    HINDI,
+    ITALIAN,
+    JAPANESE,
+    KOREAN,
+    POLISH,
+    PORTUGUESE,
+    RUSSIAN,
+    SPANISH,
+    TURKISH,
+)
 
 CONTRACTIONS = {
     "i'm": "i am",
@@ -66,6 +79,7 @@ class Language:
         referral: Where else to ask or to look, such as a doctor or a website.
         question: What a question to the user begins with.
         claims: Words with which a rest claims something.
+        letters: Finds a letter of its script.
         has_capitals: Whether common nouns are capitalised.
     """
 
@@ -75,14 +89,27 @@ class Language:
     referral: re.Pattern[str]
     question: re.Pattern[str]
     claims: frozenset[str]
+    letters: re.Pattern[str]
     has_capitals: bool = False
 
 
 @cache
 def languages() -> tuple[Language, ...]:
     """The languages there are phrases for."""
-    known = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH)
-    return tuple(_compile(*phrases, has_capitals=phrases is GERMAN) for phrases in known)
+    latin = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, NORDIC, POLISH, TURKISH)
+    known = [
+        *((phrases, "A-Za-zÀ-ɏ") for phrases in latin),
+        (RUSSIAN, "А-Яа-яЁё"),
+        (ARABIC, "\u0621-\u064a"),
+        (HINDI, "\u0900-\u0963"),
+        (JAPANESE, "\u3040-\u30ff"),
+        (CHINESE, "\u4e00-\u9fff"),
+        (KOREAN, "\uac00-\ud7a3"),
+    ]
+    return tuple(
+        _compile(*phrases, letters=re.compile(f"[{letters}]"), has_capitals=phrases is GERMAN)
+        for phrases, letters in known
+    )
 
 
 def _compile(
@@ -93,6 +120,7 @@ def _compile(
     question: str,
     claims: str,
     *,
+    letters: re.Pattern[str],
     has_capitals: bool,
 ) -> Language:
     return Language(
@@ -102,6 +130,7 @@ def _compile(
         referral=_clause(_referring(*referral)),
         question=re.compile(question, re.VERBOSE),
         claims=frozenset(claims.split()),
+        letters=letters,
         has_capitals=has_capitals,
     )
 
@@ -125,22 +154,30 @@ _MAX_REST_WORDS = 8
 _MAX_QUESTION_WORDS = 16
 _DIGIT = re.compile(r"\d")
 _WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
-_CLAUSES = re.compile(r"[^\w\s'-]+|[_\n]")
+# Vowel signs and accents that stand for themselves are no letters to `re`.
+_MARKS = r"\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+_CLAUSES = re.compile(rf"[^\w\s'{_MARKS}-]+|[_\n]")
 _WORD = re.compile(r"[\w'-]+")
 _CONNECTORS = re.compile(
     r"\A(?:(?:and|but|so|aber|und|doch|mais|et|pero|y|ma|e|mas|maar|en|unfortunately|however"
-    r"|leider|malheureusement|helaas|lamentablemente|purtroppo|infelizmente)\ (?=\S+\ \S))+"
+    r"|leider|malheureusement|helaas|lamentablemente|purtroppo|infelizmente|och|men|og|ale|но|и|а"
+    r"|ama|ancak|ve|لكن|ولكن|लेकिन|और|पर|하지만|그러나)\ (?=\S+\ \S))+"
 )
-_QUESTION = re.compile(r"\?[\s\"'”’»)\]*_]*\Z")
+_QUESTION = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
 _DOUBTFUL = re.compile(
     r"\b(?:was|were|had|because|since|although|though|as|given|right|correct|isn't|aren't|wasn't"
     r"|weren't|didn't|doesn't|who|whose|waren?|war|dass|weil|que|qui|parce|puisque|porque|perché"
     r"|che|omdat|dat|want)\b"
 )
+_ASKS_WHICH = re.compile(
+    r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?(?:que|qui|che)\b"
+)
 # "That" before these points at something; elsewhere it may begin what is claimed.
 _THAT = re.compile(
-    r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|out|page"
-    r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?\Z"
+    r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|one|out"
+    r"|page"
+    r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?(?= (?:in"
+    r"|from) (?:the|your|these) |\Z)"
 )
 _IF_YOU = re.compile(
     r"(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
@@ -171,66 +208,134 @@ _AFFIRMS = re.compile(
     r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|exactly|correct|right|great"
     r"|you are (?:absolutely |quite |totally )?(?:right|correct)|natürlich|klar|sicher"
     r"|gerne?|selbstverständlich|bien sûr|certainement|claro|por supuesto|certo|certamente"
-    r"|naturalmente|com certeza|natuurlijk|zeker)(?: thing)?"
+    r"|naturalmente|com certeza|natuurlijk|zeker|javisst|självklart|oczywiście|jasne|конечно"
+    r"|разумеется|elbette|tabii(?: ki)?|بالطبع|बिल्कुल|ज़रूर|はい|もちろん(?:です)?|承知(?:しまし"
+    r"|いたしまし)た"
+    r"|かしこまりました|好的|当然(?:可以)?|没问题|네|물론(?:입니다|이죠))(?: thing)?"
 )
 _OPEN_QUESTION = re.compile(
     r"\b(?:who|whom|whose|what|when|where|which|why|how|wer|wen|wem|wessen|wann|wo|woher"
     r"|wohin|welche[mnrs]?|warum|wieso|wie|wieviel|qui|que|quoi|quel(?:le)?s?|quand|où|combien"
-    r"|comment|pourquoi|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|che|cosa|quale?"
+    r"|comment|pourquoi|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|che|cosa"
+    r"|quale?"
     r"|quali|dove|quando|perché|come|quant[oaie]|quem|qual|quais|onde|como|wie|wat|welke?|wanneer"
     r"|waar|waarom|hoe|hoeveel|list|name|tell|give|show|explain|describe|write"
+    r"|vem|vilken|vilket|vilka|varför|hvem|hvornår|hvilken|hvordan|hvorfor"
+    r"|kto|kogo|kiedy|gdzie|skąd|dlaczego|któr[yaeą]|czyj|кто|кого|кем|кому|где|куда|откуда|почему"
+    r"|как(?:ой|ая|ое|ие|ую)|сколько|чей|назови|назовите|kimin|neden|niçin|nasıl|nere\w+|hangi|kaç"
+    r"|ماذا|متى|أين|كيف|لماذا"
     # Whoever asks for help takes "Sure!" for a yes to that.
     r"|(?:can|could|would|will) you (?:please )?(?:add|calculate|check|clarify|convert|correct"
     r"|create|do|draft|find|fix|format|generate|help|make|provide|put|recommend|repeat|rewrite|send"
     r"|share|solve|suggest|summari[sz]e|translate)"
-    r"|(?:kannst du|können sie) (?:mir|uns|bitte)|(?:peux-tu|pouvez-vous) (?:me|nous))\b",
+    r"|(?:kannst du|können sie) (?:mir|uns|bitte)|(?:peux-tu|pouvez-vous) (?:me|nous))\b"
+    # These are other words as well, but not where a question begins.
+    r"|(?:\A|[:：\n])\W*(?:vad|när|var|hur|hvad|hva|hvor|co|jak|ile|kim|ne|что|когда|как|من|ما|كم"
+    r"|أي)\b"
+    r"|誰|何|いつ(?!も)|どこ|どの|どれ|どんな|なぜ|どう|いくつ|いくら|谁|什么|哪|何时|怎么|怎样"
+    r"|多少|几(?!乎)|为什么"
+    r"|如何|누구|누가|무엇|무슨|언제|어디|왜|어떻게|어떤|어느|몇|얼마|कौन|किस|कब|कहाँ|कहां|कैसे"
+    r"|क्यों|कितन",
     re.IGNORECASE,
 )
 _CREATIVE = re.compile(
     r"""
     \b(?:write|compose|create|make\ up|invent|imagine|improvise|give|tell)\b [^.?!\n]{0,40}
       \b(?:poems?|haikus?|songs?|lyrics|limericks?|rhymes?|sonnets?|verses?|ballads?|jokes?|riddles?
-      |fairy\ tales?|(?:short|bedtime|funny|scary|little|tiny|love)\ stor(?:y|ies)
-      |stor(?:y|ies)\ about|slogans?|toasts?|epigrams?|tongue\ twisters?|mottos?|taglines?|puns?)\b
+      |fairy\ tales?|(?:short|bedtime|funny|scary|little|tiny|love|horror|ghost)\ stor(?:y|ies)
+      |stor(?:y|ies)\ about|raps?|acrostics?|(?:motivational|inspirational)\ quotes?|slogans?
+      |toasts?|epigrams?|tongue\ twisters?|mottos?|taglines?|puns?)\b
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find|create|make\ up|need
       |want)\b [^.?!\n]{0,30} \b(?:nicknames?|slogans?|taglines?|mottos?|captions?|hashtags?
       |catchphrases?|usernames?|headlines?|puns?|jokes?|ideas)\b
   | \b(?:suggest|propose|think\ of|come\ up\ with|brainstorm|invent|find)\b [^.?!\n]{0,30}
       \b(?:names?|titles?|ideas?)\b
   | \b(?:give|list)\b [^.?!\n]{0,20} \bideas\b
+  | \bgive\ (?:my|our)\b [^.?!\n]{0,30} \bname\b|\b(?:can|could|will)\ you\ name\ (?:my|our)\b
+  | \bgive\ me\ an?\ (?:fun|funny|catchy|cool|cute|creative|good|nice)\b [^.?!\n]{0,20} \bname\b
+  | \bwhat\ (?:should|could|shall)\ (?:i|we)\ (?:call|name)\b
   | \b(?:write|draft|compose)\b (?=[^?!\n]{0,300}\b(?:declin\w*|apologi\w*|thank\w*|congratulat\w*
-      |invit\w*|resign\w*|condolences?|birthday|farewell|welcom\w*|remind\w*|cancel\w*|wish\w*|polite\w*)\b)
-      (?![^?!\n]{0,300}\b(?:about|explain\w*|describ\w*|inform\w*|based|facts?|details?|summar\w*)\b)
+      |invit\w*|resign\w*|condolences?|birthday|farewell|welcom\w*|remind\w*|cancel\w*|wish\w*
+      |polite\w*)\b)
+      (?![^?!\n]{0,300}\b(?:about|explain\w*|describ\w*|inform\w*|based|facts?|details?
+      |summar\w*)\b)
       [^.?!\n]{0,40} \b(?:e-?mails?|letters?|notes?|messages?|invitations?|cards?|speech
       |apolog(?:y|ies))\b
   | \b(?:do|would)\ you\ (?:personally\ )?(?:like|prefer|enjoy|love|favou?r)\b
   | \byour\ (?:own\ |personal\ )?(?:favou?rite|opinion|view|taste)\b
+  | \b(?:write|draft|compose|create)\b (?![^?!\n]{0,300}\b(?:about|explain\w*|describ\w*|summar\w*
+      |facts?)\b) [^.?!\n]{0,40} \b(?:tweets?|captions?|ads?|adverts?|advertisements?|jingles?)\b
+      (?=[^?!\n]{0,120}\b(?:our|my)\b)
   | \b(?:schreibe?n?|dichte|erfinde|reime)\b [^.?!\n]{0,40}
-      \b(?:\w{0,20}(?:gedichte?|lied|liedtext|märchen|geschichten?)|haiku|reim|limerick|witz
+      \b(?:\w{0,20}(?:gedichte?|lied|liedtext|märchen|geschichten?)|haiku|zweizeiler|reim|limerick
+      |witz
       |slogan|werbespruch|verse?)\b
   | \bschlage?\b [^.?!\n]{0,40} \b(?:namen?|titel)\b [^.?!\n]{0,20} \bvor\b
-  | \b(?:magst|bevorzugst|findest)\ du\b|\b(?:mögen|bevorzugen)\ sie\b
+  | \b(?:magst|bevorzugst|findest)\ du\b|\b(?:mögen|bevorzugen)\ sie\b|\b(?:deine?|ihre?)\ lieblings
+  | \bwas\ ist\ (?:deine|ihre)\ meinung\b
   | \b(?:écris|écrivez|compose|composez|invente|inventez)\b [^.?!\n]{0,40}
       \b(?:poèmes?|haïkus?|chansons?|blagues?|contes?|slogans?|vers|histoires?|comptines?)\b
   | \b(?:propose|proposez|suggère|suggérez|trouve|trouvez)\b [^.?!\n]{0,30} \b(?:noms?|titres?)\b
   | \b(?:préfères-tu|préférez-vous|aimes-tu|aimez-vous)\b
+  | \b(?:ton|ta|votre)\ (?:\w+\ )?(?:préférée?|favorite?|avis|opinion)\b
   | \b(?:escribe|escriba|compón|inventa)\b [^.?!\n]{0,40}
       \b(?:poemas?|haikus?|canción|canciones|chistes?|cuentos?|es?lógan|eslogan|lema|versos?
       |rimas?|historia)\b
   | \b(?:sugiere|propón|sugiéreme|piensa)\b [^.?!\n]{0,30} \b(?:nombres?|títulos?)\b
-  | \b(?:prefieres|te\ gusta)\b
+  | \b(?:prefieres|te\ gusta)\b|\btu\ (?:\w+\ )?(?:favorit[oa]|preferid[oa]|opinión)\b
   | \b(?:scrivi|componi|inventa)\b [^.?!\n]{0,40}
       \b(?:poesi[ae]|haiku|canzon[ei]|barzellett[ae]|favol[ae]|fiab[ae]|slogan|versi|rim[ae]
       |filastrocc[ah]e?|storia)\b
   | \b(?:suggerisci(?:mi)?|proponi(?:mi)?)\b [^.?!\n]{0,30} \b(?:nom[ei]|titol[oi])\b
-  | \b(?:preferisci|ti\ piace)\b
+  | \b(?:preferisci|ti\ piace)\b|\b(?:tuo|tua)\ (?:\w+\ )?(?:preferit[oa]|opinione)\b
   | \b(?:escreva|componha|invente)\b [^.?!\n]{0,40}
       \b(?:poemas?|haicai|canção|canções|piadas?|contos?|slogan|versos?|rimas?|história)\b
   | \b(?:sugira|proponha)\b [^.?!\n]{0,30} \b(?:nomes?|títulos?)\b|\bvocê\ (?:prefere|gosta)\b
+  | \b(?:tua?|seu|sua)\ (?:\w+\ )?(?:preferid[oa]|favorit[oa]|opinião)\b
+  | \b(?:escreve|compõe|inventa|conte|conta)\b [^.?!\n]{0,40}
+      \b(?:poemas?|haicai|canção|canções|piadas?|contos?|slogan|versos?|rimas?|história)\b
   | \b(?:schrijf|verzin)\b [^.?!\n]{0,40}
       \b(?:gedicht(?:en|je)?|haiku|lied(?:je)?|rijm(?:pje)?|mop|sprookje|slogan|versjes?
       |verhaaltje|verhaal)\b
   | \b(?:bedenk|suggereer)\b [^.?!\n]{0,30} \b(?:naam|namen|titels?)\b|\bvind\ (?:je|u)\b
+  | \b(?:jouw|je|uw)\ (?:lievelings|favoriete)
+  | \b(?:erzähle?n?|raconte[rz]?|cuéntame|cuenta|raccontami|racconta|vertel)\b [^.?!\n]{0,30}
+      \b(?:witze?|märchen|gutenachtgeschichte|blagues?|conte|chistes?|cuento|barzelletta|favola
+      |fiaba
+      |filastrocca|mop|grap|sprookje|verhaaltje)\b
+  | \bwie\ (?:soll|könnte|sollte)\ (?:ich|man)\ (?:meine?[nrm]?
+      |unsere?[nrm]?)\b [^.?!\n]{0,30} \bnennen\b
+  | \b(?:skriv|dikta|hitta\ på|berätta|fortæl|fortell)\b [^.?!\n]{0,40}
+      \b(?:dikt\w*|haiku|vis[ae]|sång\w*|sag[ao]|skämt|vits\w*|limerick|slogan|rim|vers|vittighed)\b
+  | \b(?:hitta\ på|föreslå|foreslå)\b [^.?!\n]{0,30} \b(?:namn|navn)\b
+  | \b(?:din|ditt|dit)\ (?:favorit|yndlings|älsklings)
+  | \b(?:napisz|ułóż|wymyśl|opowiedz)\b [^.?!\n]{0,40}
+      \b(?:wiersz\w*|haiku|piosenk\w+|żart\w*|dowcip\w*|bajk\w+|opowiadani\w+|slogan\w*|hasło
+      |limeryk\w*|rymowank\w+|toast)\b
+  | \b(?:wymyśl|zaproponuj)\b [^.?!\n]{0,30} \b(?:nazw\w+|imi\w+|tytuł\w*|hasł\w+|slogan\w*)\b
+  | \b(?:twój|twoja|twoje)\ ulubion
+  | \b(?:напиши(?:те)?|сочини(?:те)?|придумай(?:те)?|расскажи(?:те)?)\b [^.?!\n]{0,40}
+      \b(?:стих\w*|двустиши\w+|четверостиши\w+|хокку|хайку|песн\w+|сказк\w+|анекдот\w*|шутк\w+
+      |слоган\w*|рассказ\w*|загадк\w+|тост\w*|частушк\w+)\b
+  | \b(?:придумай(?:те)?|предложи(?:те)?)\b [^.?!\n]{0,30} \b(?:назван\w+|им(?:я|ена)|слоган\w*)\b
+  | \b(?:твой|твоя|твоё|ваш|ваша|ваше)\ любим
+  | \b(?:şiir|haiku|şarkı|masal|fıkra|hikaye|öykü|slogan|mani|tekerleme)\w*\b [^.?!\n]{0,30}
+      \b(?:yaz|uydur|öner|anlat|söyle)\w*\b|\bisim\ (?:öner|bul|uydur)\w*\b|\ben\ sevdiğin\b
+  | (?:اكتب|ألّف|ألف|احك)\w*\ [^.؟!\n]{0,30} (?:قصيدة|شعرا|قصة|نكتة|شعار|أغنية|بيت)
+      |اقترح\ [^.؟!\n]{0,20}اسم
+  | (?:कविता|कहानी|चुटकुला|नारा|गीत|शायरी|दोहा|हाइकु)\ [^.?!।\n]{0,30} (?:लिख|सुना|बना)|नाम\ सुझा
+  | (?:俳句|短歌|川柳|詩|物語|童話|小説|歌詞|キャッチコピー|スローガン|ジョーク|なぞなぞ
+      |ダジャレ)[^。？！の\n]{0,12}
+      (?:書い(?!た)|作って|詠ん(?!だ)|考えて|言って|聞かせ|教えて)
+  | (?:名前|ネーミング|ニックネーム|タイトル)(?:の案|の候補)?を[^。？！\n]{0,8}(?:考えて|つけて
+      |付けて|提案)
+  | (?:あなた|君)の(?:一番)?好きな|どちらが好きですか
+  | (?:(?<!谁)写|创作|编|作|讲)(?![了过的])[^。？！\n]{0,10}(?:诗|俳句|对联|故事|笑话|歌词|口号|标语
+      |广告语|谜语|绕口令)
+  | (?:起|取|想)(?:一?个|几个)?[^。？！\n]{0,8}(?:名字|标语|口号|广告语|标题)|你(?:最)?喜欢
+  | (?:시|동시|동화|이야기|농담|노래|가사|슬로건|하이쿠|삼행시)[를을]?
+      \ (?:(?:하나|한\ 편|좀)\ )*(?:써|지어|만들어|해|들려)
+  | 이름을?\ (?:하나\ |좀\ )*(?:추천|지어)|가장\ 좋아하는
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -276,8 +381,7 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
     """Say what a sentence is that claims nothing.
 
     Known are greetings, thanks, offers and other filler, refusals and statements that something is
-    not known or not in the documents, and questions to the user, in English, German, French,
-    Spanish, Italian, Portuguese and Dutch.
+    not known or not in the documents, and questions to the user, in the `languages`.
 
     Args:
         text: The sentence.
@@ -299,7 +403,7 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
         if not clauses:
             return "filler"
     for language in languages():
-        kind = _kind(text, clauses, language)
+        kind = _kind(text, clauses, language) if language.letters.search(text) else None
         # Whoever asks where to turn gets an answer that can be wrong.
         if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked):
             return None
@@ -312,8 +416,7 @@ def nothing_to_check(passage: Passage) -> Nothing | None:
     """Say what a response is in which there is nothing to check.
 
     Known are greetings, thanks and farewells, refusals and answers that say they do not know, in
-    English, German, French, Spanish, Italian, Portuguese and Dutch; questions to the user; and
-    code.
+    the `languages`; questions to the user; and code.
 
     Args:
         passage: The response.
@@ -330,8 +433,10 @@ def nothing_to_check(passage: Passage) -> Nothing | None:
         return "only code" if is_code else None
     if not sentences or not kinds <= {"prose", "rule"}:
         return None
+    written = " ".join(sentences)
     for language in languages():
-        found = _nothing_in(sentences, language)
+        is_written = language.letters.search(written) is not None
+        found = _nothing_in(sentences, language) if is_written else None
         if found:
             return found
     return None
@@ -388,10 +493,12 @@ def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
         ("excuse", language.excuse),
         ("referral", language.referral),
     )
-    for kind, pattern in patterns:
-        match = pattern.fullmatch(clause)
-        if match and _claims_nothing(match, language):
-            return kind
+    # What joins clauses in one language begins them in another: "En el texto no …".
+    for words in {clause: None, _CONNECTORS.sub("", clause): None}:
+        for kind, pattern in patterns:
+            match = pattern.fullmatch(words)
+            if match and _claims_nothing(match, language):
+                return kind
     return None
 
 
@@ -406,7 +513,8 @@ def _claims_nothing(match: re.Match[str], language: Language) -> bool:
 _INDIRECT = re.compile(
     r"(?:in the (?:\w+ )?(?:documents?|context|texts?|sources?|passages?|handbook|manual) )?"
     r"(?:exactly |clearly |about |genau |exactement |exactamente |esattamente |exatamente )?"
-    r"(?:who|whom|whose|what|when|where|which|how|why|whether|if|wer|wen|wem|was|wann|wo|woher|wohin"
+    r"(?:who|whom|whose|what|when|where|which|how|why|whether|if|wer|wen|wem|was|wann|wo|woher"
+    r"|wohin"
     r"|wie|wieviele?|welche[mnrs]?|warum|wieso|ob|qui|quand|où|combien|comment|pourquoi"
     r"|quel(?:le)?s?|si|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|cosa|dove"
     r"|quando|quale?|quali|quant[oaie]|come|perché|se|quem|qual|quais|onde|como|por que|wat|wanneer"
@@ -438,18 +546,23 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
     named = [word for word in words[1:] if word[0].isupper() and word.partition("'")[0] != "I"]
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
-    asked = " ".join(clauses).replace(" such as ", " like ")
+    asked = " ".join(_CONNECTORS.sub("", clause) for clause in clauses).replace(
+        " such as ", " like "
+    )
     # A few words that ask what or which, and name nobody, bring nothing along to be checked.
     is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asked) is not None
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
-    return language.question.match(asked) is not None and not _DOUBTFUL.search(asked)
+    return language.question.match(asked) is not None and not _DOUBTFUL.search(
+        _ASKS_WHICH.sub("", asked)
+    )
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The clauses in small letters, without punctuation and without the words that join them."""
-    for clause in _CLAUSES.split(text.casefold().replace("’", "'")):
+    """The clauses in small letters, without punctuation."""
+    # A capital I with a dot becomes two characters.
+    for clause in _CLAUSES.split(text.casefold().replace("’", "'").replace("i\u0307", "i")):
         words = (word.strip("-'") for word in clause.split())
         joined = " ".join(CONTRACTIONS.get(word, word) for word in words if word)
         if joined:
-            yield _CONNECTORS.sub("", joined)
+            yield joined

@@ -1,8 +1,9 @@
-"""How greetings, refusals and the like are worded in English, German and Dutch.
+"""How greetings, refusals and the like are worded in English, German, Dutch and Nordic languages.
 
 For each language, as `Language` has them: what is polite, excuses, refusals, referrals, what a
 question to the user begins with, and words that claim something. A referral has six parts: what
 stands before the verb, verbs of asking, who is asked, verbs of looking up, where, and other ways.
+Swedish, Danish and Norwegian are one, with the commonest wordings and no referrals.
 """
 
 ENGLISH = (
@@ -66,6 +67,16 @@ ENGLISH = (
     | here\ (?:you\ (?:go|are)|it\ is|they\ are|we\ go)|as\ (?:requested|promised|you\ asked)
     | dear\ (?:\S+\ ){0,3}\S+|(?:kind|warm|many)\ regards|(?:yours\ )?sincerely|yours\ (?:truly
       |faithfully)|with\ (?:kind|best|warm)\ regards
+    | (?:i\ am\ )?(?:glad|happy)\ (?:i\ could|to\ (?:have\ been\ of\ help|clarify
+      |hear))(?:\ {rest})?
+    | (?:please\ )?do\ not\ hesitate\ to\ (?:ask|reach\ out|contact\ me|let\ me\ know)(?:\ {rest})?
+      |just\ ask
+    | (?:if|should)\ you\ have\ (?:any\ )?(?:other\ |further\ |more\ )*questions?
+    | (?:happy|glad)\ to\ (?:clarify|explain|elaborate|expand|provide)(?:\ {rest})?
+    | here\ is\ (?:the\ answer|an?\ (?:short\ |brief\ )?(?:answer|overview
+      |summary))(?:\ to\ your\ question)?
+    | here\ is\ what\ i\ (?:found|know|have|can\ (?:say|tell\ you))|hi\ there
+      |thanks\ for\ reaching\ out
     """,
     r"""
     (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this|the\ inconvenience))?
@@ -76,9 +87,15 @@ ENGLISH = (
     | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me|ask)\ {rest}
     | please\ (?:clarify|rephrase|try\ again)(?:\ later)?
     | (?:i|my)\ (?:sincer(?:e|ely)\ )?apologi(?:[sz]e|es)(?:\ for\ {rest})?
+    | (?:based\ on|according\ to|given|from)\ (?:the|your|these)\ (?:\S+\ ){0,2}(?:documents?
+      |context|texts?
+      |sources?|passages?|handbook|manual|excerpts?|information)(?:\ (?:provided|given|above))?
     """,
     r"""
-    (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?|sorry\ (?:that\ |but\ )?|unfortunately\ )?
+    no\ (?:information|details?|data)\ (?:on|about|regarding|for)\ (?:\S+\ ){1,6}(?:is
+      |are)\ (?:given
+      |provided|available|included|mentioned)(?:\ in\ {rest})?
+    | (?:i\ am\ (?:afraid|sorry)\ (?:that\ |but\ )?|sorry\ (?:that\ |but\ )?|unfortunately\ )?
       i\ (?:really\ |honestly\ )?(?:do\ not|did\ not|have\ not)\ (?:currently\ |really\ )?(?:have
       |find|found)(?:\ access\ to)?(?:\ (?:any|enough|sufficient|the|that|this|such|much))?
       (?:\ (?:specific|reliable|detailed|further|more|additional|personal|real-time|relevant))?
@@ -181,6 +198,43 @@ ENGLISH = (
       |known|public|accessible|disclosed)(?:\ {rest})?|no\ (?:information|data|details?)
       \ (?:is|are)\ (?:\w+ly\ )?(?:available|known|given)
     | (?:that|this|it)\ would\ not\ be\ (?:appropriate|right|ethical|responsible)(?:\ {rest})?
+    | i\ (?:can|could|did|do)\ not\ (?:find|see|locate)\ (?:any\ )?(?:\w+\ )?(?:details|information
+      |mention
+      |record)(?:\ (?:about|on|regarding|of)\ {rest})?
+    | (?:that|this|it)\ is\ (?:not\ something|something)\ i\ (?:know|can(?:\ not)?)(?:\ {rest})?
+    | i\ am\ not\ sure\ about\ (?:that|this|it)(?:\ one)?|i\ am\ drawing\ a\ blank(?:\ here)?
+    | (?:nothing|none)\ (?:in|of)\ (?:the|your|these|those)\ (?:\S+\ ){0,2}(?:documents?|context
+      |texts?
+      |sources?|materials?|passages?|handbook|manual|excerpts?)\ (?:mentions?|says?|addresse?s?
+      |covers?
+      |answers?|states?|specif(?:y|ies)|indicates?|contains?)(?:\ {rest})?
+    | neither\ (?:of\ (?:the|these)\ )?(?:documents?|texts?|sources?|passages?
+      |excerpts?)\ (?:mentions?
+      |says?|addresse?s?|covers?|answers?|states?|specif(?:y|ies)|indicates?)(?:\ {rest})?
+    | (?:this|that|the|your)\ (?:question|answer|information)\ (?:can\ not
+      |could\ not)\ be\ (?:answered
+      |found|determined|given)(?:\ {rest})?
+    | (?:it|this|that)\ (?:can|could)\ not\ be\ (?:answered|determined|inferred)(?:\ {rest})?
+    | the\ (?:answer|information)\ is\ not\ (?:in|part\ of|given\ in|found\ in|present\ in)\ (?:the
+      |your|these)
+      \ (?:\S+\ ){0,2}(?:documents?|context|texts?|sources?|passages?|handbook|manual|excerpts?)
+    | (?:based\ on|from|according\ to|given)\ (?:the|your|these)\ (?:\S+\ ){0,2}(?:documents?
+      |context|texts?
+      |sources?|passages?|handbook|manual|excerpts?|information)\ (?:alone\ )?(?:i|this|that
+      |it)\ (?:can|could)
+      \ not\ (?:be\ )?(?:answer|answered|determine|determined|say|tell|inferred|infer)(?:\ {rest})?
+    | (?:the|these|this)\ (?:documents?|context|texts?|sources?|passages?|handbook|manual
+      |excerpts?)\ (?:is|are)
+      \ silent(?:\ on\ {rest})?|(?:that|this)\ goes\ against\ my\ {rest}
+    | my\ (?:training\ data|knowledge)\ (?:does\ not\ (?:cover|include|extend)|only\ goes
+      |only\ extends
+      |ends|stops|has\ a\ (?:cutoff|cut-off)|is\ limited)(?:\ {rest})?
+    | there\ is\ (?:no|not\ any)\ (?:reliable|specific|public|further
+      |publicly\ available)\ (?:information
+      |data|record)(?:\ {rest})?
+    | i\ am\ not\ aware\ of\ any\ (?:\S+\ ){1,3}(?:that|which|who)\ (?:names?|mentions?|says?
+      |states?|gives?
+      |records?|lists?|describes?)\ (?:the|this|that|it|any)(?:\ \S+)?
     """,
     (
         r"""
@@ -228,6 +282,7 @@ ENGLISH = (
     | (?:what|which|how|where|when)\ (?:\S+\ ){0,4}(?:do|can|could|would|should|may|is|are)
       \ (?:you|your|i|we)\b
     | is\ there\ (?:anything|something)\b
+    | anything\ (?:else|specific)\ (?:i|you)\b
     """,
     """
     that who whom whose which where when while because since although though however but as is are
@@ -269,6 +324,16 @@ GERMAN = (
       |dir)(?:\ \S+){0,3}
     | (?:melden\ sie\ sich|melde\ dich)(?:\ (?:gerne?|jederzeit|einfach))*
     | (?:liebe|viele|beste|herzliche)\ grüsse|sehr\ geehrte[r]?\ {rest}
+    | (?:wie|womit|wobei)\ (?:kann|darf)\ ich\ (?:(?:dir|ihnen|heute)\ )*(?:helfen|behilflich\ sein)
+    | (?:es\ ist\ )?schön\ (?:von\ (?:dir|ihnen)\ zu\ (?:hören|lesen)|dich\ (?:kennenzulernen
+      |zu\ sehen))
+    | schön|dass\ (?:du\ fragst|sie\ fragen)|grüß\ dich|grüezi|sehr\ gerne?
+    | ich\ konnte\ (?:dir|ihnen)\ (?:damit\ )?(?:\S+\ )?helfen|ich\ hoffe\ ich\ konnte\ {rest}
+    | (?:das|dies)\ beantwortet\ (?:deine|ihre)\ frage|hier\ ist\ (?:die|meine
+      |eine\ kurze)\ antwort(?:\ auf
+      \ (?:deine|ihre)\ frage)?
+    | (?:bei|für)\ (?:weiteren?|weitere)\ fragen?(?:\ (?:stehe|bin)\ ich\ {rest})?
+    | (?:bei|für)\ (?:weiteren?)\ fragen?\ (?:melde|melden)\ {rest}
     """,
     r"""
     (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
@@ -315,6 +380,30 @@ GERMAN = (
     | ich\ bin\ (?:\S+\ )?(?:kein|keine|nicht)\ {rest}|keine\ ahnung
     | (?:das|dies|es)\ (?:liegt|geht)\ (?:leider\ )?(?:ausserhalb|über)\ {rest}
     | (?:diese|die)\ (?:informationen?|angaben?)\ (?:ist|sind|liegt|liegen)\ (?:mir\ )?nicht\ {rest}
+    | (?:leider\ )?(?:liegen|liegt)\ mir\ (?:(?:dazu|darüber|hierzu|leider)\ )*(?:keine?)\ {rest}
+    | (?:dazu|darüber|hierzu|das)\ ist\ mir\ (?:leider\ )?nicht(?:s)?\ bekannt
+      |da\ muss\ ich\ (?:leider\ )?passen
+    | (?:(?:dazu|darüber|hierzu|leider)\ )*(?:ich\ konnte|konnte\ ich)\ (?:\S+\ ){0,4}(?:nichts
+      |keine?n?|nicht)
+      (?:\ \S+)?\ (?:finden|entnehmen|ermitteln|feststellen)
+    | (?:der|die|das|den|diese|dieser)\ (?:(?:bereitgestellten?|vorliegenden?
+      |angegebenen?)\ )*(?:dokumente?n?
+      |unterlagen|kontext|texte?|quellen?|handbuch|anleitung|auszug|auszüge)\ (?:macht|machen
+      |liefert|liefern
+      |enthält|enthalten|geben|gibt)\ (?:(?:dazu|darüber|hierzu)\ )?(?:keine?)\ (?:angaben?|auskunft
+      |information\w*
+      |hinweis\w*)(?:\ {rest})?
+    | (?:im|in\ (?:den|der|dem|diesen))\ (?:\S+\ ){0,2}(?:dokumente?n?|unterlagen|kontext|texte?n?
+      |quellen?
+      |handbuch|anleitung|auszug|auszügen)\ (?:wird|werden|ist|sind)\ (?:das|dies|es|dazu|darüber
+      |der|die)
+      \ (?:\S+\ ){0,2}nicht\ (?:erwähnt|genannt|angegeben|beschrieben|enthalten)
+    | (?:diese|die|deine|ihre)\ (?:frage|anfrage)\ (?:lässt\ sich|kann\ ich
+      |kann)\ (?:\S+\ ){0,5}nicht\ {rest}
+    | aus\ (?:dem|den|diesem|diesen)\ (?:\S+\ )?(?:dokumente?n?|unterlagen|kontext|texte?n?|quellen?
+      |handbuch
+      |auszug)\ geht\ (?:das|dies|es)\ (?:leider\ )?nicht\ hervor
+    | bei\ (?:dieser|deiner|ihrer)\ (?:anfrage|frage|bitte)\ kann\ ich\ {rest}
     """,
     (
         r"""
@@ -356,6 +445,7 @@ GERMAN = (
       |brauchen|brauchst|benötigen|benötigst|soll|darf|kann)\ (?:sie|du|ich)\b
     | (?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei|womit)\ (?:\S+\ ){0,4}(?:sie|du|ich|ihnen
       |dir)\b
+    | (?:worum|um\ was)\ geht\ es\b
     """,
     """
     ist sind war waren hat hatte hatten wurde wurden wird geboren starb gewann dass weil da der
@@ -396,21 +486,21 @@ DUTCH = (
     r"""
     (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet\ genoeg)\ (?:informatie|gegevens|details
       |toegang|idee)(?:\ (?:over|van|tot)\ {rest})?
-    | (?:de|het|deze|dit)\ (?:documenten|document|context|teksten?|bronnen|bron|handleiding
+    | (?:de|het|deze|dit)\ (?:documenten|document|context|tekst(?:en)?|bronnen|bron|handleiding
       |handboek)\ (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen)
       \ (?:daar\ |hier\ )?(?:niets|niet|geen)(?:\ {rest})?
-    | er\ (?:is|staat|wordt)\ (?:geen|niets)\ {rest}
+    | er\ (?:is|staat|wordt)\ (?:geen\ (?:informatie|vermelding|gegevens)|niets)\ {rest}
     | (?:dat|dit)\ (?:staat|wordt|blijkt)\ niet\ {rest}|dat\ is\ niet\ bekend
     | (?:dat|dit)\ (?:kan\ ik|weet\ ik)\ (?:helaas\ )?niet(?:\ \S+)?
     | ik\ heb\ (?:daar|hier)(?:over)?\ (?:helaas\ )?geen\ {rest}
     | (?:de|het)\ (?:tekst|context|document|documenten|handleiding)\ (?:vermeldt|vermelden|zegt
       |noemt)\ (?:dit|dat|daar|het)\ niet
-    | in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)
+    | in\ (?:de|het|deze)\ (?:context|documenten|document|tekst(?:en)?|bronnen|handleiding)
       \ (?:staat|wordt|is|staan)\ (?:daar\ )?(?:niets|niet|geen)(?:\ {rest})?
     | (?:ik\ heb|heb\ ik)\ (?:helaas\ )?(?:geen|niet)\ {rest}
     | (?:\S+\ ){1,8}(?:wordt|worden|staat|staan|is|zijn)\ (?:niet(?:\ vermeld|\ genoemd)?\ in\ (?:de
-      |het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)(?:\ vermeld)?
-      |in\ (?:de|het|deze)\ (?:context|documenten|document|teksten?|bronnen|handleiding)\ niet
+      |het|deze)\ (?:context|documenten|document|tekst(?:en)?|bronnen|handleiding)(?:\ vermeld)?
+      |in\ (?:de|het|deze)\ (?:context|documenten|document|tekst(?:en)?|bronnen|handleiding)\ niet
       \ (?:vermeld|genoemd|beschreven))
     | (?:ik\ kan|kan\ ik)\ (?:\S+\ ){0,6}niet\ (?:vinden|zien|zeggen|bevestigen|opzoeken
       |controleren|raadplegen|weten)
@@ -421,6 +511,11 @@ DUTCH = (
       |(?:kan|mag|heb|ken|begrijp|vind)\ ik)\ (?:\S+\ ){0,6}(?:niet|niets|geen)(?:\ {rest})?
     | ik\ weet\ (?:het|dat)\ niet\ zeker|ik\ ben\ (?:\S+\ )?(?:geen|niet)\ {rest}|geen\ idee
     | (?:dat|dit)\ valt\ buiten\ {rest}|(?:deze|die)\ informatie\ is\ niet\ {rest}
+    | (?:ik\ kon|kon\ ik)\ (?:\S+\ ){0,4}(?:niets|geen|niet)(?:\ \S+){0,3}\ (?:vinden|achterhalen)
+    | (?:de|het|deze|dit)\ (?:documenten|document|context|tekst(?:en)?|bronnen|bron|handleiding
+      |handboek)\ (?:geeft
+      |geven|bevat|bevatten)\ (?:(?:hier|daar)\ )?geen\ (?:informatie|gegevens|details
+      |antwoord)(?:\ {rest})?
     """,
     (
         r"""
@@ -456,5 +551,54 @@ DUTCH = (
     """
     die dat wie waar omdat want is zijn was waren heeft had hadden werd werden geboren stierf won
     maar hoewel toch
+    """,
+)
+
+NORDIC = (
+    r"""
+    hej(?:san)?(?:\ (?:där|igen|på\ dig|då))?|god\ ?(?:morgon|kväll|dag|natt|morgen|aften)
+    | v[äe]lkommen|adjö|farvel|ha\ det(?:\ (?:bra|fint|så\ bra|godt))?|varsågod|vær\ så\ god
+      |selv\ tak
+    | (?:tusen\ |mange\ )?(?:tack?|takk)(?:\ (?:så\ mycket|skal\ du\ ha|f[öo]r\ {rest}))?
+    | ingen\ (?:orsak|fara|årsak)|inga\ problem|bare\ hyggelig|lycka\ till|held\ og\ lykke
+      |lykke\ til
+    | (?:det\ [äe]r\ |det\ var\ )?(?:ett?\ |en\ )?(?:mycket\ |meget\ |veldig\ )?(?:bra|godt?
+      |intressant)
+      \ (?:fråga|spørgsmål|spørsmål)
+    | (?:ja?eg\ |jag\ )?(?:hoppas|håber|håper)(?:\ (?:att?\ )?(?:det|detta|dette)\ {rest})?
+    | (?:säg\ (?:bara\ )?till|hör\ (?:gärna\ )?av\ dig|sig\ (?:bare\ )?til
+      |si\ (?:bare\ )?fra)(?:\ {rest})?
+    | (?:vad|hur|hvad|hva|hvordan)\ kan\ (?:jag|jeg)\ (?:hjälpa|hjælpe|hjelpe|göra)\ {rest}
+    | (?:kan\ )?(?:jag|jeg)\ (?:kan\ )?(?:hjälpa|hjælpe|hjelpe)\ {rest}
+    | (?:om|hvis)\ du\ (?:har|behöver|vill|undrar|trenger|vil)\ {rest}|kul\ att\ {rest}
+    | ha\ en\ (?:bra|trevlig|fin|god)\ (?:dag|kväll|aften)|(?:vänliga|med\ venlig
+      |med\ vennlig)\ h\w*lsning\w*
+    """,
+    r"""
+    tyvärr|desværre|dessverre|(?:jag\ (?:är\ )?|jeg\ )?(?:ledsen|beklagar|beklager)|förlåt|undskyld
+    | unnskyld|ursäkta|som\ (?:en\ )?(?:ai|stor\ språkmodell|språkmodell?|sprogmodel)(?:-\S+)?
+    """,
+    r"""
+    (?:jag|jeg)\ (?:vet|ved|veit|känner|kender|kjenner|har|hittar|hittade|kan|kunde|kunne|får|kommer
+      |[äe]r|finner
+      |fandt|fant)\ (?:\S+\ ){0,4}(?:inte|ikke|ingen|inga|inget|ingenting|intet)(?:\ {rest})?
+    | (?:det(?:te)?|detta|där|der)\ (?:vet|ved|veit|kan|känner|har)\ (?:jag
+      |jeg)\ (?:\S+\ ){0,3}(?:inte|ikke
+      |ingen|inga|inget|intet)(?:\ {rest})?
+    | (?:i\ )?(?:dokument\w*|texten|kontexten|källorna|källan|handboken|manualen|underlaget
+      |konteksten
+      |teksten|kilderne|kildene)\ (?:\S+\ ){0,4}(?:inte|ikke|inget|ingenting|ingen
+      |intet)(?:\ {rest})?
+    | det\ (?:framgår|nämns|står|nævnes|nevnes)\ (?:inte|inget|ingenting|ikke|intet)\ {rest}
+    | det\ finns\ (?:ingen|inga|inget)\ (?:information|uppgift\w*|svar)(?:\ {rest})?
+    """,
+    (r"(?!)",) * 6,
+    r"""
+    (?:kan|kunde|kunne|vill|vil|menar|mener|behöver|har|ønsker)\ (?:du|ni|jag|jeg|i)\b
+    | (?:vilken|vilket|vilka|vad|hur|när|var|hvilken|hvilket|hvad|hva)\ (?:\S+\ ){0,4}(?:du|ni|jag
+      |jeg|dig)\b
+    """,
+    """
+    som att vem där eftersom är var hade blev född dog men dock vilken fordi hvor hvem
     """,
 )
