@@ -32,8 +32,10 @@ class Grammar:
         before: What may stand before a subject: "In 1899 …".
         nouns: Those of the verbs that are nouns as well: "shows", "ships".
         plain: Verbs of the plural: "live", "contain".
+        ending: How other verbs look, and what then stands behind them.
         is_last: Whether the verb of a relative clause comes last.
         joint: Finds what joins or begins a relative clause, and the word behind it.
+        appositions: Finds what may begin an apposition.
     """
 
     common: frozenset[str]
@@ -45,21 +47,27 @@ class Grammar:
     before: frozenset[str]
     nouns: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
+    ending: tuple[re.Pattern[str], re.Pattern[str]] | None = None
     is_last: bool = False
     joint: re.Pattern[str] = re.compile(r"(?!)")
+    appositions: re.Pattern[str] = re.compile(r"(?!)")
 
     def may_cut(self, text: str) -> bool:
         """Whether to look for clauses: most sentences show at a glance that they are one."""
-        if ";" in text or text.partition(" ")[0].lower() in self.opens:
+        first = text.partition(" ")[0].lower()
+        if ";" in text or first in self.opens or first in _SUBORDINATES:
             return True
-        for comma, word, following in self.joint.findall(text):
+        if self.appositions.search(text):
+            return True
+        for _, word, following in self.joint.findall(text):
             if word in self.relatives:
                 near = self.is_last or word in _WITH_SUBJECT
                 if near or following in self.verbs or _LIKELY.search(following):
                     return True
             elif word in self.joins:
                 known = following in self.verbs or following in self.begins
-                if known or _LIKELY.search(following) or (comma and following[0].isupper()):
+                likely = _LIKELY.search(following) or following[0].isupper()
+                if known or likely or (self.ending and self.ending[0].fullmatch(following)):
                     return True
         return False
 
@@ -76,7 +84,13 @@ class Grammar:
         """Whether a predicate may begin with a word."""
         if word.low in self.verbs and word.low not in self.nouns:
             return True
+        if self.ending is not None and self.ending[0].fullmatch(word.low):
+            behind = f"{word.low} {word.after}"
+            if self.ending[1].fullmatch(behind):
+                return True
         doubtful = word.low in self.nouns or (bool(self.nouns) and _is_past(word.low))
+        if doubtful and word.low in self.nouns and word.before in _SUBJECTS:
+            return True
         return doubtful and _BEHIND_VERB.match(word.after) is not None
 
 
@@ -95,7 +109,11 @@ class Grammars:
         for place, grammar in enumerate(_languages()):
             self._counts[place] += len(words & grammar.common)
         *_, second, most = sorted(self._counts)
-        found = _languages()[self._counts.index(most)] if most else _NONE
+        found = _NONE
+        if most:
+            # Short sentences have too few such words: then the verbs decide.
+            rivals = [g for g, n in zip(_languages(), self._counts, strict=True) if n == most]
+            found = max(rivals, key=lambda grammar: len(words & grammar.verbs))
         if most > _SURE and most > 2 * second:
             self._known = found
         return found
@@ -118,6 +136,10 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         return
     words = _words(text)
     cuts = [_Cut("main", 0, 0), *_cuts(words, grammar)]
+    is_name = len(cuts) > 1 and cuts[1].kind == "relative" and _names(words, cuts, grammar)
+    if is_name:
+        yield sentence, "", None
+        return
     ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
     subject: Span | None = None
     for place, (cut, end) in enumerate(zip(cuts, ends, strict=True)):
@@ -143,6 +165,12 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         yield own, said, where
 
 
+def _names(words: Sequence[_Word], cuts: Sequence[_Cut], grammar: Grammar) -> bool:
+    """Whether a sentence is a name with a relative clause, as items are: "Tom, who plays drums"."""
+    is_bare = not any(map(grammar.is_verb, words[: cuts[1].last + 1]))
+    return is_bare and not any(cut.kind == "predicate" for cut in cuts)
+
+
 def _said(subject: str, own: str, cut: _Cut, grammar: Grammar) -> str:
     """Return a clause with its subject."""
     if cut.kind == "predicate":
@@ -163,6 +191,7 @@ class _Word(NamedTuple):
         low: In small letters where it is written so, else as it is: names are no verbs.
         gap: What is between it and the word before.
         after: The word behind it.
+        before: The word before it, in small letters.
     """
 
     start: int
@@ -171,6 +200,7 @@ class _Word(NamedTuple):
     low: str
     gap: str
     after: str
+    before: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +225,8 @@ def _words(text: str) -> list[_Word]:
     texts = parts[1::2]
     lows = [word if word[0].isupper() else word.lower() for word in texts]
     lows[:1] = [word.lower() for word in texts[:1]]
-    return list(map(_Word, edges[::2], edges[1::2], texts, lows, parts[::2], [*texts[1:], ""]))
+    afters, befores = [*texts[1:], ""], ["", *(text.lower() for text in texts[:-1])]
+    return list(map(_Word, edges[::2], edges[1::2], texts, lows, parts[::2], afters, befores))
 
 
 def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
@@ -204,11 +235,22 @@ def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
     begun = _opened(words, grammar)
     if begun:
         yield _Cut("opened", begun, begun - 1)
+    elif begun := _subordinate(words, grammar):
+        yield _Cut("clause", begun, begun - 1)
+    skip = 0
     for i, word in enumerate(words):
+        if i < skip:
+            continue
         may_cut = word.gap != " " or word.low in grammar.joins or word.low in grammar.relatives
         if word.gap != " ":
             opened = len(_OPENING.findall(word.gap))
             depth = max(0, depth + opened - len(_CLOSING.findall(word.gap)))
+        ends = 0 if depth or has_verb or i <= begun else _apposed(words, begun, i, grammar)
+        if ends:
+            yield _Cut("relative", i, i - 1)
+            yield _Cut("predicate", ends, ends - 1)
+            begun, has_verb, in_relative, skip = ends, True, False, ends
+            continue
         if may_cut and i > begun and not depth and _is_enough(words, begun, i):
             cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
             if cut is not None and _is_enough(words, cut.first, len(words)):
@@ -227,10 +269,10 @@ def _cut(
         if has_verb or has_comma:
             return _Cut("relative", i, i - 1) if _relates(words, i, grammar) else None
         return None
-    if not has_verb and not in_relative:
-        return None
     joins = word.low in grammar.joins
     at = i + joins
+    if not has_verb and not in_relative:
+        return None
     if joins and (grammar.is_verb(words[i - 1]) or _is_past(words[i - 1].low)):
         # "was designed and built by"
         return None
@@ -238,10 +280,53 @@ def _cut(
         if _verb_at(words, at, grammar):
             return _Cut("predicate", at, i - 1)
         return _Cut("clause", at, i - 1) if _clause_at(words, at, grammar) else None
-    # Behind a relative clause between commas its sentence goes on: "…, which …, stands in …".
-    if has_comma and grammar.is_verb(word):
+    # Behind a relative clause between commas its sentence goes on: "…, which …, stands in …". And
+    # several predicates have commas between them but for the last: "opened …, has … and carries …".
+    if has_comma and grammar.is_verb(word) and (in_relative or _enumerates(words, i, grammar)):
         return _Cut("predicate", i, i - 1)
     return None
+
+
+def _enumerates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
+    """Whether a predicate is followed by another that "and" joins."""
+    for k in range(i + 1, len(words) - 1):
+        if words[k].low in grammar.relatives:
+            return False
+        if words[k].low in grammar.joins:
+            return _verb_at(words, k + 1, grammar)
+    return False
+
+
+def _apposed(words: Sequence[_Word], begun: int, i: int, grammar: Grammar) -> int:
+    """Return where the verb is behind an apposition that begins at a word; 0 where none does.
+
+    "Paris, the capital of France, has …", "The tower, completed in 1902, is …".
+    """
+    if "," not in words[i].gap or words[begun].low in grammar.before or i - begun > _NEAR:
+        return 0
+    low = words[i].low
+    opens = low in grammar.opens
+    if not (opens or low in _ARTICLES or low.startswith(("l'", "l’"))):
+        return 0
+    for j in range(i + 1, min(i + _FAR, len(words))):
+        if "," in words[j].gap:
+            return j if j > i + 1 and grammar.is_verb(words[j]) else 0
+        if _STOPS.search(words[j].gap) or grammar.is_verb(words[j]):
+            return 0
+    return 0
+
+
+def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
+    """Return where the main clause begins behind one with "although"; 0 where there is none."""
+    if not words or words[0].low not in _SUBORDINATES:
+        return 0
+    has_verb = False
+    for i in range(1, min(len(words), 2 * _FAR)):
+        if "," in words[i].gap and has_verb and i > 2:
+            is_main = _clause_at(words, i, grammar) or grammar.is_verb(words[i])
+            return i if is_main else 0
+        has_verb = has_verb or grammar.is_verb(words[i])
+    return 0
 
 
 def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
@@ -256,7 +341,12 @@ def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     """Whether a clause with its own subject begins at a word."""
     if at >= len(words):
         return False
-    is_name = words[at].text[0].isupper() and (at < 2 or "," in words[at - 1].gap + words[at].gap)
+    is_name = words[at].text[0].isupper() and (
+        at < 2
+        or _BREAKS.search(words[at - 1].gap + words[at].gap) is not None
+        # "in 1948 and Dina Sorel runs it", but not "Ana and Tom Beck run it"
+        or not (grammar.is_last or words[at - 2].text[0].isupper())
+    )
     if not (is_name or words[at].low in grammar.begins):
         return False
     return _verb_soon(words, at + 1, grammar) is not None
@@ -287,13 +377,23 @@ def _relates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
 
 
 def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
-    """Return where the sentence goes on behind a participle that opens it; 0 where none does."""
-    if not words or words[0].low not in grammar.opens:
+    """Return where the sentence goes on behind what opens it; 0 where nothing does.
+
+    "Launched at Kiel, the Valkenor …", "A crane in Tynefleet, Old Bess …"
+    """
+    if len(words) < 3:
+        return 0
+    is_kind = words[0].low in _INDEFINITE and not grammar.is_last and words[1].low not in _TIMES
+    if not is_kind and words[0].low not in grammar.opens:
         return 0
     for i in range(2, min(len(words), _FAR)):
-        goes_on = _clause_at(words, i, grammar) or grammar.is_verb(words[i])
-        if "," in words[i].gap and goes_on:
-            return i
+        if is_kind and (grammar.is_verb(words[i - 1]) or words[i - 1].low in _TIMES):
+            return 0
+        if "," in words[i].gap:
+            if is_kind and not words[i].text[0].isupper():
+                return 0
+            if _clause_at(words, i, grammar) or grammar.is_verb(words[i]):
+                return i
     return 0
 
 
@@ -308,6 +408,8 @@ def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | Non
     verb = next((i for i in near if grammar.is_verb(words[i])), None)
     if verb is None:
         return None
+    if words[first].low in _SUBORDINATES:
+        first += 1
     begin, end = first, verb
     if words[first].low in grammar.before:
         # "In 1899 she moved": the subject is what stands nearest to the verb.
@@ -370,6 +472,7 @@ _NEAR = 8
 _FAR = 24
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _WORD_AND_GAP = re.compile(rf"({_WORD.pattern})")
+_BREAKS = re.compile(r"[,;]")
 _OPENING = re.compile(r"[(\[{]")
 _CLOSING = re.compile(r"[)\]}]")
 _STOPS = re.compile(r"[,;:()\[\]–—]")
@@ -377,8 +480,27 @@ _BEHIND_VERB = re.compile(
     r"\d|(?:an?|the|its?|his|her|their|about|around|nearly|over|up|in|at|on|to|with|by|as|between|no"
     r"|some|more|from|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
     r"|forty|fifty|sixty|hundreds?|thousands?|millions?|several|many|half|only|exactly|roughly"
-    r"|approximately)\Z"
+    r"|approximately|it|them|him|us|me|against|into|after|before|through|under|until|of|off|out|for"
+    r"|along|across|daily|every|each|both|all|\w+ly)\Z"
 )
+# Behind these a doubtful word is a verb: "it lifts".
+_SUBJECTS = words_of("it he she which who that")
+_INDEFINITE = words_of("a an un une una uno uma um")
+_ARTICLES = words_of(
+    "a an the une le la les ein eine der die das een de het un una el los las il lo i gli uma um o"
+    " os as"
+)
+_TIMES = words_of("""
+    year years month months week weeks day days decade century few couple long short later earlier
+    ago before after afterwards time while moment an año años mes meses día días siglo anno anni
+    mese mesi giorno giorni dopo après tard plus mois jour jours siècle ans avant después ano mês
+    dia dias depois
+""")
+# What begins a clause beside which the main clause says something else.
+_SUBORDINATES = words_of("""
+    although though while whereas because obwohl obgleich während weil da aunque mientras porque
+    sebbene benché mentre poiché embora enquanto hoewel terwijl omdat
+""")
 # A past, or an adverb.
 _LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")
 _ADVERBS = ("ly", "ment", "mente", "also", "later", "then", "still", "never", "auch", "später")
@@ -421,7 +543,36 @@ _REGULAR = """
     involve affect cause treat prevent occur happen begin result lead train teach coach guard
     protect attract welcome celebrate form flow drain inhabit number total average peak date
     stem originate derive translate mean signify count hold show stand lie run win sell buy make
-    take give grow build
+    take give grow build lift burn melt bake brew cook cool heat grind mill clean wash dry lock
+    unlock light help want like love hate feed freeze arrive depart ban hang sleep bark sing dance
+    swim climb jump walk talk ask answer call catch throw kick pull push dig mine farm harvest
+    plant water hunt fish trade export import tax fund finance sponsor back oppose reject approve
+    propose suggest argue claim deny confirm reveal prove discuss debate collapse sink crash
+    explode survive escape flee hide attack invade occupy liberate greet invite expect hope plan
+    prepare organise organize arrange coordinate monitor control regulate limit restrict permit
+    forbid demand guarantee ensure insure warn inform report announce describe explain illustrate
+    depict portray commemorate honour honor remember worship rest sit reside stay vary range differ
+    resemble match fit suit combine mix blend separate divide split share distribute spread send
+    transmit broadcast stream copy edit translate interpret analyse analyze examine test check
+    detect identify recognise recognize classify sort filter search weave knit sew spin turn roll
+    slide glide drip leak blow shine glow flash ring sound smell taste feel seem look flower
+    """
+# Forms of these that are nouns as well.
+_ALSO_NOUNS = """
+    designs names starts finishes ends measures covers reaches stretches links joins crosses passes
+    needs supplies supports offers features displays houses hosts borders releases records
+    paints plays stars awards studies works lives moves signs ranks costs rules remains increases
+    declines drops rises pumps prints boils orbits stores ships lands sails damages results leads
+    trains coaches guards forms flows numbers totals averages peaks dates stems means counts holds
+    shows stands lies runs seats draws loads charges claims calls places opens
+    closes spans returns visits travels scores causes treats lifts cooks cleans locks lights
+    hangs barks dances climbs jumps walks talks answers
+    catches throws kicks pulls pushes digs mines farms harvests plants waters hunts trades exports
+    imports taxes funds sponsors backs debates collapses crashes escapes hides attacks hopes plans
+    monitors controls limits permits demands guarantees reports honours honors rests stays ranges
+    matches fits suits mixes blends splits shares spreads broadcasts streams copies edits tests
+    checks sorts filters searches spins turns rolls slides leaks blows flashes rings sounds smells
+    tastes feels looks heats cools mills washes crowns flowers
     """
 _OTHERS = """
     is was are were has had have does did do can could will would may might must should became
@@ -429,6 +580,9 @@ _OTHERS = """
     grew held kept keeps knew knows lay led left lost made meant met paid ran read rose said
     sang sat saw sold sent set shot sold spent spoke spread stood swam taught thought told took
     went wins won wore wrote writes died dies born gets got goes lies sits loses speaks says
+    eats ate hung slept froze burnt sank sang rang dug ground rises leaves brings lets puts comes
+    falls flies fights thinks teaches tells sees meets reads rides rode sets swims wears drives
+    drinks drank chose chooses understands caught threw hid shook broke breaks
     isn't wasn't hasn't doesn't didn't aren't weren't hadn't won't can't
     """
 _ENGLISH = (
@@ -456,7 +610,9 @@ _GERMAN = (
     produziert produzierte verkauft verkaufte braucht brauchte benötigt bietet bot erreicht
     erreichte fährt fuhr fließt floss heißt hieß gilt galt nimmt nahm gibt gab macht machte
     wurde transportierte beförderte reicht reichte druckt pumpt verbraucht speichert beträgt
-    betrug erschien veröffentlichte
+    betrug erschien veröffentlichte lief kaufte stellte setzte legte beschäftigte verlangte
+    zeichnete errichtete stiftete übersetzte besuchte sammelte landete startete ließ trat sprach aß
+    trank schlief hing fing half sank stieg fiel rief nannte kannte brachte dachte wusste
     """,
     "und aber sondern doch",
     "der die das welcher welche welches deren dessen dem den wo",
@@ -466,7 +622,7 @@ _GERMAN = (
     "in im am an auf nach vor seit ab bei von während bis mit um zu",
 )
 _FRENCH = (
-    "le la les des et est était un une du dans à au pour par sur qui que en avec il elle a se",
+    "le la les de des et est était un une du dans à au pour par sur qui que en avec il elle a se",
     """est était sont étaient fut furent a avait ont avaient possède possédait contient contenait
     compte comptait mesure mesurait pèse pesait coûte coûtait couvre couvrait relie reliait dessert
     abrite abritait comprend comprenait ouvrit ouvre ferma ferme fonda conçut construisit inventa
@@ -474,7 +630,12 @@ _FRENCH = (
     étudia enseigna épousa déménagea devint devient reste resta dirige dirigea porte portait produit
     produisait vend vendait offre offrait atteint atteignit se situe situait trouve trouvait dure
     dura consomme utilise transportait transporta transporte peut pouvait fait faisait commence
-    commença termine prit prend publia""",
+    commença termine prit prend publia expose exposait accueille accueillait part partit arrive
+    arriva date datait emploie employait broie moud chauffe brûle mange dort parle chante nage
+    fabrique fabriquait vit habite travaille achète finance soutient protège interdit autorise
+    exige propose présente organise célèbre attire reçoit sert traverse coule descend monte tombe
+    rejoint remonte figure appartient représente constitue forme occupe remplace succède pond
+    fleurit pousse mûrit jette tient pendait repose""",
     "et mais tandis puis",
     "qui dont où que",
     "il elle ils elles on le la les un une son sa ses ce cette ces l'on nous je",
@@ -491,7 +652,11 @@ _SPANISH = (
     inventó descubrió escribió pintó compuso jugó juega ganó perdió recibió murió nació vivió
     vive estudió enseñó se mudó convirtió casó queda dirigió dirige lleva llevaba llevó produce
     producía vende vendía ofrece alcanza alcanzó dura duró consume usa utiliza transportaba
-    transportó puede hace empezó comenzó terminó publicó recibe pertenece trabajó
+    transportó puede hace empezó comenzó terminó publicó recibe pertenece trabajó data nace
+    desemboca expone sale llega emplea muele quema come duerme habla canta nada fabrica trabaja
+    compra financia apoya protege prohíbe exige propone presenta organiza celebra atrae acoge sirve
+    cruza fluye baja sube cae forma ocupa sustituyó florece crece pone cuelga descansa representa
+    constituye funciona abastece calienta levanta pasa mantiene conserva guarda muestra
     """,
     "y e pero mientras",
     "que quien donde cuyo cuya",
@@ -509,7 +674,11 @@ _ITALIAN = (
     giocò gioca vinse perse ricevette morì nacque visse vive studiò insegnò si trasferì divenne
     diventò sposò rimase diresse dirige porta portava trasportava trasportò produce produceva
     vende vendeva offre raggiunge raggiunse dura durò consuma usa utilizza può fa iniziò
-    cominciò terminò pubblicò appartiene si trova lavorò
+    cominciò terminò pubblicò appartiene si trova lavorò risale macina nasce sfocia espone attira
+    accoglie parte arriva impiega brucia mangia dorme parla canta nuota fabbrica lavora compra
+    finanzia sostiene protegge vieta richiede propone presenta organizza celebra riceve serve
+    attraversa scorre scende sale cade forma occupa sostituì fiorisce cresce depone pende riposa
+    rappresenta costituisce funziona fornisce riscalda solleva conserva mostra tiene
     """,
     "e ed ma mentre",
     "che dove cui",
@@ -527,7 +696,11 @@ _PORTUGUESE = (
     compôs jogou joga ganhou venceu perdeu recebeu morreu nasceu viveu vive estudou ensinou
     mudou tornou casou ficou fica dirigiu dirige leva levava transportava transportou produz
     produzia vende vendia oferece alcança alcançou dura durou consome usa utiliza pode faz
-    começou terminou publicou pertence trabalhou possui possuía
+    começou terminou publicou pertence trabalhou possui possuía data mói nasce deságua expõe parte
+    chega emprega queima come dorme fala canta nada fabrica trabalha compra financia apoia protege
+    proíbe exige propõe apresenta organiza celebra atrai acolhe recebe serve atravessa corre desce
+    sobe cai forma ocupa substituiu floresce cresce põe pende repousa representa constitui funciona
+    fornece aquece levanta conserva guarda mostra mantém
     """,
     "e mas enquanto",
     "que quem onde cujo cuja",
@@ -545,13 +718,32 @@ _DUTCH = (
     componeerde speelde speelt won verloor kreeg ontving stierf overleed leefde woont woonde
     werkt werkte studeerde doceerde trouwde verhuisde bleef leidt leidde draagt droeg vervoerde
     houdt hield toont toonde dient diende produceert verkoopt biedt bereikt bereikte duurt
-    duurde gebruikt verbruikt begon eindigde publiceerde heet heette geldt
+    duurde gebruikt verbruikt begon eindigde publiceerde heet heette geldt dateert maalt ontspringt
+    mondt vertrekt komt kwam gaat ging eet slaapt spreekt zingt zwemt maakt maakte koopt kocht
+    steunt beschermt verbiedt eist presenteert organiseert viert trekt trok ontvangt serveert
+    stroomt daalt stijgt valt viel vormt bloeit groeit legt hangt rust vertegenwoordigt levert
+    verwarmt tilt bewaart stamt loopt liep rijdt reed vaart
     """,
     "en maar terwijl",
     "die dat wie waar wiens",
     "hij zij ze het de een zijn haar hun dit deze wij ik men",
     "geboren opgericht gebouwd geopend gelanceerd ontworpen uitgevonden bekend ontdekt gesticht",
     "in op aan na voor sinds vanaf bij van tijdens tot met om te",
+)
+
+
+# "mahlt 300 Säcke", "mündet in die Leine": the third person, but no participle, no adverb.
+_GERMAN_VERB = (
+    re.compile(r"(?!ge)[a-zäöüß]{2,}t"),
+    re.compile(
+        r"(?!(?:nicht|mit|seit|fast|oft|erst|jetzt|dort|acht|laut|samt|statt|anstatt|meist|selbst"
+        r"|sonst|weit|alt|kalt|gut|rot|breit|bunt|leicht|echt|fest|dicht|direkt|zuerst|zuletzt|damit"
+        r"|somit|insgesamt|überhaupt|bekannt|berühmt|exakt|bereits|knapp|zumeist|höchst|längst"
+        r"|[a-zäöü]+(?:licht|haft|samt|recht|wert|fest))\ )(?:\w+\ (?:\d\S*|[A-ZÄÖÜ]\S+|das|den|dem"
+        r"|eine?|eine[nmr]|sein\w*|ihr\w*|etwa|rund|über|bis|mehr|fast|zwei|drei|vier|fünf|sechs"
+        r"|sieben|acht|neun|zehn|elf|zwölf|die|der|in|im|aus|auf|bei|am|an|zu|zum|zur|mit|nach|für"
+        r"|um|unter|vor|es|sich))"
+    ),
 )
 
 
@@ -567,13 +759,18 @@ _NONE = Grammar(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOT
 @cache
 def _languages() -> tuple[Grammar, ...]:
     tables = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH)
-    nouns = frozenset(f for f in _forms(_REGULAR, "").split() if f.endswith("s"))
+    nouns = words_of(_ALSO_NOUNS)
     return tuple(
         Grammar(
             *(frozenset(words.split()) for words in table),
             nouns=nouns if table is _ENGLISH else frozenset(),
             plain=words_of(_REGULAR) if table is _ENGLISH else frozenset(),
+            ending=_GERMAN_VERB if table is _GERMAN else None,
             is_last=table in (_GERMAN, _DUTCH),
+            appositions=re.compile(
+                rf",\s(?:{'|'.join(map(re.escape, sorted(_ARTICLES | words_of(table[5]))))}|l['’])",
+                re.IGNORECASE,
+            ),
             joint=_joint(f"{table[2]} {table[3]}"),
         )
         for table in tables
