@@ -7,9 +7,10 @@ its row and column.
 
 `Rules` finds them without calls, in time linear in the length of the text, sentence after sentence,
 so that the claims of a response that is still being written are those of the whole. It takes
-sentences apart at conjunctions before another predicate or clause, at relative clauses and behind
-opening participles, in English, German, French, Spanish, Italian, Portuguese and Dutch, and only
-where it knows the verb that follows: a claim that stays joined is still checked, as one.
+sentences apart at conjunctions before another predicate or clause, at relative clauses, appositions
+and behind opening participles, in English, German, French, Spanish, Italian, Portuguese and Dutch,
+and only where it knows the verb that follows; and lists of names, in any language. A claim that
+stays joined is still checked, as one.
 """
 
 from __future__ import annotations
@@ -131,11 +132,16 @@ class Rules:
         if fields:
             above = above or self._short(self._heading)
             return tuple(_claim(sentence, field, kind, place, above) for field in fields)
+        said = [
+            part
+            for clause in clauses(sentence, grammar)
+            for part in ((clause,) if clause[1] else _listed(clause[0]))
+        ]
         return tuple(
             whole
             if clause is sentence and not above
-            else _claim(sentence, clause, kind, place, above, said, subject)
-            for clause, said, subject in clauses(sentence, grammar)
+            else _claim(sentence, clause, kind, place, above, words, subject)
+            for clause, words, subject in said
         )
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
@@ -221,6 +227,62 @@ def _claim(
     return Claim(own.text, own.start, own.end, sentence.unit, kind, said, tuple(spans), place)
 
 
+def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
+    """Take a clause apart that ends with a list of names, as "Its members are Ana, Tom and Lee".
+
+    Yields:
+        As `clauses` does: the clause up to the first name, then each other name, with what stands
+        before the first.
+    """
+    items = _items(clause.text)
+    if len(items) < _MANY:
+        yield clause, "", None
+        return
+    head = items[0][0]
+    for place, (start, end) in enumerate(items):
+        begin = start if place else 0
+        # What closes the sentence belongs to the last one.
+        end = len(clause.text) if place == len(items) - 1 else end
+        own = Sentence(
+            clause.text[begin:end], clause.start + begin, clause.start + end, clause.unit
+        )
+        if not place or not head:
+            yield own, "", None
+        else:
+            said = clause.text[:head] + own.text
+            before = len(clause.text[:head].rstrip())
+            yield own, said, (clause.start, clause.start + before)
+
+
+def _items(text: str) -> list[Span]:
+    """Return where the names are that a clause ends with, if they are a list of at least three."""
+    text = text.rstrip(_CLOSERS)
+    if "、" in text:
+        return _items_without_spaces(text.removesuffix("です"))
+    last = _LAST_ITEM.search(text) if text.count(",") >= _MANY - 2 else None
+    if last is None:
+        return []
+    found, end = [last.span(1)], last.start()
+    while end > 0:
+        start = max(text.rfind(", ", 0, end) + 2, 0) if ", " in text[:end] else 0
+        # The first one stands behind what is said of all of them.
+        item = _ITEM.fullmatch(text, start, end) or _FIRST_ITEM.search(text, start, end)
+        if item is None:
+            break
+        found.append(item.span(1))
+        end = start - 2 if item.start() == start else 0
+    return found[::-1]
+
+
+def _items_without_spaces(text: str) -> list[Span]:
+    """Return where the items of a Japanese or Chinese list are that a sentence ends with."""
+    begin = max(text.rfind(mark) + 1 for mark in "はが是有：:")
+    ends = [(match.start(), match.end()) for match in _ITEM_ENDS.finditer(text, begin)]
+    starts = [begin, *(end for _, end in ends)]
+    found = list(zip(starts, [*(start for start, _ in ends), len(text)], strict=True))
+    return found if all(0 < end - start <= _MAX_ITEM_CHARS for start, end in found) else []
+
+
 def says_one_thing(passage: Passage) -> bool:
     """Return whether a whole response is one sentence, and no code, table or the like beside it."""
     return len(passage.sentences) == 1 and all(
@@ -229,6 +291,21 @@ def says_one_thing(passage: Passage) -> bool:
 
 
 _MAX_LEAD = 160
+# So many names make a list; two may be one subject.
+_MANY = 3
+_MAX_ITEM_CHARS = 12
+_CLOSERS = " .!。！"
+_JOINS = "and|und|et|y|e|ed|en|och|og|i|и|ve|as well as|sowie"
+_NAME = (
+    r"(?!(?:Yes|No|Sure|Ja|Nein|Oui|Non|Sí|Sim|Não|Well|Also|However)\b)[^\W\d_a-zß-öø-ÿ][\w'’.&-]*"
+    r"(?: (?:(?:de|van|von|der|den|la|le|del|di|da|du|do|dos|of|the|bin|al) ){0,2}"
+    r"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*){0,4}"
+)
+_PREPOSITION = r"(?:(?:de|von|di|da|do|of|by|in|to|for|à|a|för|för|med|with) |d['’])?"
+_ITEM = re.compile(rf"{_PREPOSITION}({_NAME})")
+_LAST_ITEM = re.compile(rf",? (?:{_JOINS}) {_PREPOSITION}({_NAME})\Z")
+_FIRST_ITEM = re.compile(rf"(?<![^\s'’])({_NAME})\Z")
+_ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 # "**Opened:** 1932", "opened: 1932", and what stands behind a picture.
@@ -298,6 +375,9 @@ def _leads_in(text: str) -> bool:
     grammar, found = Grammars().of(text), _LEADS_IN.search(text)
     if found is None:
         return "," not in text and not grammar.says(text)
+    if "`" in found[1]:
+        # "The flag is `--keep`:" names something.
+        return False
     # "The founder was Ada Moor:" names somebody; in German every noun has a capital.
     return grammar.is_last or not any(word[0].isupper() for word in found[1].split())
 

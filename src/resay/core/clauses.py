@@ -113,7 +113,7 @@ class Grammars:
         if most:
             # Short sentences have too few such words: then the verbs decide.
             rivals = [g for g, n in zip(_languages(), self._counts, strict=True) if n == most]
-            found = max(rivals, key=lambda grammar: len(words & grammar.verbs))
+            found = max(rivals, key=lambda g: sum(len(w) > 1 for w in words & g.verbs))
         if most > _SURE and most > 2 * second:
             self._known = found
         return found
@@ -276,6 +276,8 @@ def _cut(
     if joins and (grammar.is_verb(words[i - 1]) or _is_past(words[i - 1].low)):
         # "was designed and built by"
         return None
+    if joins and at < len(words) and _QUOTE.search(words[at].gap):
+        return None
     if joins or ";" in word.gap:
         if _verb_at(words, at, grammar):
             return _Cut("predicate", at, i - 1)
@@ -333,8 +335,12 @@ def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     """Whether a predicate begins at a word, behind an adverb perhaps."""
     if at < len(words) and grammar.is_verb(words[at]):
         return True
-    is_adverb = at < len(words) and words[at].low.endswith(_ADVERBS)
-    return is_adverb and at + 1 < len(words) and grammar.is_verb(words[at + 1])
+    if at + 1 >= len(words) or not words[at].low.endswith(_ADVERBS):
+        return False
+    # "a versatile and widely loved instrument"
+    is_past = bool(grammar.nouns) and _is_past(words[at + 1].low)
+    doubtful = is_past and not _BEHIND_VERB.match(words[at + 1].after)
+    return grammar.is_verb(words[at + 1]) and not doubtful
 
 
 def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
@@ -472,6 +478,7 @@ _NEAR = 8
 _FAR = 24
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _WORD_AND_GAP = re.compile(rf"({_WORD.pattern})")
+_QUOTE = re.compile(r"[\"“„«‘]")
 _BREAKS = re.compile(r"[,;]")
 _OPENING = re.compile(r"[(\[{]")
 _CLOSING = re.compile(r"[)\]}]")
@@ -560,7 +567,7 @@ _REGULAR = """
 # Forms of these that are nouns as well.
 _ALSO_NOUNS = """
     designs names starts finishes ends measures covers reaches stretches links joins crosses passes
-    needs supplies supports offers features displays houses hosts borders releases records
+    set needs supplies supports offers features displays houses hosts borders releases records
     paints plays stars awards studies works lives moves signs ranks costs rules remains increases
     declines drops rises pumps prints boils orbits stores ships lands sails damages results leads
     trains coaches guards forms flows numbers totals averages peaks dates stems means counts holds
