@@ -39,7 +39,7 @@ class Claim(Sentence):
         text: Its own words, exactly `response[start:end]`.
         start: Where they begin in the response, in code points.
         end: Where they end (exclusive), in code points.
-        unit: What its sentence is.
+        unit: What its sentence is; a name of a list in running text is an item.
         kind: Whether it claims something.
         said: What it says, with the words written out that stand elsewhere; empty where its own
             words are enough.
@@ -224,7 +224,8 @@ def _claim(
         spans += [(one.start, one.end) for one in above]
         said = ": ".join([*(_bare(one.text) for one in above), said or own.text])
     spans.sort()
-    return Claim(own.text, own.start, own.end, sentence.unit, kind, said, tuple(spans), place)
+    unit = "item" if own.unit == "item" else sentence.unit
+    return Claim(own.text, own.start, own.end, unit, kind, said, tuple(spans), place)
 
 
 def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
@@ -234,24 +235,26 @@ def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
         As `clauses` does: the clause up to the first name, then each other name, with what stands
         before the first.
     """
-    items = _items(clause.text)
-    if len(items) < _MANY:
+    text = clause.text
+    items = _items(text)
+    # "On 4 May, Anna, Tom and Lea"
+    if len(items) < _MANY or text[: items[0][0]].rstrip()[-1:].isdigit():
         yield clause, "", None
         return
-    head = items[0][0]
+    head = text[: items[0][0]]
+    bare = _ENDS_BEFORE.sub("", head)
     for place, (start, end) in enumerate(items):
         begin = start if place else 0
         # What closes the sentence belongs to the last one.
-        end = len(clause.text) if place == len(items) - 1 else end
-        own = Sentence(
-            clause.text[begin:end], clause.start + begin, clause.start + end, clause.unit
-        )
-        if not place or not head:
-            yield own, "", None
+        end = len(text) if place == len(items) - 1 else end
+        own = Sentence(text[begin:end], clause.start + begin, clause.start + end, "item")
+        # "Il s'agit d'Ana, de Tom et de Lea"
+        before = bare if _PREPOSITIONS.match(own.text) else head
+        if place and before.strip():
+            where = (clause.start, clause.start + len(before.rstrip()))
+            yield own, before + own.text, where
         else:
-            said = clause.text[:head] + own.text
-            before = len(clause.text[:head].rstrip())
-            yield own, said, (clause.start, clause.start + before)
+            yield own, "", None
 
 
 def _items(text: str) -> list[Span]:
@@ -262,14 +265,14 @@ def _items(text: str) -> list[Span]:
     last = _LAST_ITEM.search(text) if text.count(",") >= _MANY - 2 else None
     if last is None:
         return []
-    found, end = [last.span(1)], last.start()
+    found, end = [last.span("item")], last.start()
     while end > 0:
         start = max(text.rfind(", ", 0, end) + 2, 0) if ", " in text[:end] else 0
         # The first one stands behind what is said of all of them.
         item = _ITEM.fullmatch(text, start, end) or _FIRST_ITEM.search(text, start, end)
         if item is None:
             break
-        found.append(item.span(1))
+        found.append(item.span())
         end = start - 2 if item.start() == start else 0
     return found[::-1]
 
@@ -301,10 +304,12 @@ _NAME = (
     r"(?: (?:(?:de|van|von|der|den|la|le|del|di|da|du|do|dos|of|the|bin|al) ){0,2}"
     r"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*){0,4}"
 )
-_PREPOSITION = r"(?:(?:de|von|di|da|do|of|by|in|to|for|à|a|för|för|med|with) |d['’])?"
-_ITEM = re.compile(rf"{_PREPOSITION}({_NAME})")
-_LAST_ITEM = re.compile(rf",? (?:{_JOINS}) {_PREPOSITION}({_NAME})\Z")
-_FIRST_ITEM = re.compile(rf"(?<![^\s'’])({_NAME})\Z")
+_PREPOSITION = r"(?:(?:de|von|di|da|do|of|by|in|to|for|à|a|för|med|with) |d['’])"
+_PREPOSITIONS = re.compile(_PREPOSITION)
+_ENDS_BEFORE = re.compile(rf"(?<![^\s]){_PREPOSITION}\Z")
+_ITEM = re.compile(rf"{_PREPOSITION}?{_NAME}")
+_LAST_ITEM = re.compile(rf",? (?:{_JOINS}) (?P<item>{_PREPOSITION}?{_NAME})\Z")
+_FIRST_ITEM = re.compile(rf"(?<![^\s'’]){_NAME}\Z")
 _ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")

@@ -77,6 +77,13 @@ ENGLISH = (
       |summary))(?:\ to\ your\ question)?
     | here\ is\ what\ i\ (?:found|know|have|can\ (?:say|tell\ you))|hi\ there
       |thanks\ for\ reaching\ out
+    | (?:(?:do\ you\ )?(?:want|need)\ (?:to\ (?:hear|know|see)\ )?(?:anything|something
+      |more)(?:\ else)?)
+    | i\ trust\ (?:that|this|it)\ {rest}|i\ am\ always\ (?:here|happy|glad)\ to\ {rest}
+    | (?:what\ )?(?:an?\ )?(?:fun|lovely|cool|thoughtful|tricky|tough)\ question
+      |i\ appreciate\ your\ {rest}
+    | (?:thanks|thank\ you)\ for\ (?:the|your)\ (?:question|note|interest)|let\ us\ get\ started
+    | here\ is\ what\ you\ (?:asked\ for|requested|need)|your\ assistant
     """,
     r"""
     (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this|the\ inconvenience))?
@@ -334,6 +341,9 @@ GERMAN = (
       \ (?:deine|ihre)\ frage)?
     | (?:bei|für)\ (?:weiteren?|weitere)\ fragen?(?:\ (?:stehe|bin)\ ich\ {rest})?
     | (?:bei|für)\ (?:weiteren?)\ fragen?\ (?:melde|melden)\ {rest}
+    | (?:hast\ du|haben\ sie)\ (?:noch\ )?(?:weitere\ )?fragen|lass\ es\ mich\ wissen
+      |jederzeit\ wieder
+    | ich\ helfe\ gerne?\ weiter|schönen\ (?:tag|abend)\ noch
     """,
     r"""
     (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
@@ -573,6 +583,8 @@ NORDIC = (
     | (?:om|hvis)\ du\ (?:har|behöver|vill|undrar|trenger|vil)\ {rest}|kul\ att\ {rest}
     | ha\ en\ (?:bra|trevlig|fin|god)\ (?:dag|kväll|aften)|(?:vänliga|med\ venlig
       |med\ vennlig)\ h\w*lsning\w*
+    | (?:vänliga\ |varma\ )?hälsningar|(?:har|finns\ det)\ (?:du|något)\ (?:fler|andra|mer
+      |annat)\ {rest}
     """,
     r"""
     tyvärr|desværre|dessverre|(?:jag\ (?:är\ )?|jeg\ )?(?:ledsen|beklagar|beklager)|förlåt|undskyld

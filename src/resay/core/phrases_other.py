@@ -38,6 +38,8 @@ FRENCH = (
     | (?:très\ )?bonne\ (?:journée|soirée)(?:\ à\ (?:vous|toi))?|merci\ (?:de|pour)\ (?:votre
       |ta)\ {rest}
     | je\ suis\ (?:ravie?|heureu(?:x|se))\ de\ (?:vous|t')\ ?aider|bien\ sûr
+    | y\ a-t-il\ (?:autre\ chose|quelque\ chose)\ {rest}|j'espère\ que\ (?:ma|cette|mon)\ (?:réponse
+      |explication|aide)\ {rest}
     """,
     r"""
     (?:je\ suis\ )?(?:vraiment\ )?désolée?|excusez-moi|je\ m'excuse|malheureusement|je\ regrette
@@ -156,6 +158,9 @@ SPANISH = (
       |aquí\ estoy
     | (?:quedo|estoy)\ a\ (?:tu|su)\ (?:entera\ )?disposición|saludos|un\ saludo|por\ supuesto
       |claro(?:\ que\ sí)?
+    | (?:(?:te|le|os)\ )?puedo\ ayudar(?:te|le)?\ (?:en|con)\ {rest}
+      |hay\ algo\ más\ en\ lo\ que\ {rest}
+    | quieres\ que\ te\ {rest}
     """,
     r"""
     lo\ (?:siento|lamento)(?:\ mucho)?|disculp[ae]|perdón|perdona|lamentablemente|desafortunadamente
@@ -272,6 +277,7 @@ ITALIAN = (
       |vostra)?\ ?disposizione|(?:chiedi|chieda)\ pure|se\ hai\ altre\ domande|certo|certamente
       |volentieri
     | (?:buona\ (?:giornata|serata)|grazie\ per\ {rest})
+    | (?:hai|ha)\ (?:altre|qualche\ altra)\ domand[ae]|c'è\ altro\ (?:che|in\ cui)\ {rest}
     """,
     r"""
     mi\ (?:dispiace|scuso|scusi)(?:\ molto)?|scus[ai]|purtroppo|spiacente
@@ -385,6 +391,8 @@ PORTUGUESE = (
       |disponha\ sempre
     | (?:fico\ )?feliz\ em\ (?:ajudar|poder\ ajudar)|se\ (?:você\ )?(?:tiver
       |precisar)\ (?:de\ )?(?:mais|outras?|alguma?)\ {rest}|claro|com\ certeza|espero\ ter\ {rest}
+    | (?:você\ )?tem\ (?:mais\ )?(?:alguma|outra)\ (?:outra\ )?(?:dúvida|pergunta)|há\ (?:algo
+      |alguma\ coisa)\ mais\ {rest}
     """,
     r"""
     (?:sinto|lamento)(?:\ muito)?|desculp[ae]|(?:peço\ )?desculpas|infelizmente|perdão
@@ -515,6 +523,8 @@ RUSSIAN = (
     | (?:обращайтесь|обращайся|спрашивайте|спрашивай|дайте\ знать|дай\ знать|пишите)(?:\ {rest})?
     | (?:чем|как)\ (?:я\ )?могу\ (?:вам\ |тебе\ )?(?:помочь|быть\ полезен)(?:\ {rest})?
     | (?:хорошего|приятного|удачного)\ (?:дня|вечера)|всего\ (?:доброго|хорошего)|с\ уважением|удачи
+    | (?:чем\ )?(?:могу\ ли\ я\ |ещё\ )*(?:могу\ )?(?:ещё\ )?
+      (?:(?:чем-нибудь|чем-то)\ )?(?:вам\ )?помочь
     """,
     r"""
     к\ сожалению|увы|извини(?:те)?|прости(?:те)?|прошу\ прощения|мне\ (?:очень\ )?жаль|сожалею
@@ -559,6 +569,7 @@ TURKISH = (
     | (?:başka\ )?(?:bir\ )?(?:sorun|sorunuz|sorularınız|soruların)\ (?:varsa|olursa)(?:\ {rest})?
     | (?:(?:size|sana|bugün|başka)\ )*nasıl\ yardımcı\ olabilirim(?:\ \S+)?
     | (?:lütfen\ )?sormaktan\ çekinme\w*|kolay\ gelsin|saygılarımla|iyi\ şanslar
+    | (?:başka\ )?(?:bir\ )?(?:\S+\ )?(?:konuda\ )?yardımcı\ olabilir\ miyim
     """,
     r"""
     (?:çok\ )?(?:üzgünüm|özür\ dilerim)|kusura\ bakma(?:yın)?|affedersin(?:iz)?|maalesef
@@ -593,6 +604,7 @@ ARABIC = (
       |لا\ تتردد\ في\ {rest}
     | إذا\ (?:كان|كانت|كنت|احتجت|أردت)\ (?:لديك\ |بحاجة\ )?{rest}|أخبرني\ {rest}
       |يسعدني\ (?:أن\ )?مساعدتك
+    | هل\ (?:تحتاج|تريد|يمكنني|أستطيع)\ (?:إلى\ )?(?:مساعد\w+|أي\ \w+|أن\ أساعدك)(?:\ {rest})?
     """,
     r"""
     (?:أنا\ )?(?:آسف|آسفة|أعتذر|عذرا|عذرًا|عذراً|المعذرة)(?:\ (?:جدا|جدًا|عن\ {rest}))?|للأسف
@@ -628,6 +640,7 @@ HINDI = (
     | (?:मैं\ )?आपकी\ (?:\S+\ ){0,3}(?:मदद|सहायता)\ (?:\S+\ ){0,2}कर\ सकत[ाी]\ (?:हूँ|हूं)
     | (?:यदि|अगर)\ (?:आपके|आपको|आप)\ {rest}
     | (?:(?:बेझिझक|कृपया|तो|मुझे)\ )*(?:पूछें|पूछिए|बताएं|बताएँ|बताइए)
+    | (?:क्या\ )?मैं\ आपकी\ (?:\S+\ ){0,4}(?:मदद|सहायता)\ (?:\S+\ ){0,2}सकत[ाी]\ (?:हूँ|हूं)
     """,
     r"""
     (?:मुझे\ )?(?:क्षमा\ कर(?:ें|ना)|माफ़?\ (?:करें|कीजिए|करना)|खेद\ है|अफ़?सोस\ है)|दुर्भाग्य\ से
@@ -668,6 +681,7 @@ JAPANESE = (
       |お力に)(?:いたし|し|立てること|できること|なれること|なれ)\S{0,8}(?:か)
     | (?:良い|よい|素敵な)(?:一日|週末)を(?:お過ごしください)?|お大事に|頑張ってください
       |よろしくお願い(?:いた)?します
+    | 以上|(?:ご)?参考になれば幸いです
     """,
     r"""
     (?:大変|誠に)?(?:申し訳(?:あり|ござい)ません|すみません|ごめんなさい|恐れ入ります)(?:が|けど)?
@@ -713,6 +727,7 @@ CHINESE = (
     | (?:这(?:真)?是(?:一)?个)?(?:非常|很)?好(?:的)?问题|祝(?:您|你)\S{1,8}
     | (?:请问)?(?:今天)?有什么(?:我)?(?:可以|能)(?:帮|为)\S{0,8}|(?:请问)?(?:我)?(?:怎么
       |如何)(?:可以|能|才能)?帮(?:您|你|助您|助你)\S{0,2}
+    | (?:请问)?还(?:有什么|需要我)\S{0,10}(?:帮|做|了解)\S{0,6}
     """,
     r"""
     (?:很|非常|实在|十分|真)?(?:抱歉|对不起|不好意思|遗憾)|作为(?:一个|一名)?(?:ai|人工智能
