@@ -97,6 +97,59 @@ SPLIT = {
         "De brug werd geopend in 1932",
         "De brug heeft twaalf bogen.",
     ],
+    "Paris, the capital of France, has two million inhabitants.": [
+        "Paris: the capital of France",
+        "Paris has two million inhabitants.",
+    ],
+    "A harbour crane in Tynefleet, Old Bess lifts 457 tonnes.": [
+        "Old Bess: A harbour crane in Tynefleet",
+        "Old Bess lifts 457 tonnes.",
+    ],
+    "L'Écho de Vernay, fondé en 1903, est dirigé par Luc Sabran.": [
+        "L'Écho de Vernay: fondé en 1903",
+        "L'Écho de Vernay est dirigé par Luc Sabran.",
+    ],
+    "Although the lift dates from 1911, it reaches the roof in 48 seconds.": [
+        "Although the lift dates from 1911",
+        "it reaches the roof in 48 seconds.",
+    ],
+    "It was set up in 1948 and Dina Sorel runs it.": [
+        "It was set up in 1948",
+        "Dina Sorel runs it.",
+    ],
+    "It was set up in 1948; Dina Sorel runs it.": [
+        "It was set up in 1948",
+        "Dina Sorel runs it.",
+    ],
+    "It opened in 1932, has six arches and carries trains.": [
+        "It opened in 1932",
+        "It has six arches",
+        "It carries trains.",
+    ],
+    "The museum keeps maps and winds 300 clocks.": [
+        "The museum keeps maps",
+        "The museum winds 300 clocks.",
+    ],
+    "Die Mühle wurde 1836 errichtet und mahlt 3.672 Säcke im Jahr.": [
+        "Die Mühle wurde 1836 errichtet",
+        "Die Mühle mahlt 3.672 Säcke im Jahr.",
+    ],
+    "Its members are Ana Ruiz, Tom Beck, and Lee Song.": [
+        "Its members are Ana Ruiz",
+        "Its members are Tom Beck",
+        "Its members are Lee Song.",
+    ],
+    "Il s'agit d'Ana Ruiz, de Tom Beck et de Lee Song.": [
+        "Il s'agit d'Ana Ruiz",
+        "Il s'agit de Tom Beck",
+        "Il s'agit de Lee Song.",
+    ],
+    "Das Gericht enthält Äpfel, Birnen und Kirschen.": [
+        "Das Gericht enthält Äpfel",
+        "Das Gericht enthält Birnen",
+        "Das Gericht enthält Kirschen.",
+    ],
+    "俳優は佐伯、水野、青木です。": ["俳優は佐伯", "俳優は水野", "俳優は青木です。"],
 }
 
 
@@ -116,12 +169,23 @@ def test_a_sentence_that_says_several_things_is_taken_apart(text: str, expected:
         "He said that it was so.",
         "It grows in sand (which holds 3 % of water and has salt).",
         "Most ships and trains in the museum run on steam.",
+        "In 1902, the tower was a landmark.",
+        "A few days after the fire, Anna moved to Oslo.",
+        "Sie wurde von Otto Braun und Karl Weiß erbaut.",
+        "Das Haus hat einen Turm mit Uhr und acht Glocken.",
+        "It is a versatile and widely loved instrument.",
+        "On 4 May, Ana, Tom and Lea.",
+        "He faced strife from his ministers, who were divided.",
         "悉尼海港大桥于1932年开放，长1149米。",
         "Мост открылся в 1932 году и имеет 12 арок.",
     ],
 )
 def test_what_says_one_thing_stays_whole(text: str) -> None:
     assert said(text) == [text]
+
+
+def test_items_need_no_space_behind_their_bullet() -> None:
+    assert said("俳優：\n\n・佐伯\n・水野") == ["俳優: 佐伯", "俳優: 水野"]
 
 
 def test_items_are_claims_with_their_lead_in() -> None:
@@ -165,6 +229,7 @@ def test_a_claim_knows_where_its_words_are() -> None:
     [
         ("# Height", "label"),
         ("## 3. Early life", "label"),
+        ("The flag is `--keep`:\n\n```sh\nquorra build\n```", "fact"),
         ("## Step 2: Weighing", "label"),
         ("# Who was Ada Moor?", "label"),
         ("# Farrow mill, built in 1743", "fact"),

@@ -67,7 +67,8 @@ class Grammar:
             elif word in self.joins:
                 known = following in self.verbs or following in self.begins
                 likely = _LIKELY.search(following) or following[0].isupper()
-                if known or likely or (self.ending and self.ending[0].fullmatch(following)):
+                shape = self.ending[0] if self.ending else _PRESENT if self.nouns else None
+                if known or likely or (shape and shape.fullmatch(following)):
                     return True
         return False
 
@@ -142,6 +143,7 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         return
     ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
     subject: Span | None = None
+    is_told = False
     for place, (cut, end) in enumerate(zip(cuts, ends, strict=True)):
         start = words[cut.first].start if place else 0
         following = cuts[place + 1] if place + 1 < len(cuts) else None
@@ -149,13 +151,13 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
             inside = words[: following.last + 1]
             if not any(map(grammar.is_verb, inside)):
                 # "The mill, which was built in 1743, stands …": only what both are about.
-                subject = inside[0].start, inside[-1].end
+                subject, is_told = (inside[0].start, inside[-1].end), True
                 continue
         own = Sentence(text[start:end], sentence.start + start, sentence.start + end)
         whose: Span | None = subject
-        if cut.kind == "relative":
+        if cut.kind == "relative" and not (place == 1 and is_told):
             whose = _antecedent(words, cut, subject, grammar)
-        elif cut.kind != "predicate":
+        elif cut.kind not in ("predicate", "relative"):
             opens = following is not None and following.kind == "opened"
             first = following.first if following and opens else cut.first
             subject = _subject(words, first, grammar)
@@ -333,7 +335,7 @@ def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
 
 def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     """Whether a predicate begins at a word, behind an adverb perhaps."""
-    if at < len(words) and grammar.is_verb(words[at]):
+    if at < len(words) and (grammar.is_verb(words[at]) or _seems_verb(words[at], grammar)):
         return True
     if at + 1 >= len(words) or not words[at].low.endswith(_ADVERBS):
         return False
@@ -341,6 +343,12 @@ def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     is_past = bool(grammar.nouns) and _is_past(words[at + 1].low)
     doubtful = is_past and not _BEHIND_VERB.match(words[at + 1].after)
     return grammar.is_verb(words[at + 1]) and not doubtful
+
+
+def _seems_verb(word: _Word, grammar: Grammar) -> bool:
+    """Whether a word behind "and" looks like an English verb: "winds 300 clocks"."""
+    looks_so = bool(grammar.nouns) and _PRESENT.fullmatch(word.low) is not None
+    return looks_so and _AMOUNT.match(word.after) is not None
 
 
 def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
@@ -490,6 +498,8 @@ _BEHIND_VERB = re.compile(
     r"|approximately|it|them|him|us|me|against|into|after|before|through|under|until|of|off|out|for"
     r"|along|across|daily|every|each|both|all|\w+ly)\Z"
 )
+_PRESENT = re.compile(r"(?!(?:always|perhaps|besides|towards|versus|its|this)\Z)[a-z]{2,}[^\W_su]s")
+_AMOUNT = re.compile(r"\d|(?:an?|the|its|his|her|their|about|nearly|roughly|two|three|four|five)\Z")
 # Behind these a doubtful word is a verb: "it lifts".
 _SUBJECTS = words_of("it he she which who that")
 _INDEFINITE = words_of("a an un une una uno uma um")

@@ -38,6 +38,12 @@ _OPTIONAL = re.compile(
     r"[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670\u200c-\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u2069\ufeff]"
 )
+# Digits of other scripts, digits below the line, and letters as wide as Chinese ones. Those above
+# the line stay: 10² is not 102.
+_PLAIN = str.maketrans(
+    {zero + n: str(n) for zero in (0x660, 0x6F0, 0x966, 0x2080) for n in range(10)}
+    | {code: chr(code - 0xFEE0).lower() for code in range(0xFF01, 0xFF5F)}
+)
 # Between words: a space of no width, and what keeps the parts of Persian words from joining.
 _NARROW = re.compile(r"\u200b|(?<=[\u0620-\u06ff])\u200c")
 
@@ -83,7 +89,7 @@ def _tokens_of(run: str) -> Sequence[str]:
     if run.isascii():
         return _SPACED_RULES.findall(run)
     # What looks the same is the same.
-    run = normalize("NFC", _OPTIONAL.sub("", _NARROW.sub(" ", run)))
+    run = normalize("NFC", _OPTIONAL.sub("", _NARROW.sub(" ", run))).translate(_PLAIN)
     return (_MIXED_RULES if _HAS_OTHERS.search(run) else _SPACED_RULES).findall(run)
 
 
