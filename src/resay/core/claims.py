@@ -238,7 +238,8 @@ def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
     text = clause.text
     items = _items(text)
     # "On 4 May, Anna, Tom and Lea"
-    if len(items) < _MANY or text[: items[0][0]].rstrip()[-1:].isdigit():
+    is_other = bool(items) and text[: items[0][0]].rstrip()[-1:].isdigit()
+    if len(items) < _MANY or is_other or items[0][0] > _MAX_LEAD:
         yield clause, "", None
         return
     head = text[: items[0][0]]

@@ -335,20 +335,25 @@ def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
 
 def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     """Whether a predicate begins at a word, behind an adverb perhaps."""
-    if at < len(words) and (grammar.is_verb(words[at]) or _seems_verb(words[at], grammar)):
+    if at >= len(words):
+        return False
+    if grammar.is_verb(words[at]) or _seems_verb(words, at, grammar):
         return True
-    if at + 1 >= len(words) or not words[at].low.endswith(_ADVERBS):
+    if at + 1 == len(words) or not words[at].low.endswith(_ADVERBS):
         return False
     # "a versatile and widely loved instrument"
     is_past = bool(grammar.nouns) and _is_past(words[at + 1].low)
-    doubtful = is_past and not _BEHIND_VERB.match(words[at + 1].after)
-    return grammar.is_verb(words[at + 1]) and not doubtful
+    doubtful = is_past and words[at].low.endswith("ly") and words[at].before in grammar.joins
+    if doubtful and not _BEHIND_VERB.match(words[at + 1].after):
+        return False
+    return grammar.is_verb(words[at + 1])
 
 
-def _seems_verb(word: _Word, grammar: Grammar) -> bool:
+def _seems_verb(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
     """Whether a word behind "and" looks like an English verb: "winds 300 clocks"."""
-    looks_so = bool(grammar.nouns) and _PRESENT.fullmatch(word.low) is not None
-    return looks_so and _AMOUNT.match(word.after) is not None
+    if not grammar.nouns or at + 1 == len(words) or words[at + 1].gap != " ":
+        return False
+    return bool(_PRESENT.fullmatch(words[at].low) and _AMOUNT.match(words[at].after))
 
 
 def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
@@ -501,7 +506,7 @@ _BEHIND_VERB = re.compile(
 _PRESENT = re.compile(r"(?!(?:always|perhaps|besides|towards|versus|its|this)\Z)[a-z]{2,}[^\W_su]s")
 _AMOUNT = re.compile(r"\d|(?:an?|the|its|his|her|their|about|nearly|roughly|two|three|four|five)\Z")
 # Behind these a doubtful word is a verb: "it lifts".
-_SUBJECTS = words_of("it he she which who that")
+_SUBJECTS = words_of("it he she which who that never also later then still")
 _INDEFINITE = words_of("a an un une una uno uma um")
 _ARTICLES = words_of(
     "a an the une le la les ein eine der die das een de het un una el los las il lo i gli uma um o"
