@@ -55,7 +55,7 @@ class Grammar:
     def may_cut(self, text: str) -> bool:
         """Whether to look for clauses: most sentences show at a glance that they are one."""
         first = text.partition(" ")[0].lower()
-        if ";" in text or first in self.opens or first in _SUBORDINATES:
+        if ";" in text or self.may_open(first) or first in _SUBORDINATES:
             return True
         if self.appositions.search(text):
             return True
@@ -71,6 +71,10 @@ class Grammar:
                 if known or likely or (shape and shape.fullmatch(following)):
                     return True
         return False
+
+    def may_open(self, word: str) -> bool:
+        """Whether a word may be a participle that opens a sentence."""
+        return word in self.opens or (bool(self.opens) and _PARTICIPLE.fullmatch(word) is not None)
 
     def says(self, text: str) -> bool:
         """Whether a text has a verb that is known."""
@@ -137,8 +141,7 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         return
     words = _words(text)
     cuts = [_Cut("main", 0, 0), *_cuts(words, grammar)]
-    is_name = len(cuts) > 1 and cuts[1].kind == "relative" and _names(words, cuts, grammar)
-    if is_name:
+    if len(cuts) > 1 and cuts[1].kind == "relative" and _names(words, cuts, grammar):
         yield sentence, "", None
         return
     ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
@@ -160,7 +163,8 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         elif cut.kind not in ("predicate", "relative"):
             opens = following is not None and following.kind == "opened"
             first = following.first if following and opens else cut.first
-            subject = _subject(words, first, grammar)
+            until = following.first if following and not opens else len(words)
+            subject = _subject(words[:until], first, grammar)
             whose = subject if opens else None
         said = "" if whose is None else _said(text[slice(*whose)], own.text, cut, grammar)
         where = whose and (sentence.start + whose[0], sentence.start + whose[1])
@@ -273,12 +277,14 @@ def _cut(
         return None
     joins = word.low in grammar.joins
     at = i + joins
-    if not has_verb and not in_relative:
+    # ", and it was built" and "und wurde" tell enough where the verb before is not known.
+    is_known = at < len(words) and words[at].low in grammar.verbs - grammar.nouns
+    if not (has_verb or in_relative or (joins and (has_comma or is_known))):
         return None
     if joins and (grammar.is_verb(words[i - 1]) or _is_past(words[i - 1].low)):
         # "was designed and built by"
         return None
-    if joins and at < len(words) and _QUOTE.search(words[at].gap):
+    if joins and at < len(words) and not _QUOTES.isdisjoint(words[at].gap):
         return None
     if joins or ";" in word.gap:
         if _verb_at(words, at, grammar):
@@ -362,7 +368,7 @@ def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
         return False
     is_name = words[at].text[0].isupper() and (
         at < 2
-        or _BREAKS.search(words[at - 1].gap + words[at].gap) is not None
+        or _STOPS.search(words[at - 1].gap + words[at].gap) is not None
         # "in 1948 and Dina Sorel runs it", but not "Ana and Tom Beck run it"
         or not (grammar.is_last or words[at - 2].text[0].isupper())
     )
@@ -403,7 +409,7 @@ def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
     if len(words) < 3:
         return 0
     is_kind = words[0].low in _INDEFINITE and not grammar.is_last and words[1].low not in _TIMES
-    if not is_kind and words[0].low not in grammar.opens:
+    if not is_kind and not grammar.may_open(words[0].low):
         return 0
     for i in range(2, min(len(words), _FAR)):
         if is_kind and (grammar.is_verb(words[i - 1]) or words[i - 1].low in _TIMES):
@@ -491,8 +497,6 @@ _NEAR = 8
 _FAR = 24
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _WORD_AND_GAP = re.compile(rf"({_WORD.pattern})")
-_QUOTE = re.compile(r"[\"“„«‘]")
-_BREAKS = re.compile(r"[,;]")
 _OPENING = re.compile(r"[(\[{]")
 _CLOSING = re.compile(r"[)\]}]")
 _STOPS = re.compile(r"[,;:()\[\]–—]")
@@ -503,36 +507,32 @@ _BEHIND_VERB = re.compile(
     r"|approximately|it|them|him|us|me|against|into|after|before|through|under|until|of|off|out|for"
     r"|along|across|daily|every|each|both|all|\w+ly)\Z"
 )
+_PARTICIPLE = re.compile(r"\w{3,}(?:ed|[ai]d[oa]s?|[aiu]t[oa]|ée?s?)|ouverte?|abert[oa]|apert[oa]")
 _PRESENT = re.compile(r"(?!(?:always|perhaps|besides|towards|versus|its|this)\Z)[a-z]{2,}[^\W_su]s")
 _AMOUNT = re.compile(r"\d|(?:an?|the|its|his|her|their|about|nearly|roughly|two|three|four|five)\Z")
 # Behind these a doubtful word is a verb: "it lifts".
 _SUBJECTS = words_of("it he she which who that never also later then still")
 _INDEFINITE = words_of("a an un une una uno uma um")
-_ARTICLES = words_of(
-    "a an the une le la les ein eine der die das een de het un una el los las il lo i gli uma um o"
-    " os as"
-)
+_ARTICLES = words_of("a an the une le la les ein eine der die das een de het un una el los las il")
+_ARTICLES |= words_of("lo i gli uma um o os as")
 _TIMES = words_of("""
-    year years month months week weeks day days decade century few couple long short later earlier
-    ago before after afterwards time while moment an año años mes meses día días siglo anno anni
-    mese mesi giorno giorni dopo après tard plus mois jour jours siècle ans avant después ano mês
-    dia dias depois
+    year years month months week weeks day days decade few couple long short later earlier ago
+    before after time while moment an año años mes meses día días anno anni mese mesi giorno
+    giorni dopo après tard plus mois jour jours ans avant después ano mês dia dias depois
 """)
 # What begins a clause beside which the main clause says something else.
-_SUBORDINATES = words_of("""
-    although though while whereas because obwohl obgleich während weil da aunque mientras porque
-    sebbene benché mentre poiché embora enquanto hoewel terwijl omdat
-""")
+_SUBORDINATES = words_of("although though while whereas because obwohl obgleich während weil da")
+_SUBORDINATES |= words_of("aunque mientras porque sebbene benché mentre poiché embora enquanto")
+_SUBORDINATES |= words_of("hoewel terwijl omdat")
 # A past, or an adverb.
 _LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")
 _ADVERBS = ("ly", "ment", "mente", "also", "later", "then", "still", "never", "auch", "später")
 _NO_PAST = words_of("hundred indeed breed speed united sacred naked kindred exceed succeed")
 _OF_SUBJECT = words_of("who which that qui que che die dat")
 _WITH_SUBJECT = words_of("where whose dont où cuyo cuya donde dove cui onde cujo cuja")
-_COPULAS = words_of(
-    "is was are were be been became ist war sind waren wurde est était sont es era son fue è sono"
-    " fu é foi são eram"
-)
+_COPULAS = words_of("is was are were be been became ist war sind waren wurde est était sont es era")
+_COPULAS |= words_of("son fue è sono fu é foi são eram")
+_QUOTES = frozenset('"“„«‘')
 
 
 def _forms(regular: str, others: str) -> str:
@@ -552,30 +552,29 @@ def _forms(regular: str, others: str) -> str:
 
 _REGULAR = """
     open found launch establish create design name call locate complete finish start close end
-    measure weigh cover contain include comprise consist span reach extend stretch connect link
-    join cross pass carry use need require provide supply support produce generate offer serve
-    employ feature display house host belong border surround publish release record perform
-    compose direct paint play star appear receive earn award collect study graduate attend work
-    live move marry retire resign travel visit return discover invent develop introduce adopt
-    sign represent compete score rank cost operate manage own acquire purchase manufacture
-    register declare elect appoint crown die rule reign follow remain last expand increase
-    decrease decline drop rise pump print boil melt orbit rotate consume emit absorb store
-    handle deliver ship land sail explore conquer destroy damage rename rebuild restore convert
-    transform merge seat draw load charge accept allow enable invoke default implement depend
-    involve affect cause treat prevent occur happen begin result lead train teach coach guard
-    protect attract welcome celebrate form flow drain inhabit number total average peak date
-    stem originate derive translate mean signify count hold show stand lie run win sell buy make
-    take give grow build lift burn melt bake brew cook cool heat grind mill clean wash dry lock
-    unlock light help want like love hate feed freeze arrive depart ban hang sleep bark sing dance
-    swim climb jump walk talk ask answer call catch throw kick pull push dig mine farm harvest
-    plant water hunt fish trade export import tax fund finance sponsor back oppose reject approve
-    propose suggest argue claim deny confirm reveal prove discuss debate collapse sink crash
-    explode survive escape flee hide attack invade occupy liberate greet invite expect hope plan
-    prepare organise organize arrange coordinate monitor control regulate limit restrict permit
-    forbid demand guarantee ensure insure warn inform report announce describe explain illustrate
-    depict portray commemorate honour honor remember worship rest sit reside stay vary range differ
-    resemble match fit suit combine mix blend separate divide split share distribute spread send
-    transmit broadcast stream copy edit translate interpret analyse analyze examine test check
+    measure weigh cover contain include comprise consist span reach extend stretch connect link join
+    cross pass carry use need require provide supply support produce generate offer serve employ
+    feature display house host belong border surround publish release record perform compose direct
+    paint play star appear receive earn award collect study graduate attend work live move marry
+    retire resign travel visit return discover invent develop introduce adopt sign represent compete
+    score rank cost operate manage own acquire purchase manufacture register declare elect appoint
+    crown die rule reign follow remain last expand increase decrease decline drop rise pump print
+    boil melt orbit rotate consume emit absorb store handle deliver ship land sail explore conquer
+    destroy damage rename rebuild restore convert transform merge seat draw load charge accept allow
+    enable invoke default implement depend involve affect cause treat prevent occur happen begin
+    result lead train teach coach guard protect attract welcome celebrate form flow drain inhabit
+    number total average peak date stem originate derive translate mean signify count hold show
+    stand lie run win sell buy make take give grow build lift burn bake brew cook cool heat grind
+    mill clean wash dry lock unlock light help want like love hate feed freeze arrive depart ban
+    hang sleep bark sing dance swim climb jump walk talk ask answer catch throw kick pull push dig
+    mine farm harvest plant water hunt fish trade export import tax fund finance sponsor back oppose
+    reject approve propose suggest argue claim deny confirm reveal prove discuss debate collapse
+    sink crash explode survive escape flee hide attack invade occupy liberate greet invite expect
+    hope plan prepare organise organize arrange coordinate monitor control regulate limit restrict
+    permit forbid demand guarantee ensure insure warn inform report announce describe explain
+    illustrate depict portray commemorate honour honor remember worship rest sit reside stay vary
+    range differ resemble match fit suit combine mix blend separate divide split share distribute
+    spread send transmit broadcast stream copy edit interpret analyse analyze examine test check
     detect identify recognise recognize classify sort filter search weave knit sew spin turn roll
     slide glide drip leak blow shine glow flash ring sound smell taste feel seem look flower
     """
@@ -586,26 +585,25 @@ _ALSO_NOUNS = """
     paints plays stars awards studies works lives moves signs ranks costs rules remains increases
     declines drops rises pumps prints boils orbits stores ships lands sails damages results leads
     trains coaches guards forms flows numbers totals averages peaks dates stems means counts holds
-    shows stands lies runs seats draws loads charges claims calls places opens
-    closes spans returns visits travels scores causes treats lifts cooks cleans locks lights
-    hangs barks dances climbs jumps walks talks answers
-    catches throws kicks pulls pushes digs mines farms harvests plants waters hunts trades exports
-    imports taxes funds sponsors backs debates collapses crashes escapes hides attacks hopes plans
-    monitors controls limits permits demands guarantees reports honours honors rests stays ranges
-    matches fits suits mixes blends splits shares spreads broadcasts streams copies edits tests
-    checks sorts filters searches spins turns rolls slides leaks blows flashes rings sounds smells
-    tastes feels looks heats cools mills washes crowns flowers
+    shows stands lies runs seats draws loads charges claims calls opens closes spans returns visits
+    travels scores causes treats lifts cooks cleans locks lights hangs barks dances climbs jumps
+    walks talks answers catches throws kicks pulls pushes digs mines farms harvests plants waters
+    hunts trades exports imports taxes funds sponsors backs debates collapses crashes escapes hides
+    attacks hopes plans monitors controls limits permits demands guarantees reports honours honors
+    rests stays ranges matches fits suits mixes blends splits shares spreads broadcasts streams
+    copies edits tests checks sorts filters searches spins turns rolls slides leaks blows flashes
+    rings sounds smells tastes feels looks heats cools mills washes crowns flowers
     """
 _OTHERS = """
     is was are were has had have does did do can could will would may might must should became
-    becomes began begins built bought came comes drew drawn drove fell felt flew fought gave
-    grew held kept keeps knew knows lay led left lost made meant met paid ran read rose said
-    sang sat saw sold sent set shot sold spent spoke spread stood swam taught thought told took
-    went wins won wore wrote writes died dies born gets got goes lies sits loses speaks says
-    eats ate hung slept froze burnt sank sang rang dug ground rises leaves brings lets puts comes
-    falls flies fights thinks teaches tells sees meets reads rides rode sets swims wears drives
-    drinks drank chose chooses understands caught threw hid shook broke breaks
-    isn't wasn't hasn't doesn't didn't aren't weren't hadn't won't can't
+    becomes began begins built bought came comes drew drawn drove fell felt flew fought gave grew
+    held kept keeps knew knows lay led left lost made meant met paid ran read rose said sang sat saw
+    sold sent set shot spent spoke spread stood swam taught thought told took went wins won wore
+    wrote writes died dies born gets got goes lies sits loses speaks says eats ate hung slept froze
+    burnt sank rang dug ground rises leaves brings lets puts falls flies fights thinks teaches tells
+    sees meets reads rides rode sets swims wears drives drinks drank chose chooses understands
+    caught threw hid shook broke breaks isn't wasn't hasn't doesn't didn't aren't weren't hadn't
+    won't can't
     """
 _ENGLISH = (
     "the of and is was in to a with for which who that it its has are by on at from this as",
@@ -622,19 +620,19 @@ _ENGLISH = (
 _GERMAN = (
     "der die das und ist war in den von zu mit für auf ein eine im dem des nicht sich als auch hat",
     """
-    ist war sind waren hat hatte haben hatten wird wurde werden wurden kann konnte liegt lag
-    steht stand stehen enthält enthielt besitzt besaß verfügt misst maß wiegt wog kostet kostete
-    fasst fasste zählt zählte umfasst umfasste gehört gehörte verbindet verband führt führte
-    beginnt begann endet endete öffnete schloss eröffnete gründete baute entwarf erfand
-    entdeckte schrieb malte komponierte spielte gewann verlor erhielt bekam starb lebt lebte
-    wohnt wohnte arbeitet arbeitete studierte lehrte heiratete zog ging kam wuchs blieb leitet
-    leitete trägt trug hält hielt zeigt zeigte dient diente stammt stammte besteht bestand
-    produziert produzierte verkauft verkaufte braucht brauchte benötigt bietet bot erreicht
-    erreichte fährt fuhr fließt floss heißt hieß gilt galt nimmt nahm gibt gab macht machte
-    wurde transportierte beförderte reicht reichte druckt pumpt verbraucht speichert beträgt
-    betrug erschien veröffentlichte lief kaufte stellte setzte legte beschäftigte verlangte
-    zeichnete errichtete stiftete übersetzte besuchte sammelte landete startete ließ trat sprach aß
-    trank schlief hing fing half sank stieg fiel rief nannte kannte brachte dachte wusste
+    ist war sind waren hat hatte haben hatten wird wurde werden wurden kann konnte liegt lag steht
+    stand stehen enthält enthielt besitzt besaß verfügt misst maß wiegt wog kostet kostete fasst
+    fasste zählt zählte umfasst umfasste gehört gehörte verbindet verband führt führte beginnt
+    begann endet endete öffnete schloss eröffnete gründete baute entwarf erfand entdeckte schrieb
+    malte komponierte spielte gewann verlor erhielt bekam starb lebt lebte wohnt wohnte arbeitet
+    arbeitete studierte lehrte heiratete zog ging kam wuchs blieb leitet leitete trägt trug hält
+    hielt zeigt zeigte dient diente stammt stammte besteht bestand produziert produzierte verkauft
+    verkaufte braucht brauchte benötigt bietet bot erreicht erreichte fährt fuhr fließt floss heißt
+    hieß gilt galt nimmt nahm gibt gab macht machte transportierte beförderte reicht reichte druckt
+    pumpt verbraucht speichert beträgt betrug erschien veröffentlichte lief kaufte stellte setzte
+    legte beschäftigte verlangte zeichnete errichtete stiftete übersetzte besuchte sammelte landete
+    startete ließ trat sprach aß trank schlief hing fing half sank stieg fiel rief nannte kannte
+    brachte dachte wusste
     """,
     "und aber sondern doch",
     "der die das welcher welche welches deren dessen dem den wo",
@@ -645,7 +643,8 @@ _GERMAN = (
 )
 _FRENCH = (
     "le la les de des et est était un une du dans à au pour par sur qui que en avec il elle a se",
-    """est était sont étaient fut furent a avait ont avaient possède possédait contient contenait
+    """
+    est était sont étaient fut furent a avait ont avaient possède possédait contient contenait
     compte comptait mesure mesurait pèse pesait coûte coûtait couvre couvrait relie reliait dessert
     abrite abritait comprend comprenait ouvrit ouvre ferma ferme fonda conçut construisit inventa
     découvrit écrivit peignit composa joua joue gagna remporta perdit reçut mourut naquit vécut vit
@@ -654,10 +653,11 @@ _FRENCH = (
     dura consomme utilise transportait transporta transporte peut pouvait fait faisait commence
     commença termine prit prend publia expose exposait accueille accueillait part partit arrive
     arriva date datait emploie employait broie moud chauffe brûle mange dort parle chante nage
-    fabrique fabriquait vit habite travaille achète finance soutient protège interdit autorise
-    exige propose présente organise célèbre attire reçoit sert traverse coule descend monte tombe
-    rejoint remonte figure appartient représente constitue forme occupe remplace succède pond
-    fleurit pousse mûrit jette tient pendait repose""",
+    fabrique fabriquait habite travaille achète finance soutient protège interdit autorise exige
+    propose présente organise célèbre attire reçoit sert traverse coule descend monte tombe rejoint
+    remonte figure appartient représente constitue forme occupe remplace succède pond fleurit pousse
+    mûrit jette tient pendait repose
+    """,
     "et mais tandis puis",
     "qui dont où que",
     "il elle ils elles on le la les un une son sa ses ce cette ces l'on nous je",
@@ -668,17 +668,17 @@ _FRENCH = (
 _SPANISH = (
     "el la los las de y es era un una en del que con por para se su al fue como más lo",
     """
-    es era son eran fue fueron ha había han tiene tenía tienen tuvo está estaba contiene
-    contenía cuenta contaba mide medía pesa pesaba cuesta costaba costó cubre cubría conecta
-    conectaba une unía alberga albergaba comprende abrió abre cerró fundó diseñó construyó
-    inventó descubrió escribió pintó compuso jugó juega ganó perdió recibió murió nació vivió
-    vive estudió enseñó se mudó convirtió casó queda dirigió dirige lleva llevaba llevó produce
-    producía vende vendía ofrece alcanza alcanzó dura duró consume usa utiliza transportaba
-    transportó puede hace empezó comenzó terminó publicó recibe pertenece trabajó data nace
-    desemboca expone sale llega emplea muele quema come duerme habla canta nada fabrica trabaja
-    compra financia apoya protege prohíbe exige propone presenta organiza celebra atrae acoge sirve
-    cruza fluye baja sube cae forma ocupa sustituyó florece crece pone cuelga descansa representa
-    constituye funciona abastece calienta levanta pasa mantiene conserva guarda muestra
+    es era son eran fue fueron ha había han tiene tenía tienen tuvo está estaba contiene contenía
+    cuenta contaba mide medía pesa pesaba cuesta costaba costó cubre cubría conecta conectaba une
+    unía alberga albergaba comprende abrió abre cerró fundó diseñó construyó inventó descubrió
+    escribió pintó compuso jugó juega ganó perdió recibió murió nació vivió vive estudió enseñó se
+    mudó convirtió casó queda dirigió dirige lleva llevaba llevó produce producía vende vendía
+    ofrece alcanza alcanzó dura duró consume usa utiliza transportaba transportó puede hace empezó
+    comenzó terminó publicó recibe pertenece trabajó data nace desemboca expone sale llega emplea
+    muele quema come duerme habla canta nada fabrica trabaja compra financia apoya protege prohíbe
+    exige propone presenta organiza celebra atrae acoge sirve cruza fluye baja sube cae forma ocupa
+    sustituyó florece crece pone cuelga descansa representa constituye funciona abastece calienta
+    levanta pasa mantiene conserva guarda muestra
     """,
     "y e pero mientras",
     "que quien donde cuyo cuya",
@@ -690,17 +690,17 @@ _SPANISH = (
 _ITALIAN = (
     "il la lo gli le di e è era un una in del che con per si su al fu come più nel della",
     """
-    è era sono erano fu furono ha aveva hanno avevano ebbe contiene conteneva conta contava
-    misura misurava pesa pesava costa costava copre copriva collega collegava ospita ospitava
-    comprende aprì apre chiuse fondò progettò costruì inventò scoprì scrisse dipinse compose
-    giocò gioca vinse perse ricevette morì nacque visse vive studiò insegnò si trasferì divenne
-    diventò sposò rimase diresse dirige porta portava trasportava trasportò produce produceva
-    vende vendeva offre raggiunge raggiunse dura durò consuma usa utilizza può fa iniziò
-    cominciò terminò pubblicò appartiene si trova lavorò risale macina nasce sfocia espone attira
-    accoglie parte arriva impiega brucia mangia dorme parla canta nuota fabbrica lavora compra
-    finanzia sostiene protegge vieta richiede propone presenta organizza celebra riceve serve
-    attraversa scorre scende sale cade forma occupa sostituì fiorisce cresce depone pende riposa
-    rappresenta costituisce funziona fornisce riscalda solleva conserva mostra tiene
+    è era sono erano fu furono ha aveva hanno avevano ebbe contiene conteneva conta contava misura
+    misurava pesa pesava costa costava copre copriva collega collegava ospita ospitava comprende
+    aprì apre chiuse fondò progettò costruì inventò scoprì scrisse dipinse compose giocò gioca vinse
+    perse ricevette morì nacque visse vive studiò insegnò si trasferì divenne diventò sposò rimase
+    diresse dirige porta portava trasportava trasportò produce produceva vende vendeva offre
+    raggiunge raggiunse dura durò consuma usa utilizza può fa iniziò cominciò terminò pubblicò
+    appartiene trova lavorò risale macina nasce sfocia espone attira accoglie parte arriva impiega
+    brucia mangia dorme parla canta nuota fabbrica lavora compra finanzia sostiene protegge vieta
+    richiede propone presenta organizza celebra riceve serve attraversa scorre scende sale cade
+    forma occupa sostituì fiorisce cresce depone pende riposa rappresenta costituisce funziona
+    fornisce riscalda solleva conserva mostra tiene
     """,
     "e ed ma mentre",
     "che dove cui",
@@ -713,16 +713,16 @@ _PORTUGUESE = (
     "o a os as de e é era um uma em do da que com por para se no na foi como mais ao",
     """
     é era são eram foi foram tem tinha têm tinham teve está estava contém continha conta contava
-    mede media pesa pesava custa custava custou cobre cobria liga ligava abriga abrigava
-    compreende abriu abre fechou fundou projetou construiu inventou descobriu escreveu pintou
-    compôs jogou joga ganhou venceu perdeu recebeu morreu nasceu viveu vive estudou ensinou
-    mudou tornou casou ficou fica dirigiu dirige leva levava transportava transportou produz
-    produzia vende vendia oferece alcança alcançou dura durou consome usa utiliza pode faz
-    começou terminou publicou pertence trabalhou possui possuía data mói nasce deságua expõe parte
-    chega emprega queima come dorme fala canta nada fabrica trabalha compra financia apoia protege
-    proíbe exige propõe apresenta organiza celebra atrai acolhe recebe serve atravessa corre desce
-    sobe cai forma ocupa substituiu floresce cresce põe pende repousa representa constitui funciona
-    fornece aquece levanta conserva guarda mostra mantém
+    mede media pesa pesava custa custava custou cobre cobria liga ligava abriga abrigava compreende
+    abriu abre fechou fundou projetou construiu inventou descobriu escreveu pintou compôs jogou joga
+    ganhou venceu perdeu recebeu morreu nasceu viveu vive estudou ensinou mudou tornou casou ficou
+    fica dirigiu dirige leva levava transportava transportou produz produzia vende vendia oferece
+    alcança alcançou dura durou consome usa utiliza pode faz começou terminou publicou pertence
+    trabalhou possui possuía data mói nasce deságua expõe parte chega emprega queima come dorme fala
+    canta nada fabrica trabalha compra financia apoia protege proíbe exige propõe apresenta organiza
+    celebra atrai acolhe recebe serve atravessa corre desce sobe cai forma ocupa substituiu floresce
+    cresce põe pende repousa representa constitui funciona fornece aquece levanta conserva guarda
+    mostra mantém
     """,
     "e mas enquanto",
     "que quem onde cujo cuja",
@@ -734,17 +734,17 @@ _PORTUGUESE = (
 _DUTCH = (
     "de het een en is was in van op te met voor zijn aan door die dat er niet ook bij als",
     """
-    is was zijn waren heeft had hebben hadden wordt werd worden werden kan kon ligt lag staat
-    stond bevat bevatte bezit telt telde meet mat weegt woog kost kostte beslaat verbindt
-    verbond herbergt omvat opende sloot stichtte ontwierp bouwde ontdekte schreef schilderde
-    componeerde speelde speelt won verloor kreeg ontving stierf overleed leefde woont woonde
-    werkt werkte studeerde doceerde trouwde verhuisde bleef leidt leidde draagt droeg vervoerde
-    houdt hield toont toonde dient diende produceert verkoopt biedt bereikt bereikte duurt
-    duurde gebruikt verbruikt begon eindigde publiceerde heet heette geldt dateert maalt ontspringt
-    mondt vertrekt komt kwam gaat ging eet slaapt spreekt zingt zwemt maakt maakte koopt kocht
-    steunt beschermt verbiedt eist presenteert organiseert viert trekt trok ontvangt serveert
-    stroomt daalt stijgt valt viel vormt bloeit groeit legt hangt rust vertegenwoordigt levert
-    verwarmt tilt bewaart stamt loopt liep rijdt reed vaart
+    is was zijn waren heeft had hebben hadden wordt werd worden werden kan kon ligt lag staat stond
+    bevat bevatte bezit telt telde meet mat weegt woog kost kostte beslaat verbindt verbond herbergt
+    omvat opende sloot stichtte ontwierp bouwde ontdekte schreef schilderde componeerde speelde
+    speelt won verloor kreeg ontving stierf overleed leefde woont woonde werkt werkte studeerde
+    doceerde trouwde verhuisde bleef leidt leidde draagt droeg vervoerde houdt hield toont toonde
+    dient diende produceert verkoopt biedt bereikt bereikte duurt duurde gebruikt verbruikt begon
+    eindigde publiceerde heet heette geldt dateert maalt ontspringt mondt vertrekt komt kwam gaat
+    ging eet slaapt spreekt zingt zwemt maakt maakte koopt kocht steunt beschermt verbiedt eist
+    presenteert organiseert viert trekt trok ontvangt serveert stroomt daalt stijgt valt viel vormt
+    bloeit groeit legt hangt rust vertegenwoordigt levert verwarmt tilt bewaart stamt loopt liep
+    rijdt reed vaart
     """,
     "en maar terwijl",
     "die dat wie waar wiens",
