@@ -140,9 +140,17 @@ class Rules:
         return tuple(
             whole
             if clause is sentence and not above
-            else _claim(sentence, clause, kind, place, above, words, subject)
+            else _claim(
+                sentence, clause, self._kind_of(clause, kind, said), place, above, words, subject
+            )
             for clause, words, subject in said
         )
+
+    def _kind_of(self, clause: Sentence, kind: ClaimKind, parts: Sequence[object]) -> ClaimKind:
+        """What one of several clauses is: "…, but the documents do not state the price"."""
+        if not self._skips or len(parts) < _SEVERAL or clause.unit == "item":
+            return kind
+        return claims_nothing(clause.text, is_open=self._is_open, asked=self.question) or kind
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
         text = sentence.text
@@ -295,6 +303,7 @@ def says_one_thing(passage: Passage) -> bool:
 
 
 _MAX_LEAD = 160
+_SEVERAL = 2
 # So many names make a list; two may be one subject.
 _MANY = 3
 _MAX_ITEM_CHARS = 12

@@ -382,7 +382,7 @@ def _verb_soon(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
     for i in range(at, min(at + _NEAR, len(words))):
         if _STOPS.search(words[i].gap):
             return None
-        if grammar.is_verb(words[i]):
+        if grammar.is_verb(words[i]) or _seems_verb(words, i, grammar):
             return i
     return None
 

@@ -242,6 +242,22 @@ ENGLISH = (
     | i\ am\ not\ aware\ of\ any\ (?:\S+\ ){1,3}(?:that|which|who)\ (?:names?|mentions?|says?
       |states?|gives?
       |records?|lists?|describes?)\ (?:the|this|that|it|any)(?:\ \S+)?
+    | (?:the|your|this|that|these)\ (?:\S+\ )?(?:documents?|context|texts?|sources?|materials?
+      |passages?|handbook|manual|excerpts?
+      |lease|contract|agreement|policy|report|letter|invoice|brochure|leaflet|email|transcript
+      |minutes|memo|readme
+      |datasheet|notes|attachment|faq|form|chapter|section|snippets?)\ (?:says?\ nothing|(?:do|does
+      |did)\ not
+      \ (?:(?:actually|explicitly|really|seem\ to)\ )?(?:say|mention|specify|state|address|discuss
+      |indicate|tell))(?:\ {rest})?
+    | (?:there\ is\ nothing\ (?:about|on)\ (?:\S+\ ){1,6}|(?:\S+\ ){1,8}(?:is|are|was
+      |were)\ not\ (?:mentioned|stated
+      |specified|addressed|discussed)\ (?:anywhere\ )?|i\ (?:can|could|did)\ not\ find\ any(?:thing
+      |\ mention)\ (?:about|of|on)
+      \ (?:\S+\ ){1,6})in\ (?:the|your|this|that|these)\ (?:lease|contract|agreement|policy|report
+      |letter|invoice|brochure
+      |leaflet|email|transcript|minutes|memo|readme|datasheet|notes|attachment|faq|form|chapter
+      |section|snippets?)
     """,
     (
         r"""
@@ -414,6 +430,19 @@ GERMAN = (
       |handbuch
       |auszug)\ geht\ (?:das|dies|es)\ (?:leider\ )?nicht\ hervor
     | bei\ (?:dieser|deiner|ihrer)\ (?:anfrage|frage|bitte)\ kann\ ich\ {rest}
+    | (?:der|die|das|dieser|diese)\ (?:\S*vertrag|bericht|brief|rechnung|broschüre|richtlinie
+      |protokoll|merkblatt|e-mail)
+      \ (?:(?:sagt|enthält)\ (?:(?:dazu|darüber)\ )?(?:nichts|keine\ (?:angaben?|regelung\w*))
+      |erwähnt\ (?:das|dies|es)
+      \ nicht)(?:\ {rest})?
+    | (?:im|in\ (?:der|dem|diesem))\ (?:\S*vertrag|bericht|brief|rechnung|broschüre|richtlinie
+      |protokoll|merkblatt|e-mail)
+      \ (?:steht|findet\ sich)\ (?:dazu\ |darüber\ )?nichts(?:\ {rest})?
+    | (?:\S+\ ){1,4}(?:wird|werden)\ (?:im|in\ (?:der|dem|diesem))\ (?:\S*vertrag|bericht|brief
+      |rechnung|broschüre
+      |richtlinie|protokoll|merkblatt)\ nicht\ (?:erwähnt|genannt|geregelt)
+    | dazu\ finde\ ich\ (?:\S+\ ){0,4}nichts|zu\ (?:\S+\ ){1,4}macht\ (?:der|die
+      |das)\ \S+\ keine\ angaben
     """,
     (
         r"""

@@ -242,6 +242,7 @@ SPANISH = (
     | (?:a|de|con|sobre|en)\ (?:qué|cuál|cuáles)\ (?:\S+\ ){0,3}(?:te|se|le|estás|está|hablas|habla
       |quieres)\b
     | (?:te|se)\ refieres?\ a\ \S
+    | (?:qué|cuál)\ \S+\ tienes?\ en\ mente
     """,
     """
     que quien quienes cual donde porque pues es son era eran fue fueron ha han nació murió ganó pero

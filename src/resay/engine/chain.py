@@ -729,7 +729,11 @@ async def claims_by_model(
         The claims of each sentence, those of the rules where there is nobody to ask, or no answer
         that can be used.
     """
-    asked = [i for i, claims in enumerate(by_rules) if claims[0].claims and claims[0].unit != "row"]
+    asked = [
+        i
+        for i, claims in enumerate(by_rules)
+        if any(claim.claims for claim in claims) and claims[0].unit != "row"
+    ]
     listed = "\n".join(
         f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)
     )
