@@ -187,7 +187,9 @@ def test_what_says_one_thing_stays_whole(text: str) -> None:
 def test_a_clause_that_claims_nothing_is_left_out() -> None:
     text = "It has a range of 45 km, but the documents do not state the price."
     assert said(text) == ["It has a range of 45 km"]
-    assert said("I have no data on Ada Moor, who was born in Riga.") == ["Ada Moor was born in Riga."]
+    assert said("I have no data on Ada Moor, who was born in Riga.") == [
+        "Ada Moor was born in Riga."
+    ]
 
 
 def test_items_need_no_space_behind_their_bullet() -> None:
