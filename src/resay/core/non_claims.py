@@ -230,7 +230,7 @@ _OPEN_QUESTION = re.compile(
     r"|share|solve|suggest|summari[sz]e|translate)"
     r"|(?:kannst du|können sie) (?:mir|uns|bitte)|(?:peux-tu|pouvez-vous) (?:me|nous))\b"
     # These are other words as well, but not where a question begins.
-    r"|(?:\A|[:：\n])\W*(?:vad|när|var|hur|hvad|hva|hvor|co|jak|ile|kim|ne|что|когда|как|من|ما|كم"
+    r"|(?:\A|[:：\n])\W{0,4}(?:vad|när|var|hur|hvad|hva|hvor|co|jak|ile|kim|ne|что|когда|как|من|ما|كم"
     r"|أي)\b"
     r"|誰|何|いつ(?!も)|どこ|どの|どれ|どんな|なぜ|どう|いくつ|いくら|谁|什么|哪|何时|怎么|怎样"
     r"|多少|几(?!乎)|为什么"
