@@ -127,10 +127,6 @@ class Grammars:
 def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, str, Span | None]]:
     """Take a sentence apart.
 
-    Args:
-        sentence: The sentence.
-        grammar: Its language.
-
     Yields:
         For each thing it says, in order: its own words; what they say with their subject, empty
         where they have one; and where in the response that subject is.
@@ -513,25 +509,28 @@ _AMOUNT = re.compile(r"\d|(?:an?|the|its|his|her|their|about|nearly|roughly|two|
 # Behind these a doubtful word is a verb: "it lifts".
 _SUBJECTS = words_of("it he she which who that never also later then still")
 _INDEFINITE = words_of("a an un une una uno uma um")
-_ARTICLES = words_of("a an the une le la les ein eine der die das een de het un una el los las il")
-_ARTICLES |= words_of("lo i gli uma um o os as")
+_ARTICLES = words_of("""
+    a an the une le la les ein eine der die das een de het un una el los las il lo i gli uma um o
+    os as
+""")
 _TIMES = words_of("""
     year years month months week weeks day days decade few couple long short later earlier ago
     before after time while moment an año años mes meses día días anno anni mese mesi giorno
     giorni dopo après tard plus mois jour jours ans avant después ano mês dia dias depois
 """)
-# What begins a clause beside which the main clause says something else.
-_SUBORDINATES = words_of("although though while whereas because obwohl obgleich während weil da")
-_SUBORDINATES |= words_of("aunque mientras porque sebbene benché mentre poiché embora enquanto")
-_SUBORDINATES |= words_of("hoewel terwijl omdat")
-# A past, or an adverb.
+_SUBORDINATES = words_of("""
+    although though while whereas because obwohl obgleich während weil da aunque mientras porque
+    sebbene benché mentre poiché embora enquanto hoewel terwijl omdat
+""")
 _LIKELY = re.compile(r"(?:ed|ly|ment|mente)\Z|\A(?:also|later|then|still|never|auch|später)\Z")
 _ADVERBS = ("ly", "ment", "mente", "also", "later", "then", "still", "never", "auch", "später")
 _NO_PAST = words_of("hundred indeed breed speed united sacred naked kindred exceed succeed")
 _OF_SUBJECT = words_of("who which that qui que che die dat")
 _WITH_SUBJECT = words_of("where whose dont où cuyo cuya donde dove cui onde cujo cuja")
-_COPULAS = words_of("is was are were be been became ist war sind waren wurde est était sont es era")
-_COPULAS |= words_of("son fue è sono fu é foi são eram")
+_COPULAS = words_of("""
+    is was are were be been became ist war sind waren wurde est était sont es era son fue è sono fu
+    é foi são eram
+""")
 _QUOTES = frozenset('"“„«‘')
 
 

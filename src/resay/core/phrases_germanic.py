@@ -633,7 +633,7 @@ NORDIC = (
     | det\ (?:framgår|nämns|står|nævnes|nevnes)\ (?:inte|inget|ingenting|ikke|intet)\ {rest}
     | det\ finns\ (?:ingen|inga|inget)\ (?:information|uppgift\w*|svar)(?:\ {rest})?
     """,
-    (r"(?!)",) * 6,
+    (r"(?!)", r"(?!)", r"(?!)", r"(?!)", r"(?!)", r"(?!)"),
     r"""
     (?:kan|kunde|kunne|vill|vil|menar|mener|behöver|har|ønsker)\ (?:du|ni|jag|jeg|i)\b
     | (?:vilken|vilket|vilka|vad|hur|när|var|hvilken|hvilket|hvad|hva)\ (?:\S+\ ){0,4}(?:du|ni|jag

@@ -469,8 +469,8 @@ PORTUGUESE = (
     como está
     """,
 )
-
-_NO_REFERRALS = (r"(?!)",) * 6
+_NEVER = r"(?!)"
+_NO_REFERRALS = (_NEVER, _NEVER, _NEVER, _NEVER, _NEVER, _NEVER)
 
 POLISH = (
     r"""
