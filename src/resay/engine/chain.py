@@ -427,8 +427,8 @@ class Chain:
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether so few samples can be had that the check will be inconclusive."""
-        enough = evidence.samples.most >= self._policy.sampling.min
-        return not enough and self.needing("samples") is not None
+        few = evidence.samples.most < self._policy.sampling.min
+        return few and self.needing("samples") is not None
 
     def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
         """Return whether a step that is not run now has settled a sentence."""
@@ -729,11 +729,8 @@ async def claims_by_model(
         The claims of each sentence, those of the rules where there is nobody to ask, or no answer
         that can be used.
     """
-    asked = [
-        i
-        for i, claims in enumerate(by_rules)
-        if any(claim.claims for claim in claims) and claims[0].unit != "row"
-    ]
+    says = [any(claim.claims for claim in claims) for claims in by_rules]
+    asked = [i for i, claims in enumerate(by_rules) if says[i] and claims[0].unit != "row"]
     listed = "\n".join(
         f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)
     )
