@@ -39,10 +39,16 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from resay._internal.event_loops import compute
-from resay.core.names import names_another, names_it, naming
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
-from resay.core.references import Citation, Reference, newness
+from resay.core.references import (
+    Citation,
+    Reference,
+    names_another,
+    names_it,
+    naming,
+    newness,
+)
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.core.names import names_another, names_it, naming
+from resay.core.references import names_another, names_it, naming
 from resay.engine.regeneration.search import Gathering
 from resay.policy import Regenerate
 from resay.retrieval import as_retriever, fused

@@ -12,11 +12,10 @@ import anyio
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.names import names_it
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
-from resay.core.references import Document
+from resay.core.references import Document, names_it
 from resay.core.standalone import standalone_question
 from resay.core.usage import Usage
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Verdict, over, tally

@@ -17,8 +17,14 @@ import anyio
 from rapidfuzz import fuzz, utils
 
 from resay._internal.telemetry import span
-from resay.core.names import names_another, names_it, naming
-from resay.core.references import Document, edition_of, newness
+from resay.core.references import (
+    Document,
+    edition_of,
+    names_another,
+    names_it,
+    naming,
+    newness,
+)
 from resay.core.verdict import tally
 from resay.engine.regeneration.prompts import disarmed
 from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
