@@ -37,14 +37,14 @@ settings.load_profile("resay")
 
 
 # Where a test asks a real client over real HTTP, in several ways, of several kinds of it.
-FEWEST = ("_internal", "gateway", "integrations", "testing")
+FEWEST = ("_internal", "gateway", "integrations", "simulation", "testing")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem(
     collector: pytest.Collector,
 ) -> Generator[None, Any, Any]:
-    """Leave out cases of tests with several parameters that add no value, or no pair of values.
+    """Leave out cases that add no value, or no pair of values, and those of values that take turns.
 
     `RESAY_CASES=all` runs them all.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.covering import covering
+from support.covering import covering, taking_turns
 
 # Two marks, of which one is for two parameters at once, and a fixture.
 AXES: Any = {
@@ -43,3 +43,26 @@ def test_every_value_or_pair_is_kept_and_little_else(strength: int, most: int) -
 
 def test_with_few_parameters_all_cases_are_kept() -> None:
     assert covering(CASES, 3) == CASES
+
+
+def sided(name: str, marks: set[str]) -> list[Any]:
+    """The cases of a test that has nothing but a side."""
+    return [
+        SimpleNamespace(
+            callspec=SimpleNamespace(params={"side": param.values[0]}),
+            iter_markers=lambda _: [],
+            get_closest_marker=lambda mark: mark if mark in marks else None,
+            originalname=name,
+        )
+        for param in taking_turns("left", "right")
+    ]
+
+
+def test_sides_take_turns_but_where_a_test_is_about_both() -> None:
+    names = [f"test_{number}" for number in range(20)]
+    chosen = [covering(sided(name, {"turns"}), 1) for name in names]
+    assert all(len(cases) == 1 for cases in chosen)
+    assert {case.callspec.params["side"] for (case,) in chosen} == {"left", "right"}
+    assert [
+        len(covering(sided("test_it", marks), 1)) for marks in ({"turns", "all_turns"}, set[str]())
+    ] == [2, 2]

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
+from zlib import crc32
 
 import pytest
 
-__all__ = ["covering"]
+__all__ = ["covering", "taking_turns"]
 
 # The place of one value: the parameters that it is for, and which of their values it is.
 _Value = tuple[str | int, ...]
+
+
+def taking_turns(*values: Any) -> list[Any]:
+    """Return the parameters of a fixture whose values lead to the same code.
+
+    A test with no other parameter runs with one of them, which its name decides: some of a file's
+    tests run with each. `@pytest.mark.all_turns` is for those of what differs.
+    """
+    return [pytest.param(value, marks=pytest.mark.turns, id=str(value)) for value in values]
 
 
 def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Function]:
@@ -29,7 +40,7 @@ def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Fun
     """
     values = [_values(case) for case in cases]
     if len(values[0]) <= strength:
-        return [*cases]
+        return _turn(cases) if len(values[0]) == 1 else [*cases]
     held = [{frozenset(some) for some in combinations(each, strength)} for each in values]
     missing = set[frozenset[_Value]]().union(*held)
     met = Counter[_Value]()
@@ -45,6 +56,14 @@ def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Fun
         missing -= held[best]
         met.update(values[best])
     return [case for i, case in enumerate(cases) if i in chosen]
+
+
+def _turn(cases: Sequence[pytest.Function]) -> list[pytest.Function]:
+    """Choose one of the values that take turns; all, if they do not."""
+    case = cases[0]
+    if case.get_closest_marker("turns") is None or case.get_closest_marker("all_turns"):
+        return [*cases]
+    return [cases[crc32(case.originalname.encode()) % len(cases)]]
 
 
 def _values(case: pytest.Function) -> list[_Value]:

@@ -49,6 +49,7 @@ def text_of(message: Any) -> str:
     return "".join(block.text for block in message.content)
 
 
+@pytest.mark.all_turns
 async def test_a_message_has_its_verdict(guarded: Guarded, line: Any) -> None:
     message = await guarded(POLICY).ask(**asked())
     verdict = verdict_of(message)
@@ -121,6 +122,7 @@ async def test_a_policy_says_how_warm_samples_are(guarded: Guarded, line: Any) -
     assert {sample.body["temperature"] for sample in line.samples} == {0.9}
 
 
+@pytest.mark.all_turns
 async def test_an_object_is_compared_by_its_fields(guarded: Guarded) -> None:
     message = await guarded(POLICY).parse(**asked(), output_format=Founding)
     assert isinstance(message.parsed_output, Founding)
@@ -190,6 +192,7 @@ async def test_thinking_goes_with_the_samples(guarded: Guarded, line: Any) -> No
     assert all(sample.body["thinking"] == thinking for sample in line.samples)
 
 
+@pytest.mark.all_turns
 async def test_inside_a_guard_it_does_nothing(guarded: Guarded, line: Any) -> None:
     client = guarded(POLICY)
     with marked():

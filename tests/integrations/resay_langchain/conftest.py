@@ -12,6 +12,7 @@ from langchain_openai import ChatOpenAI
 
 from resay.core.verdict import Verdict
 from simulation import SimulatedProvider
+from support.covering import taking_turns
 from support.langchain import WORLD
 
 
@@ -52,9 +53,9 @@ async def model(make_model: MakeModel) -> ChatOpenAI:
 Ask = Callable[..., Awaitable[Any]]
 
 
-@pytest.fixture(params=["invoke", "ainvoke"])
+@pytest.fixture(params=taking_turns("invoke", "ainvoke"))
 def ask(request: pytest.FixtureRequest) -> Ask:
-    """Both ways to ask. The synchronous one runs inside a running event loop, as in a notebook."""
+    """One way to ask. The synchronous one runs inside a running event loop, as in a notebook."""
 
     async def ask(runnable: Runnable[Any, Any], value: Any, config: Any = None, **kwargs: Any):
         if request.param == "invoke":

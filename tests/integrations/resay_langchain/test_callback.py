@@ -96,6 +96,7 @@ def observed(provider, litellm):
     return make
 
 
+@pytest.mark.all_turns
 async def test_checks_an_answer_after_the_fact(ask, model, observed, provider):
     callback = observed()
     message = await ask(model, MADE_UP, {"callbacks": [callback]})
@@ -199,6 +200,7 @@ async def test_a_call_that_fails_is_nobodys_answer(ask, model, observed, provide
     assert callback.verdicts == {}
 
 
+@pytest.mark.all_turns
 async def test_nobody_waits_for_a_check(ask, model, observed, provider):
     provider.set_faults(Hang(after=1))
     callback = observed(UNJUDGED)

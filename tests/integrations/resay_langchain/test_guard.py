@@ -54,6 +54,7 @@ def llm_cache() -> Iterator[None]:
     set_llm_cache(None)
 
 
+@pytest.mark.all_turns
 async def test_gives_the_message_with_its_verdict(ask, model, provider):
     message = await ask(guard(model, JUDGED), MADE_UP)
     verdict = verdict_of(message)
@@ -99,6 +100,7 @@ async def test_guards_a_prompt_with_a_model(ask, model, provider):
     assert asked[0][0]["content"] == "Be brief."
 
 
+@pytest.mark.all_turns
 async def test_a_plain_text_has_its_verdict_in_an_event(ask, model, provider):
     recorder = Recorder()
     chain = guard(PROMPT | model | StrOutputParser(), JUDGED)
@@ -268,6 +270,7 @@ async def test_a_frozen_model_that_cannot_be_reached_is_inconclusive(ask, make_m
     assert "samples are identical" in verdict["reason"]
 
 
+@pytest.mark.all_turns
 async def test_every_call_is_a_child_run(ask, model):
     recorder = Recorder()
     config = {
@@ -307,6 +310,7 @@ async def test_an_exception_of_the_main_call_is_the_providers_own(
     assert provider.calls == 1
 
 
+@pytest.mark.all_turns
 async def test_samples_that_fail_do_not_cost_the_answer(ask, model, provider):
     provider.set_faults(ServerError(after=1))
     message = await ask(guard(model, PATIENT), MADE_UP)
@@ -323,6 +327,7 @@ async def test_one_judgement_that_fails_does_not_cost_the_verdict(ask, model, pr
     assert verdict["steps"][0]["failures"] == {"ProviderError": 1}
 
 
+@pytest.mark.all_turns
 async def test_the_deadline_does_not_wait_for_what_hangs(ask, model, provider):
     provider.set_faults(Hang())
     guarded = guard(model, PATIENT | {"limits": {"deadline_s": 0.05}})

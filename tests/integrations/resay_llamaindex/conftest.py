@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from simulation import SimulatedProvider
+from support.covering import taking_turns
 from support.known_world import WORLD
 
 
@@ -52,9 +53,9 @@ async def llm(make_llm: Callable[..., Any]) -> Any:
 Call = Callable[..., Awaitable[Any]]
 
 
-@pytest.fixture(params=["sync", "async"])
+@pytest.fixture(params=taking_turns("sync", "async"))
 def call(request: pytest.FixtureRequest) -> Call:
-    """Call by both sides. The synchronous one runs inside a running event loop, as in a notebook.
+    """Call by one side. The synchronous one runs inside a running event loop, as in a notebook.
 
     Streams come as the lists of their pieces.
     """

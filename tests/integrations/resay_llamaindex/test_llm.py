@@ -49,6 +49,7 @@ def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[st
     return [b for b in sent if ("<claims-" in str(b["messages"][-1]["content"])) is judged]
 
 
+@pytest.mark.all_turns
 async def test_gives_the_response_with_its_verdict(call, llm, provider):
     response = await call(GuardedLLM(llm, JUDGED), "chat", ask(MADE_UP))
     verdict = verdict_of(response)
@@ -67,12 +68,14 @@ async def test_an_answer_that_repeats_is_consistent(call, llm):
     assert response.additional_kwargs[VERDICT_KEY]["action"] == "allow"
 
 
+@pytest.mark.all_turns
 async def test_completions_are_guarded_too(call, llm):
     response = await call(GuardedLLM(llm, JUDGED), "complete", MADE_UP)
     assert verdict_of(response).flagged
     assert verdict_of(response).sentences[0].text in response.text
 
 
+@pytest.mark.all_turns
 async def test_predictions_are_guarded_too(call, llm, seen):
     template = PromptTemplate("What is the {thing}?")
     text = await call(GuardedLLM(llm, REPLACE), "predict", template, thing="Zorblatt")
@@ -109,6 +112,7 @@ async def test_a_withheld_response_keeps_nothing_of_its_words(call, make_llm, se
 EVENT = "HallucinationVerdictEvent"
 
 
+@pytest.mark.all_turns
 async def test_blocking_may_raise(call, llm, seen):
     with pytest.raises(HallucinationBlocked) as caught:
         await call(GuardedLLM(llm, RAISE), "chat", ask(MADE_UP))
@@ -167,6 +171,7 @@ async def test_an_answer_in_words_is_checked_where_tools_are_offered(call, llm, 
     assert [len(body["tools"]) for body in bodies(provider)] == [1] * (1 + N)
 
 
+@pytest.mark.all_turns
 async def test_one_forced_tool_is_an_object(call, llm):
     guarded = GuardedLLM(llm, UNJUDGED)
     response = await call(
@@ -307,6 +312,7 @@ async def test_a_failing_check_loses_the_answer_only_where_the_policy_says_so(
     assert (response.message.content == MESSAGE) is (on_error == "block")
 
 
+@pytest.mark.all_turns
 async def test_errors_of_the_llm_come_as_they_are(call, make_llm):
     with SimulatedProvider(faults=[Refused()]) as refusing:
         guarded = GuardedLLM(make_llm(api_base=refusing.base_url), JUDGED)
@@ -314,6 +320,7 @@ async def test_errors_of_the_llm_come_as_they_are(call, make_llm):
             await call(guarded, "chat", ask(MADE_UP))
 
 
+@pytest.mark.all_turns
 async def test_a_deadline_holds(call, make_llm):
     with SimulatedProvider(faults=[Hang()]) as hanging:
         policy = UNJUDGED | {"limits": {"deadline_s": 0.1}}

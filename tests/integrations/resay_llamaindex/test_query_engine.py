@@ -102,6 +102,7 @@ async def test_retrieves_once(call, llm, provider):
     assert [b["temperature"] for b in answers(provider)].count(1.0) == N
 
 
+@pytest.mark.all_turns
 async def test_the_nodes_are_the_references(call, llm):
     inside = RetrieverQueryEngine.from_args(Counting(), llm=llm)
     policy = REFERENCES | {"chain": [{"method": "prompt", "evidence": "references"}]}
@@ -111,6 +112,7 @@ async def test_the_nodes_are_the_references(call, llm):
     assert {c.evidence for s in verdict.sentences if (c := s.contradicted_by)} <= {"reference"}
 
 
+@pytest.mark.all_turns
 async def test_where_nothing_is_found_nobody_is_asked(call, llm, provider):
     inside = RetrieverQueryEngine.from_args(Counting(0), llm=llm)
     response = await call(GuardedQueryEngine(inside, JUDGED), "query", KNOWN)
@@ -283,6 +285,7 @@ async def test_nested_engines_act_once(call, llm, provider, between):
     assert [b["temperature"] for b in answers(provider)].count(1.0) == N
 
 
+@pytest.mark.all_turns
 async def test_answers_from_given_nodes_are_guarded(call, llm, provider):
     retriever = Counting()
     engine = GuardedQueryEngine(RetrieverQueryEngine.from_args(retriever, llm=llm), JUDGED)
@@ -303,6 +306,7 @@ async def test_many_at_once_are_not_mixed_up(llm, index):
             assert response.response[sentence.start : sentence.end] == sentence.text
 
 
+@pytest.mark.all_turns
 async def test_errors_come_as_they_are(call, make_llm, index):
     import openai
 

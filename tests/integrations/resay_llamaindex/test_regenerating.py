@@ -390,6 +390,7 @@ async def read(response: Any) -> str:
     return "".join(response.response_gen)
 
 
+@pytest.mark.all_turns
 async def test_an_engines_response_is_the_repaired_one(call, llm):
     own, named = Shelf(USELESS), Shelf()
     inside = RetrieverQueryEngine.from_args(own, llm=llm)

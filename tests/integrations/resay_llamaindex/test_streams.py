@@ -109,6 +109,7 @@ async def test_blocking_may_raise(call, llm, seen, mode):
     assert event.verdict["action"] == "block"
 
 
+@pytest.mark.all_turns
 async def test_completions_stream_too(call, llm):
     guarded = GuardedLLM(llm, JUDGED)
     pieces = await call(guarded, "stream_complete", MADE_UP)

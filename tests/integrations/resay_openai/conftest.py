@@ -11,6 +11,7 @@ import pytest
 
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from simulation import SimulatedProvider
+from support.covering import taking_turns
 from support.known_world import WORLD
 
 Make = Callable[..., Any]
@@ -23,9 +24,9 @@ def provider() -> Iterator[SimulatedProvider]:
         yield provider
 
 
-@pytest.fixture(params=[GuardedOpenAI, GuardedAsyncOpenAI], ids=["sync", "async"])
+@pytest.fixture(params=taking_turns("sync", "async"))
 async def make(provider: SimulatedProvider, request: pytest.FixtureRequest) -> AsyncIterator[Make]:
-    """Makes guarded clients of both kinds, which are closed in the end.
+    """Makes guarded clients of one of both kinds, which are closed in the end.
 
     Those that block do so inside a running event loop, as in a notebook.
     """
@@ -33,7 +34,8 @@ async def make(provider: SimulatedProvider, request: pytest.FixtureRequest) -> A
 
         def make(policy: Any, **kwargs: Any) -> Any:
             given = {"base_url": provider.base_url, "api_key": "simulated", "max_retries": 0}
-            client = request.param(policy=policy, **{**given, **kwargs})
+            kind: Any = GuardedOpenAI if request.param == "sync" else GuardedAsyncOpenAI
+            client = kind(policy=policy, **{**given, **kwargs})
             if isinstance(client, GuardedAsyncOpenAI):
                 stack.push_async_callback(client.close)
             else:

@@ -61,6 +61,7 @@ async def test_a_judge_that_cannot_be_read_is_asked_once_more(make, done, provid
 
 
 @MODES
+@pytest.mark.all_turns
 async def test_streams_are_guarded(make, done, mode) -> None:
     client = make(JUDGED | {"stream": mode})
     options = {"include_usage": True}
@@ -161,6 +162,7 @@ async def test_probabilities_are_those_of_the_main_call(make, done, provider) ->
     assert verdict_of(refused).decision == "inconclusive"
 
 
+@pytest.mark.all_turns
 async def test_errors_are_the_providers(make, done, provider) -> None:
     client = make(NGRAM)
     with pytest.raises(openai.BadRequestError, match="best_of"):

@@ -54,6 +54,7 @@ def samples(provider: SimulatedProvider) -> list[Any]:
     return [body for body in bodies if body.get("n") or body.get("store") is False]
 
 
+@pytest.mark.all_turns
 async def test_made_up_answers_are_flagged(make, done, provider) -> None:
     client = make(JUDGED)
     answer = await done(chat(client, MADE_UP))
@@ -73,6 +74,7 @@ async def test_known_answers_are_consistent(make, done) -> None:
     assert verdict_of(await done(chat(make(JUDGED), KNOWN))).decision == "consistent"
 
 
+@pytest.mark.all_turns
 async def test_responses_are_guarded_too(make, done, provider) -> None:
     client = make(JUDGED)
     made_up, known = await done(respond(client, MADE_UP)), await done(respond(client, KNOWN))
@@ -84,6 +86,7 @@ async def test_responses_are_guarded_too(make, done, provider) -> None:
     assert all(body["store"] is False for body in sampled)
 
 
+@pytest.mark.all_turns
 async def test_the_raw_json_has_the_verdict(make, done) -> None:
     answer = await done(
         make(JUDGED).chat.completions.with_raw_response.create(
@@ -385,6 +388,7 @@ async def test_policies_come_in_any_form(make, done, tmp_path, monkeypatch) -> N
     assert make(None).guard.policy == Policy.of(NGRAM)
 
 
+@pytest.mark.all_turns
 async def test_other_options_keep_the_policy(make) -> None:
     client = make(NGRAM)
     other = client.with_options(timeout=3)
@@ -402,6 +406,7 @@ async def test_inside_a_guard_it_does_nothing(make, done, provider) -> None:
     assert len(provider.requests) == 1
 
 
+@pytest.mark.all_turns
 async def test_failing_samples_do_not_lose_the_answer(make, done, provider) -> None:
     provider.set_faults(ServerError(after=1))
     policy = NGRAM | {"sampling": {"max": 3, "start": "after"}, "limits": {"retries": 0}}
@@ -412,6 +417,7 @@ async def test_failing_samples_do_not_lose_the_answer(make, done, provider) -> N
     assert all(r.headers["x-stainless-retry-count"] == "0" for r in provider.requests)
 
 
+@pytest.mark.all_turns
 async def test_retries_of_the_main_call_ask_for_no_more_samples(make, done, provider) -> None:
     held = NGRAM | {"sampling": {"max": 3, "min": 3, "start": "together"}}
     # The sample, if it is first, is tried again by the guard; whichever is, each comes once.
@@ -564,6 +570,7 @@ def test_what_is_no_client_is_refused() -> None:
         guard_client("client")  # type: ignore[type-var] - on purpose
 
 
+@pytest.mark.all_turns
 async def test_other_requests_are_left_alone(make, done, provider) -> None:
     client = make(JUDGED)
     models = client.models.list()
