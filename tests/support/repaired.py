@@ -39,7 +39,8 @@ WORLD = World(
         ),
     ]
 )
-MODES = [(mode, stream) for mode in ("repair", "rewrite") for stream in ("hold", "buffer")]
+# What is given as it is written, and what is given whole; the engine's own tests have the others.
+MODES = [("repair", "hold"), ("rewrite", "buffer")]
 
 
 def half_right() -> Iterator[SimulatedProvider]:
