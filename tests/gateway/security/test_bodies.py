@@ -8,6 +8,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
@@ -91,6 +92,7 @@ def memory_at_most(most: int) -> Iterator[None]:
     assert peak < most, f"{peak / MB:.0f} MiB"
 
 
+@cache
 def bomb(kind: str, size: int) -> bytes:
     """Return so many zeros, compressed a thousand times."""
     if kind == "gzip":

@@ -28,7 +28,7 @@ from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 BODY = json.dumps({"model": "m", "messages": MESSAGES}).encode()
 UNCACHED = POLICY + "cache: {store: none}\n"
-MANY, ROOM = 60, 4
+MANY, ROOM = 20, 4
 BIG = 6_000_000
 
 
