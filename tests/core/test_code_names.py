@@ -109,7 +109,7 @@ FRAGMENTS = [
     language=st.sampled_from(["python", "js", "java", "go", "rust", "cs", "ruby", "sh", ""]),
     parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @example("go", ["import a", "```\n", "a.b"])
 def test_each_name_is_where_it_says(language: str, parts: list[str]) -> None:
     for _, dotted, span in names(block(language, "".join(parts))):

@@ -39,7 +39,7 @@ def splitter(request: pytest.FixtureRequest) -> Splitter:
 
 
 @given(text=TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_pieces_make_up_the_text_and_hold_the_sentences(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
 
@@ -82,7 +82,7 @@ MARKDOWN = [
 
 
 @given(text=st.lists(st.sampled_from(MARKDOWN), max_size=30).map("".join) | TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_letter_and_digit_is_in_a_sentence_or_is_told(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
     told = passage.unscored()
@@ -159,7 +159,7 @@ def test_what_stands_before_a_place_is_left_out() -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_sentences_are_found_again_in_their_text(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
     again = Passage.from_sentences([sentence.text for sentence in passage.sentences], text=text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.providers.apis import Event
@@ -205,7 +205,6 @@ def test_a_request_is_never_changed(spoken: Spoken):
 
 @every_api
 @given(st.data())
-@settings(max_examples=75, deadline=None)
 def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
     body = data.draw(spoiled(REQUESTS[spoken.api.path]))
     body = body if isinstance(body, dict) else {}
@@ -223,7 +222,6 @@ def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataOb
 
 @every_api
 @given(st.data())
-@settings(max_examples=75, deadline=None)
 def test_responses_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
     body = data.draw(spoiled(RESPONSES[spoken.api.path]) | JSON)
     body = body if isinstance(body, dict) else {}

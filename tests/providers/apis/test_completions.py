@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.logprobs import TokenLogprob, TopLogprob
@@ -186,7 +186,6 @@ def test_a_conversation_is_written_down():
 
 
 @given(spoiled(request_of(n=2, logprobs=1, echo=False, stop=["a"])))
-@settings(max_examples=100)
 def test_a_request_with_anything_in_it_is_read(body: Any):
     if isinstance(body, dict):
         request = COMPLETIONS.read(body)
@@ -333,7 +332,6 @@ def test_answers_that_come_together_are_told_apart():
 
 
 @given(st.data())
-@settings(max_examples=75, deadline=None)
 def test_events_with_anything_in_them_are_read(data: st.DataObject):
     events = stream_of([["a", "b"]], "c")
     place = data.draw(st.integers(0, len(events) - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.providers.apis import Event
@@ -80,7 +80,6 @@ def test_held_text_is_given_as_it_is_released(
 
 @every_api
 @given(st.integers(0, 40), st.booleans(), st.booleans(), st.integers(1, 3))
-@settings(max_examples=60)
 def test_nothing_withheld_is_given(
     spoken: Spoken, cut: int, called: bool, shows: bool, number: int
 ):
@@ -126,7 +125,6 @@ def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, ca
 
 @every_api
 @given(st.data())
-@settings(max_examples=75, deadline=None)
 def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
     events = spoken.stream([["a", "b"]], "hm", True)
     place = data.draw(st.integers(0, len(events) - 1))
