@@ -43,6 +43,7 @@ def exported(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
     made: dict[str, Path] = {}
 
     def make(maker: Any, *, layer: int | None = None, **settings: Any) -> Path:
+        settings = {name: value for name, value in settings.items() if value is not None}
         key = repr((maker, layer, settings))
         if key not in made:
             folder = tmp_path_factory.mktemp("exported") / maker.__name__
