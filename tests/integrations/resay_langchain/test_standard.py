@@ -2,13 +2,10 @@
 
 Every feature that `ChatOpenAI` has is switched on. One case skips itself for a guarded model:
 `test_serdes`, because LangChain loads only classes of its own packages from what it wrote down.
-What the suites want
-from elsewhere is made here: the picture, the document and the recording that they download, the
-snapshot of a serialised model, and the cassette of `test_stream_time`, in whose place the provider
-itself answers. Pictures and documents in the messages of tools reach a provider that takes them
-there, as vLLM does; OpenAI's chat completions take them from the user only.
-
-A bare model is the baseline: what fails with it is the provider's fault.
+What the suites want from elsewhere is made here: the picture, the document and the recording that
+they download, and the cassette of `test_stream_time`, in whose place the provider itself answers.
+Pictures and documents in the messages of tools reach a provider that takes them there, as vLLM
+does; OpenAI's chat completions take them from the user only.
 """
 
 from __future__ import annotations
@@ -61,8 +58,6 @@ KEY = "simulated"
 Params = dict[str, Any]
 # Before, LangChain sent documents without a name, which OpenAI's chat completions refuse.
 NAMES_FILES = since("1.2.24")
-# Before, what a model is written down as had the defaults that could come from the environment.
-UNSET: Params = {} if since("1.5.4") else {"output_version": None, "openai_proxy": None}
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -129,15 +124,14 @@ class Unit(Features):
     """A model that nothing is asked."""
 
     connection: Params = {}  # noqa: RUF012 - see above
-    serialized: Params
 
     @pytest.fixture(autouse=True)
     def key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     @pytest.fixture
-    def snapshot(self) -> Callable[..., Params]:
-        return lambda name: {"serialized": self.serialized}[name]
+    def snapshot(self) -> None:
+        """Asked for by `test_serdes`, which skips itself."""
 
 
 class Served(Features):
@@ -204,61 +198,20 @@ class Served(Features):
         return sum(others, first)
 
 
-class Bare:
-    """The model by itself. Another takes its place by another class and other parameters."""
-
-    chat_model_class = ChatOpenAI
-    connection: Params
-
-    @property
-    def chat_model_params(self) -> Params:
-        return {"model": "simulated", "max_retries": 0, "stream_usage": True, **self.connection}
-
-
-class TestBareUnit(Bare, Unit, ChatModelUnitTests):
-    init_from_env_params = (
-        {"OPENAI_API_KEY": "of-the-environment"},
-        {"model": "simulated"},
-        {"openai_api_key": "of-the-environment"},
-    )
-    serialized = {  # noqa: RUF012 - see above
-        "lc": 1,
-        "type": "constructor",
-        "id": ["langchain", "chat_models", "openai", "ChatOpenAI"],
-        "name": "ChatOpenAI",
-        "kwargs": {
-            **UNSET,
-            "model_name": "simulated",
-            "temperature": 0.0,
-            "max_tokens": 100,
-            "max_retries": 0,
-            "request_timeout": 60.0,
-            "stop": [],
-            "stream_usage": True,
-            "openai_api_key": {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-        },
-    }
-
-
-class TestBare(Bare, Served, ChatModelIntegrationTests):
-    pass
-
-
-class Guarded(Bare):
-    """The same model, guarded."""
+class Guarded:
+    """A guarded model."""
 
     chat_model_class = GuardedChatModel
     # What a client is made with, such as `timeout`, belongs to the model inside.
     standard_chat_model_params: Params = {}  # noqa: RUF012 - see above
+    connection: Params
     policy: Params
 
     @property
     def chat_model_params(self) -> Params:
         standard = {"temperature": 0, "max_tokens": 100, "timeout": 60, "stop": []}
-        return {
-            "model": ChatOpenAI(**standard, **super().chat_model_params),
-            "policy": self.policy,
-        }
+        told = {"model": "simulated", "max_retries": 0, "stream_usage": True, **self.connection}
+        return {"model": ChatOpenAI(**standard, **told), "policy": self.policy}
 
 
 NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 2, "min": 2}}
