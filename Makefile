@@ -93,7 +93,7 @@ $(MATRIX_ROWS):
 	@echo "$(@F):"
 	@$@/bin/python -m pip list --disable-pip-version-check --format freeze | \
 		grep -E '^(anthropic|langchain|langchain-core|langgraph|langchain-openai|llama-index-core|litellm|openai)='
-	$@/bin/python -m pytest --numprocesses 2 --dist loadfile $(MATRIX_TESTED)
+	RESAY_CASES=all $@/bin/python -m pytest --numprocesses 2 --dist loadfile $(MATRIX_TESTED)
 
 test-matrix: $(MATRIX_ROWS)
 
