@@ -656,7 +656,8 @@ class _Claim:
         it has in common with the words around the same quantity, and others.
         """
         found = None
-        if len(said) > _MOST_PLACES or len(self._bound) > _BOUND_AT_MOST:
+        theirs = sum(len(one.quantities) for one in said)
+        if len(self._found) > _BOUND_AT_MOST or theirs > _MOST_PLACES:
             return None
         for mine in self._bound:
             for quantity in mine.quantities:

@@ -649,7 +649,7 @@ Make = Callable[[], object]
             lambda: HallucinationGuardMiddleware(
                 Guard(policy(), retriever=as_retriever(Shelf())), exit_behavior="end"
             ),
-            "with `otherwise`",
+            "set `otherwise` in its policy",
         ),
         (
             lambda: HallucinationGuardMiddleware(

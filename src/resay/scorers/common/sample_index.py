@@ -219,7 +219,7 @@ class SampleIndex:
         asked: What they answer.
         language: Theirs.
         repetition: How many of their words, without those of the question, others repeat.
-        rivals: By sample, its quantities.
+        rivals: By sample, one quantity of each kind that it has.
         wordings: By place in `said`, how that is worded, where it was looked at.
         neighbours: What `between` is made of, once it was asked for.
         joined: What `ungrouped` is made of.
@@ -241,7 +241,7 @@ class SampleIndex:
     asked: Asked
     language: Language
     repetition: float
-    rivals: tuple[list[Quantity], ...]
+    rivals: tuple[tuple[Quantity, ...], ...]
     wordings: dict[int, Wording] = field(default_factory=dict[int, Wording])
     neighbours: dict[tuple[str, str], dict[str, None]] = field(
         default_factory=dict[tuple[str, str], dict[str, None]]
@@ -336,9 +336,11 @@ class Indexing:
             for key in keys_of(quantity):
                 keys[key].append(place)
         language = language_of([self.question, *(sample.text for sample in samples)])
-        rivals: tuple[list[Quantity], ...] = tuple([] for _ in samples)
+        kinds_of = [dict[object, Quantity]() for _ in samples]
         for sentence in said:
-            rivals[sentence.sample].extend(sentence.quantities)
+            for q in sentence.quantities:
+                kinds_of[sentence.sample][q.kind, q.unit, q.year is None] = q
+        rivals = tuple(tuple(one.values()) for one in kinds_of)
         asked = Asked.of(self.question, self.conversation, language)
         topical: list[Said | None] = [None] * len(samples)
         for sentence in said:
