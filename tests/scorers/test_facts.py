@@ -305,7 +305,7 @@ async def test_math_takes_part_in_comparisons() -> None:
 TURNED = [
     pytest.param(
         "What did sales do in 2023?",
-        ["Sales rose in 2023.", "In 2023 they grew.", "They went up in 2023."],
+        ["Sales rose in 2023.", "In 2023 they grew.", "They went up in 2023.", "They grew."],
         "Sales increased in 2023.",
         "Sales fell in 2023.",
         id="opposites",

@@ -105,6 +105,8 @@ _ELSEWHERE = 0.5
 _SILENT = 0.2
 # The share of their words that short samples repeat from which words count in full.
 _REPEATED = 0.6
+# Of fewer samples it is chance how much they repeat.
+_ENOUGH = 4
 # What a sentence scores of which all samples say the opposite.
 _OPPOSITE = 0.75
 # The share of a sentence's words from which a sample's sentence speaks of the matter.
@@ -408,7 +410,8 @@ class _Claim:
         In scripts without capitals a word may be a name.
         """
         index = self._index
-        if len(index.short) < index.count or self._text.lower() == self._text.upper():
+        has_case = self._text.lower() != self._text.upper()
+        if index.count < _ENOUGH or len(index.short) < index.count or not has_case:
             return 1.0
         return min(1.0, index.repetition / _REPEATED)
 
