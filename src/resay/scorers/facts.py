@@ -584,10 +584,10 @@ class _Claim:
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
         """How far a sample answers yes or no as this sentence does."""
-        stance, nearest = self._index.stances[k], self._index.topical[k]
-        if nearest is None:
+        stance, place = self._index.stances[k], self._index.topical[k]
+        if place is None:
             return float((stance == "no") == negative)
-        said = Wording(nearest.text, self._index.language)
+        nearest, said = self._index.said[place], self._index.wording(place)
         denies = stance == "no" or (stance is None and said.declines(self._index.asked.wording))
         if denies != negative:
             return 0.0

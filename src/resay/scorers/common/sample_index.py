@@ -210,7 +210,8 @@ class SampleIndex:
         shared: Finds the places in `said` that share words with a sentence.
         quantities: Each quantity that is said, once, and its places in `said`.
         keys: By what equal quantities have in common, places in `quantities`.
-        topical: By sample, the sentence that has most words of the question.
+        places: By sample, the places in `said` of its sentences.
+        topical: By sample, the place of the sentence that has most words of the question.
         short: The samples of one or two sentences.
         stances: By sample, "yes" or "no" where it begins so.
         texts: By sample, its text in small letters.
@@ -233,7 +234,8 @@ class SampleIndex:
     shared: Shared
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
     keys: Mapping[Key, list[int]]
-    topical: tuple[Said | None, ...]
+    places: tuple[range, ...]
+    topical: tuple[int | None, ...]
     short: frozenset[int]
     stances: tuple[str | None, ...]
     texts: tuple[str, ...]
@@ -269,7 +271,7 @@ class SampleIndex:
         """Whether a short sample has the words of a sentence's parts in each other's place."""
         if not 1 < len(parts) <= _PARTS_AT_MOST:
             return False
-        places = [k for k, said in enumerate(self.said) if said.sample == sample]
+        places = self.places[sample]
         if len(places) > _PARTS_AT_MOST:
             return False
         theirs = [part.stems for k in places for part in self.wording(k).parts]
@@ -287,9 +289,7 @@ class SampleIndex:
         if sample not in self.bindings:
             found: list[Bound] = []
             heads: list[str] = []
-            for said in self.said:
-                if said.sample != sample:
-                    continue
+            for said in map(self.said.__getitem__, self.places[sample]):
                 if said.text.lstrip().startswith("|"):
                     heads = heads or said.text.split("|")
                     found += _row(heads, said)
@@ -312,6 +312,7 @@ class Indexing:
         words: list[set[str]] = []
         written: list[set[str]] = []
         said: list[Said] = []
+        spans: list[range] = []
         places: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         kinds: dict[tuple[object, ...], Quantity] = {}
         stems = Stems()
@@ -320,7 +321,7 @@ class Indexing:
             stop_if_abandoned()
             text = without_noise(sample.text)
             stances.append(stance(text))
-            mine, whole = set[str](), set[str]()
+            mine, whole, first = set[str](), set[str](), len(said)
             for sentence in _read(text, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
@@ -330,6 +331,7 @@ class Indexing:
                 said.append(sentence)
             words.append(mine)
             written.append(whole)
+            spans.append(range(first, len(said)))
         found = tuple((kinds[meaning], tuple(where)) for meaning, where in places.items())
         keys: defaultdict[Key, list[int]] = defaultdict(list)
         for place, (quantity, _) in enumerate(found):
@@ -342,11 +344,10 @@ class Indexing:
                 kinds_of[sentence.sample][q.kind, q.unit, q.year is None] = q
         rivals = tuple(tuple(one.values()) for one in kinds_of)
         asked = Asked.of(self.question, self.conversation, language)
-        topical: list[Said | None] = [None] * len(samples)
-        for sentence in said:
-            best = topical[sentence.sample]
-            if best is None or share(asked.topic, best.words) < share(asked.topic, sentence.words):
-                topical[sentence.sample] = sentence
+        topical = (
+            max(span, key=lambda place: share(asked.topic, said[place].words), default=None)
+            for span in spans
+        )
         sets = [sentence.words for sentence in said]
         return SampleIndex(
             len(samples),
@@ -356,6 +357,7 @@ class Indexing:
             Shared(sets, lambda count: 1.0),
             found,
             keys,
+            tuple(spans),
             tuple(topical),
             frozenset(sentence.sample for sentence in said if sentence.alone),
             tuple(stances),
