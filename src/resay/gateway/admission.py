@@ -17,6 +17,7 @@ import anyio
 from resay.gateway.calls import Call, has_body
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.refusing import RefusedError
+from resay.reporting.dashboard.query import goes_by
 
 _SHOWN = 64
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
@@ -68,16 +69,12 @@ class HostRules:
         """
         hosts = [value for name, value in call.headers if name == b"host"]
         host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
-        if (self._needs_no_key or self._hosts) and not self._goes_by(without_port(host)):
+        if (self._needs_no_key or self._hosts) and not goes_by(without_port(host), self._hosts):
             message = f"the gateway does not accept the host {host[:_SHOWN]!r}; add it to `hosts`"
             raise RefusedError(403, "unknown_host", f"{message} in the gateway file")
         if self._needs_no_key:
             self._check_origin(call, host)
             _check_type(call)
-
-    def _goes_by(self, host: str) -> bool:
-        # A page elsewhere has a name, which it makes lead here. It cannot have an address.
-        return host == "localhost" or host in self._hosts or _is_address(host)
 
     def _check_origin(self, call: Call, host: str) -> None:
         found = [value for name, value in call.headers if name == b"origin"]
@@ -107,14 +104,6 @@ def _check_type(call: Call) -> None:
 def _is_browser(call: Call) -> bool:
     agent = (call.header(b"user-agent") or "").lower()
     return agent.startswith(_BROWSER) or any(name in _OF_BROWSERS for name, _ in call.headers)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class OverloadedError(RefusedError):

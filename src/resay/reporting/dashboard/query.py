@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast, get_args
 from urllib.parse import urlencode
@@ -470,3 +471,21 @@ class FiguresDesk:
                 recent = self._journal.recent
                 found += await recent(_LOOKED_AT, max_bytes=_MOST_BYTES, **filters)
         return found
+
+
+def goes_by(host: str, names: Collection[str]) -> bool:
+    """Return whether a host can only be the one that is meant.
+
+    A page elsewhere has a name, which it makes lead here. It cannot have an address.
+
+    Args:
+        host: The name or address that a browser asked for, in lower case and without a port.
+        names: The names that are known.
+    """
+    if host == "localhost" or host in names:
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import ipaddress
 import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
@@ -34,6 +33,7 @@ from resay.reporting.dashboard.query import (
     Figures,
     FiguresDesk,
     Wanted,
+    goes_by,
     wanted_of,
 )
 from resay.reporting.dashboard.verdict import Judging, verdict_page
@@ -337,7 +337,7 @@ class Dashboard:
         """Return why the name by which a browser reaches the pages is not accepted, or None."""
         given = request.headers.get("host", "")
         host = _name_in(given)
-        if self._hosts is None or host == "localhost" or host in self._hosts or _is_address(host):
+        if self._hosts is None or goes_by(host, self._hosts):
             return None
         return f"The dashboard does not accept the host {given[:80]!r}. Add it: routes(hosts=[…])."
 
@@ -421,14 +421,6 @@ def _name_in(host: str) -> str:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _limit(request: Request, *, usual: int, most: int) -> int:

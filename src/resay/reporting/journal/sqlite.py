@@ -54,7 +54,7 @@ _FIELDS = ("model", "policy", "tenant", "api")
 _DECISIONS = ("consistent", "flagged", "inconclusive", "skipped")
 _COUNTS = len(_DECISIONS) + 3
 
-STRETCH = f"CAST({{}}.time / {WIDTH_S} AS INTEGER)"
+_STRETCH = f"CAST({{}}.time / {WIDTH_S} AS INTEGER)"
 TABLES = (
     "CREATE TABLE resay_journal_rollups ("
     " stretch INTEGER NOT NULL,"
@@ -75,13 +75,13 @@ TABLES = (
     "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch, field)",
     # The stretches whose entries changed since their rollups were made.
     "CREATE TABLE resay_journal_changed (stretch INTEGER PRIMARY KEY)",
-    f"INSERT INTO resay_journal_changed SELECT DISTINCT {STRETCH.format('e')}"  # noqa: S608 - our own names
+    f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH.format('e')}"  # noqa: S608 - our own names
     " FROM resay_journal_entries e",
     *(
         f"CREATE TRIGGER resay_journal_rollups_{event.lower()} AFTER {event}"  # noqa: S608 - our own names
         " ON resay_journal_entries BEGIN"
-        f" DELETE FROM resay_journal_rollups WHERE stretch = {STRETCH.format(which)};"
-        f" INSERT OR IGNORE INTO resay_journal_changed VALUES ({STRETCH.format(which)}); END"
+        f" DELETE FROM resay_journal_rollups WHERE stretch = {_STRETCH.format(which)};"
+        f" INSERT OR IGNORE INTO resay_journal_changed VALUES ({_STRETCH.format(which)}); END"
         for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
     ),
 )
