@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,7 @@ __all__ = ["run"]
 _TURNS = 3
 _CALL_S = 0.2
 _AT_ONCE = 16
+_FILE_ROW_BYTES = 4_300
 
 _NOTES = (
     "ngram, facts: processor time of `run_batch` over a file (reading, names, checks, journal and"
@@ -49,12 +50,14 @@ _NOTES = (
     "memory: the largest resident set of the process that runs the batch, over all rows / over a"
     " tenth of them, which are generated as they are taken; with an engine that checks nothing, as"
     " checks run in other processes, and again with these.",
+    "file: the same over a JSON Lines file with a document of 4,000 characters in each row, read by"
+    " an engine that checks nothing.",
     "neural: `nli` with a tiny model, pairs for each second of processor time, by `check_many`.",
     "ray: seconds with Ray in local mode / with local processes, its start included.",
 )
 
 
-def run(rows: int, memory_rows: int, checked_rows: int, calls: int) -> ResultTable:
+def run(rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int) -> ResultTable:
     """Measure everything.
 
     Args:
@@ -62,6 +65,7 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int) -> ResultTab
         memory_rows: How many rows the memory is measured over with an engine that checks nothing.
         checked_rows: How many with the local engine.
         calls: How many calls are waited for.
+        file_mb: The size of the file that the memory is measured over, in MB.
     """
     parts = [
         row_of(
@@ -73,12 +77,14 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int) -> ResultTab
     waiting = Part("waiting", "the time calls must take / took", "x", least=0.95)
     memory = Part("memory", "memory over all rows / over a tenth", "x", most=1.1)
     checked = Part("checked memory", "the same with local processes that check", "x", most=1.1)
+    file = Part("file", "memory over a file / over a tenth of it", "x", most=1.1)
     neural = Part("neural", "pairs a second of 64 rows at once / one by one", "x")
     ray = Part("ray", "seconds with Ray / with local processes", "x")
     parts += [
         row_of(waiting, partial(_waiting, calls)),
         row_of(memory, partial(_memory, "unchecked", memory_rows)),
         row_of(checked, partial(_memory, "checked", checked_rows)),
+        row_of(file, partial(_memory, "file", file_mb * 1_000_000 // _FILE_ROW_BYTES)),
         row_of(neural, partial(_neural, max(rows // 20, 10))),
         row_of(ray, partial(_ray, rows)),
     ]
@@ -104,7 +110,7 @@ def rows_of(count: int, sentences: int = 3) -> Iterator[dict[str, Any]]:
 
 def _beside_a_pool(method: str, count: int) -> Reading:
     with TemporaryDirectory() as folder:
-        source = _written(Path(folder), count)
+        source = _written(Path(folder), rows_of(count))
         times: dict[str, list[tuple[float, float]]] = {"ours": [], "pool": []}
         for turn in range(_TURNS):
             out = Path(folder) / f"{turn}.jsonl"
@@ -126,11 +132,18 @@ def _beside_a_pool(method: str, count: int) -> Reading:
     )
 
 
-def _written(folder: Path, count: int) -> Path:
+def _written(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     source = folder / "in.jsonl"
     with source.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows_of(count))
+        file.writelines(json.dumps(row) + "\n" for row in rows)
     return source
+
+
+def _with_documents(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield rows of about `_FILE_ROW_BYTES` each, with a document that differs between them."""
+    for i, row in enumerate(rows):
+        sentence = f"Page {i} of the handbook describes bridge {i}. "
+        yield {**row, "document": (sentence * 4_000)[:4_000]}
 
 
 def _processes() -> int:
@@ -225,7 +238,7 @@ def _ray(count: int) -> Reading:
     except ImportError:
         raise SkippedError("Ray is not installed") from None
     with TemporaryDirectory() as folder:
-        source = _written(Path(folder), count)
+        source = _written(Path(folder), rows_of(count))
         local_cpu, local_s = _timed("ours", "ngram", source, Path(folder) / "local.jsonl")
         ray_cpu, ray_s = _timed("ray", "ngram", source, Path(folder) / "ray.jsonl")
     figures = {"rows": count, "ray_s": round(ray_s, 2), "local_s": round(local_s, 2)}
@@ -276,15 +289,19 @@ def _unchecked(_: RowScorer, rows: Iterator[ScorerRow]) -> Iterator[list[Scored]
 
 def _peak(kind: str, count: int) -> None:
     guard = Guard({"chain": [{"method": "ngram"}]})
-    engine = _unchecked if kind == "unchecked" else Local()
+    engine = Local() if kind == "checked" else _unchecked
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out.jsonl"
-        summary = run_batch(guard, rows_of(count, sentences=1), out, engine=engine)
+        rows = rows_of(count, sentences=1)
+        source = _written(Path(folder), _with_documents(rows)) if kind == "file" else rows
+        size = source.stat().st_size if isinstance(source, Path) else None
+        summary = run_batch(guard, source, out, engine=engine)
     # `getrusage` would count what the process was a copy of before.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
     rate = summary.new / summary.elapsed_s
-    print(json.dumps({"rows": summary.tally.rows, "peak_mib": peak, "rows_per_s": rate}))  # noqa: T201
+    found = {"rows": summary.tally.rows, "bytes": size, "peak_mib": peak, "rows_per_s": rate}
+    print(json.dumps(found))  # noqa: T201
 
 
 def _main(kind: str, *words: str) -> None:

@@ -12,11 +12,12 @@ KEYS = {"part", "what", "unit", "target", "value", "met", "remark", "details", "
 
 def test_each_part_is_measured():
     words = ["batch", "--rows", "100", "--calls", "32", "--json"]
-    words += ["--memory-rows", "2000", "--checked-rows", "1000"]
+    words += ["--memory-rows", "2000", "--checked-rows", "1000", "--file-mb", "5"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     rows = {row["part"]: row for row in json.loads(result.stdout)["rows"]}
-    assert list(rows) == ["ngram", "facts", "waiting", "memory", "checked memory", "neural", "ray"]
+    measured = ["ngram", "facts", "waiting", "memory", "checked memory", "file", "neural", "ray"]
+    assert list(rows) == measured
     assert all(set(row) == KEYS for row in rows.values())
     for part in ("ngram", "facts"):
         details = rows[part]["details"]
@@ -28,4 +29,6 @@ def test_each_part_is_measured():
     for part, count in (("memory", 2000), ("checked memory", 1000)):
         assert rows[part]["details"]["rows"] == count
         assert rows[part]["value"] > 0
+    assert 4_500_000 < rows["file"]["details"]["bytes"] < 5_500_000
+    assert rows["file"]["value"] > 0
     assert (rows["ray"]["skipped"] is None) == (find_spec("ray") is not None)
