@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.quantities import Quantity, guess_language, may_negate, negations, quantities
+from resay.core.quantities import Quantity, may_negate, negations, quantities
 
 
 def only(text: str) -> Quantity:
@@ -171,20 +171,6 @@ def test_the_quick_look_misses_no_negation() -> None:
         assert may_negate(sentence.split()) or not negations(sentence)
     assert may_negate(["isn", "t"])
     assert not may_negate(["it", "floats"])
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("the bridge is in the north", "en"),
-        ("die brücke ist nicht im norden", "de"),
-        ("le pont est dans le nord", "fr"),
-        ("o rio tem uma ponte em são paulo", "pt"),
-        ("xyz", None),
-    ],
-)
-def test_the_language_is_that_of_the_commonest_words(text: str, language: str | None) -> None:
-    assert guess_language(text.split()) == language
 
 
 ANY = st.text(

@@ -10,7 +10,7 @@ import pytest
 from resay import ConfigurationError, MissingDependencyError
 from resay.retrieval import FolderConfig, FolderRetriever, index_folder, open_retriever
 from resay.retrieval import folder_stems as stems_module
-from resay.retrieval.folder_languages import Language, language_of, words_of
+from resay.retrieval.base import Language
 from support.folder import INDEX, find, ids, write_all
 
 pytestmark = pytest.mark.anyio
@@ -106,16 +106,6 @@ async def test_other_languages(tmp_path: Path, language: Language) -> None:
     alone = FolderRetriever(tmp_path, index=tmp_path / "alone", language=language)
     assert [d.id for d in await alone.retrieve(query, k=5)] == ["a.txt#1"]
     assert await ids(tmp_path, "tower") == await ids(tmp_path, "towers") == ["b.txt#1"]
-
-
-@pytest.mark.parametrize("language", OTHERS)
-def test_the_language_is_told_by_stop_words(language: Language) -> None:
-    assert language_of(words_of(OTHERS[language][0])) == language
-
-
-@pytest.mark.parametrize("text", ["", "Sydney 1932", "in", "橋は1932年に開通した。"])
-def test_no_language(text: str) -> None:
-    assert language_of(words_of(text)) is None
 
 
 async def test_composed_and_decomposed_accents(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 from resay._internal.event_loops import run_sync
 from resay.core.references import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
-from resay.retrieval.folder_languages import LANGUAGES, is_language
+from resay.retrieval.base import LANGUAGES, is_language
 
 app = typer.Typer(add_completion=False)
 

@@ -11,8 +11,9 @@ from math import fsum, log
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
+from resay.core.languages import guess_language
 from resay.core.passage import Passage
-from resay.core.quantities import guess_language, negations, quantities
+from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import Shared, tokenize
 from resay.core.verdict import (

@@ -14,8 +14,7 @@ from resay._internal.strict import OneOf, Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.providers import LiteLLMEmbedder
-from resay.retrieval.base import MetadataValue, PreparesRetrieval, Retriever
-from resay.retrieval.folder_languages import Language
+from resay.retrieval.base import Language, MetadataValue, PreparesRetrieval, Retriever
 from resay.retrieval.function import AdaptedRetriever, as_retriever
 from resay.retrieval.hybrid import HybridRetriever, Reranker, fused
 

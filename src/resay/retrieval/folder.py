@@ -15,8 +15,8 @@ import anyio.to_thread
 
 from resay.core.references import Document
 from resay.errors import ConfigurationError
+from resay.retrieval.base import Language
 from resay.retrieval.folder_index import MetadataFilter, index_folder, index_path, search
-from resay.retrieval.folder_languages import Language
 from resay.retrieval.folder_stems import require_stems
 
 _log = logging.getLogger(__name__)

@@ -21,12 +21,14 @@ import unicodedata
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from resay.core.languages import STOP_WORDS, guess_language
 from resay.core.references import Document
 from resay.errors import ConfigurationError
+from resay.retrieval.base import Language
 from resay.retrieval.folder_files import (
     Content,
     Excerpts,
@@ -38,8 +40,13 @@ from resay.retrieval.folder_files import (
     find_files,
     read,
 )
-from resay.retrieval.folder_languages import STOP_WORDS, Language, language_of, words_of
-from resay.retrieval.folder_stems import TOKENIZER, has_stems, require_stems, stemmer
+from resay.retrieval.folder_stems import (
+    TOKENIZER,
+    has_stems,
+    require_stems,
+    stemmer,
+    words_of,
+)
 
 MetadataFilter: TypeAlias = Mapping[str, MetadataValue | Sequence[MetadataValue]]
 """What metadata must be: for each key a value, or any of several."""
@@ -478,6 +485,8 @@ _FORGET = (
 _LAST = "SELECT (SELECT ifnull(max(id), 0) FROM files), (SELECT ifnull(max(id), 0) FROM chunks)"
 # So many rows are written at once.
 _BATCH = 1000
+# The words of a file from which its language is guessed.
+_GUESSED_FROM = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -745,7 +754,7 @@ class _Run:
 
     def _language_of(self, words: Sequence[Sequence[str]]) -> str | None:
         if self._language == "auto":
-            return language_of(words[0] if len(words) == 1 else [*chain.from_iterable(words[:3])])
+            return guess_language(islice(chain.from_iterable(words[:3]), _GUESSED_FROM))
         return None if self._language == "none" else self._language
 
     def _flush(self) -> None:

@@ -1,9 +1,11 @@
-"""The stems of words, so that a search for one form of a word finds the others."""
+"""The words of texts and their stems, so that a search for one form of a word finds the others."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -11,8 +13,11 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from resay.core.languages import STOP_WORDS
 from resay.errors import MissingDependencyError
-from resay.retrieval.folder_languages import STOP_WORDS
+
+_WORD = re.compile(r"[^\W_]+")
+_NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 # Marks belong to words: without them, those of most Indic scripts fall apart at their vowels.
 TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
@@ -154,3 +159,10 @@ def stemmer(language: str) -> Stemmer:
         MissingDependencyError: The package with its stems is not installed.
     """
     return Stemmer(language)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters, accents as one character with their letter."""
+    if text.isascii():
+        return text.translate(_NO_WORDS).lower().split()
+    return _WORD.findall(unicodedata.normalize("NFC", text).lower())

@@ -60,8 +60,9 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.languages import guess_language
 from resay.core.passage import Passage
-from resay.core.quantities import Quantity, guess_language, negations, quantities
+from resay.core.quantities import Quantity, negations, quantities
 from resay.core.query import Query
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, Unit

@@ -22,22 +22,16 @@ from decimal import Decimal
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
-    Language,
-    guess_language,
     may_hold_any,
     may_negate,
     negations,
-    word_set,
 )
 
 __all__ = [
-    "Language",
     "Quantity",
-    "guess_language",
     "may_negate",
     "negations",
     "quantities",
-    "word_set",
 ]
 
 # The TeX of a text is written out, so that its numbers and units can be read: `$5.2$ kg`,

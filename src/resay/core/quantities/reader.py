@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Literal
 
+from resay.core.languages import Language, guess_language
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.words import (
     ABOUT,
@@ -53,13 +54,11 @@ from resay.core.quantities.words import (
     STARTS,
     STARTS_AND_ROMANS,
     UNITS,
-    Language,
     Token,
     Tokens,
     Total,
     cjk_value,
     compound_value,
-    guess_language,
     read_digits,
 )
 

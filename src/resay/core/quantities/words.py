@@ -6,52 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
-Language = Literal["en", "de", "fr", "es", "it", "pt", "nl"]
-
-
-def word_set(words: str) -> frozenset[str]:
-    """Return words that are written down side by side."""
-    return frozenset(words.split())
-
-
-_COMMON: Final[Mapping[Language, frozenset[str]]] = {
-    "en": word_set("the and of is was were has with for from by it in at to are this that"),
-    "de": word_set(
-        "der die das und ist war wurde wird mit von im zu den dem ein eine nicht für auf sie er es"
-        " hat sind waren am zum zur des"
-    ),
-    "fr": word_set(
-        "le la les et est était fut a du des dans avec pour une un en au aux sur il elle ce qui que"
-        " ont été l d de"
-    ),
-    "es": word_set(
-        "el la los las y es era fue del en con para una un por su se al lo que tiene hay de"
-    ),
-    "it": word_set(
-        "il lo la gli le e è era fu del della di con per una un in nel nella al alla che ha sono"
-        " stato i"
-    ),
-    "pt": word_set(
-        "o a os as e é era foi do da dos das em com para uma um no na nos nas ao que tem de"
-    ),
-    "nl": word_set(
-        "de het een en is was werd wordt met van in op te zijn heeft niet voor hij zij ze er"
-    ),
-}
-
-
-def guess_language(words: Sequence[str]) -> Language | None:
-    """Return the language whose commonest words a text has most of, or None where it has none.
-
-    Args:
-        words: The text's words in small letters.
-    """
-    present = frozenset(words)
-    counts = {name: len(present & common) for name, common in _COMMON.items()}
-    best = max(counts.values())
-    return next((name for name in _COMMON if best and counts[name] == best), None)
+from resay.core.languages import Language, guess_language, word_set
 
 
 def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:

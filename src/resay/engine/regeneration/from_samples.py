@@ -26,9 +26,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
+from resay.core.languages import Language, guess_language
 from resay.core.non_claims import claims_nothing
 from resay.core.passage import Passage
-from resay.core.quantities.words import Language, guess_language
 from resay.core.query import Query
 from resay.core.standalone import standalone_question
 from resay.core.verdict import (

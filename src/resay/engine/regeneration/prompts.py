@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from resay.core.languages import Language, guess_language
 from resay.core.passage import Passage
-from resay.core.quantities.words import Language, guess_language
 from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.references import Document, edition_of
 from resay.core.tokens import tokenize

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import dropwhile
 
+from resay.core.languages import guess_language
 from resay.core.passage import Passage
-from resay.core.quantities.words import guess_language
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
 from resay.scorers.reverse_validation.words import Word, join, read_words
 

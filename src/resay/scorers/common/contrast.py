@@ -18,7 +18,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 from typing import Final
 
-from resay.core.quantities import Language, negations, word_set
+from resay.core.languages import Language, word_set
+from resay.core.quantities import negations
 from resay.scorers.common.words import (
     STOP,
     WORD,

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from resay.core.languages import guess_language
 from resay.core.passage import Passage
-from resay.core.quantities import word_set
 from resay.scorers.common.judging import JudgedConfig
 
 Said = Literal["supported", "contradicted", "not_mentioned"]
@@ -219,30 +219,6 @@ WORDINGS: Final[Mapping[str, Wording]] = {
 }
 """By language, without English: each method has its own English prompt."""
 
-# Words that tell a language from its neighbours when they come together. Those without a wording
-# are here so that they are not taken for one that has.
-_TELLING: Final = {
-    language: word_set(words)
-    for language, words in {
-        "en": "the and of is was in to with for by that are were it at from as on",
-        "de": "der die das und ist nicht mit von ein eine wurde auf für im den dem zu des war sich",
-        "fr": "le la les et est des dans une du au un en par pour qui sur il elle a été c d l ce de"
-        " quelle quel où ne pas sont avec",
-        "es": "el la los las y es de que en una del por un se con fue su al para como",
-        "it": "il la di che e è una del della per nel un in con da fu si gli i dei",
-        "pt": "o a os as e é do da em uma que no na um de foi dos por com para ao",
-        "nl": "de het een en van is in op met voor te werd zijn dat die door naar",
-        "ca": "el la els les i és amb del de que en un una per va dels a com al",
-        "ro": "și este în de la cu un o din pe a fost care al ale sunt prin mai",
-        "sv": "och är en som på det i av att den till för med ett från var",
-        "da": "og er en som på det i af at den til for med et fra var blev ble",
-        "fi": "ja on oli hän se että ovat joka sekä myös",
-        "cs": "a v na je se z s že do byl byla jako který roce ve",
-        "pl": "i w na z się jest do był była jako który roku oraz",
-        "eu": "eta da zen izan ziren ere du baina",
-        "hu": "a az és egy is volt hogy nem meg",
-    }.items()
-}
 _LATIN = re.compile(r"[^\W\d_]+")
 _KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -274,8 +250,4 @@ def _language_of(text: str) -> str | None:
     if 2 * (ideographs + kana) > letters:
         # A Japanese name or a quotation does not make a Chinese text Japanese.
         return "ja" if 4 * kana > ideographs else "zh"
-    words = frozenset(_LATIN.findall(text.lower()))
-    (most, language), (second, _) = sorted(
-        ((len(words & telling), language) for language, telling in _TELLING.items()), reverse=True
-    )[:2]
-    return language if most >= _FEWEST and most > second else None
+    return guess_language(_LATIN.findall(text.lower()), fewest=_FEWEST)

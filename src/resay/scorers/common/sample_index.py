@@ -11,17 +11,16 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 from math import floor, log
 from operator import attrgetter
 from statistics import median
 from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.languages import Language, guess_language
 from resay.core.quantities import (
-    Language,
     Quantity,
-    guess_language,
     may_negate,
     negations,
     quantities,
@@ -38,7 +37,6 @@ from resay.scorers.common.words import (
     Stems,
     asks_for_order,
     asks_yes_or_no,
-    language_of,
     share,
     stance,
     stems_of,
@@ -51,6 +49,8 @@ from resay.scorers.evidence import Sample
 _LISTING, _LISTING_TIMES = 15, 4
 # Sentences of more parts, and samples of more sentences, are not looked at for an exchange.
 _PARTS_AT_MOST = 6
+# The characters of each text from which its language is guessed.
+_GUESSED_FROM = 500
 _NEARBY = 60
 # Begins with one set of characters, which is looked for quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
@@ -337,7 +337,9 @@ class Indexing:
         for place, (quantity, _) in enumerate(found):
             for key in keys_of(quantity):
                 keys[key].append(place)
-        language = language_of([self.question, *(sample.text for sample in samples)])
+        texts = (self.question, *(sample.text for sample in samples))
+        heads = (text[:_GUESSED_FROM].lower() for text in texts)
+        language = guess_language(chain.from_iterable(map(WORD.findall, heads))) or "en"
         kinds_of = [dict[object, Quantity]() for _ in samples]
         for sentence in said:
             for q in sentence.quantities:

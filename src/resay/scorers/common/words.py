@@ -6,12 +6,12 @@ Of a word is compared what its forms have in common.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from resay.core.quantities import Language, word_set
+from resay.core.languages import word_set
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -70,8 +70,6 @@ STOP: Final = word_set(
     в и на с по из был была было были это он она они не как
     """
 )
-# So many characters of a text tell its language.
-_TELLING = 500
 _ENDINGS: Final = (
     "ungen", "ings", "ung", "ing", "edly", "ers", "est", "ed", "er", "en", "em", "es", "ly", "s",
     "e",
@@ -193,45 +191,6 @@ def stance(text: str) -> str | None:
 def restricts(text: str) -> bool:
     """Return whether a text says that something holds in part only."""
     return not _RESTRICTS.isdisjoint(match.group().lower() for match in WORD.finditer(text))
-
-
-# Words that one of the languages has, and hardly another; "a", "do" and "no" are in many.
-_TELL: Final[Mapping[Language, frozenset[str]]] = {
-    "en": word_set(
-        "the and of is was were has have with for from by it at to are this that which who what"
-        " when where how does did you your they be not can will than should i"
-    ),
-    "de": word_set(
-        "der das und ist war wird mit von zu den dem ein eine nicht für auf sie er wie wann welche"
-        " welcher wer wo ich man kann nach vor oder werden sind hat"
-    ),
-    "fr": word_set(
-        "le les et est était du dans avec pour une au aux sur il elle qui que ont été c'est quel"
-        " quelle comment combien où ne pas je vous sont"
-    ),
-    "es": word_set(
-        "el los las y fue del con para por su lo tiene hay qué cuál cuándo cómo cuánto cuántos"
-        " quién dónde es son está están más una"
-    ),
-    "it": word_set(
-        "il gli è della dello nella alla con per che sono stato qual quale quanto come chi dove"
-        " quando si di una non cosa nel"
-    ),
-    "pt": word_set(
-        "os foi dos das em com para uma na não ao tem qual quando como quem onde são você pelo pela"
-        " mais é um"
-    ),
-    "nl": word_set(
-        "het een is van in op te zijn heeft niet voor hij zij wat wie waar wanneer hoe welke en ik"
-        " je wordt met"
-    ),
-}
-
-
-def language_of(texts: Iterable[str]) -> Language:
-    """Return the language whose opposites are looked at in texts; English where none is known."""
-    words = {word.lower() for text in texts for word in WORD.findall(text[:_TELLING])}
-    return max(_TELL, key=lambda language: len(words & _TELL[language]))
 
 
 def share(wanted: Collection[str], words: Collection[str]) -> float:
