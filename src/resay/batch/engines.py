@@ -36,7 +36,7 @@ _BLOCKS_EACH = 8
 
 
 class Engine(Protocol):
-    """Checks rows: any function with these arguments, named `package.module:function`, does."""
+    """A function that checks rows; a custom one is named as `package.module:function`."""
 
     def __call__(self, scorer: RowScorer, rows: Iterator[Row], /) -> Iterable[Sequence[Scored]]:
         """Check rows, and yield each as soon as it is finished, in any order.

@@ -286,15 +286,15 @@ class Layer:
         await prepare(self.inner)
 
     async def takes_n(self, query: Query) -> bool:
-        """Ask the wrapped provider."""
+        """Forward to the wrapped provider."""
         return await self.inner.takes_n(query)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider."""
+        """Forward to the wrapped provider."""
         return await self.inner.complete(query, n=n)
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider, whether it streams or not; see `open_stream`."""
+        """Forward to the wrapped provider, even if it cannot stream; see `open_stream`."""
         return open_stream(self.inner, query)
 
 

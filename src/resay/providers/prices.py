@@ -170,7 +170,7 @@ def _litellm_entries() -> Mapping[str, object]:
 
 
 def _rates(entry: object) -> tuple[_Rate, ...]:
-    """Return the rates in an entry of litellm's list; an entry without cost counts as unknown."""
+    """Return the rates in an entry of litellm's list; a price of zero counts as unknown."""
     if not isinstance(entry, Mapping):
         return ()
     known = cast("Mapping[str, object]", entry)
@@ -194,7 +194,7 @@ def _price(value: object) -> float | None:
 
 
 class Metered(Layer):
-    """Count what passes through. Create one for each thing to be counted."""
+    """Count the calls, tokens and cost of requests passing through. Create one per total."""
 
     def __init__(self, inner: Provider) -> None:
         super().__init__(inner)

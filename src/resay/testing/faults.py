@@ -110,7 +110,7 @@ class Slow(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Hang(Fault):
-    """No answer until `SimulatedProvider.release`, or until client or provider shut down."""
+    """No answer until `SimulatedProvider.release`, a client disconnect, or the provider's stop."""
 
 
 @dataclass(frozen=True, slots=True)

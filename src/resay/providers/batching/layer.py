@@ -625,7 +625,7 @@ class _Desk:
                 await self._keep(watch, kept)
                 kept = {}
         await self._keep(watch, kept)
-        # No one can join from here on; who joined while results were read may have missed theirs.
+        # No more requests can join; those that joined during the reading may have missed theirs.
         self._watches.pop(watch.submission, None)
         known = await self._ledger.look_up([r.name for r in _waited(watch)])
         for name, found in known.items():

@@ -137,9 +137,9 @@ def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tupl
     return tuple(hashlib.sha256(text.encode()).hexdigest() for text in each)
 
 
-# A plain hash, not a keyed one: several processes must compute the same key, whoever can read the
-# keys can read the answers next to them, and the one secret in them, a provider's key, cannot be
-# guessed. A JSON array delimits the parts unambiguously.
+# A plain hash, not a keyed one: several processes must compute the same key, anyone who can read
+# the keys can read the answers next to them, and the one secret in them, a provider's key, cannot
+# be guessed. A JSON array delimits the parts unambiguously.
 def _digest(parts: list[Any]) -> str:
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -452,7 +452,7 @@ class _Request:
                 self._cache.flights.land(key, error if answer is None else answer)
 
     async def _ask(self, keys: list[str]) -> Exception | None:
-        """Request answers; return an error if it applies to all who wait for one of them."""
+        """Request answers; return an error if it applies to all of their waiters."""
         first = self._query.index + self._keys.index(keys[0])
         try:
             arrived = await self._inner.complete(replace(self._query, index=first), n=len(keys))

@@ -52,7 +52,7 @@ _SIZE = (
     "SELECT (page_count - freelist_count) * page_size"
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
-# Deleted answers stay in the file until the overwriting pages are moved there from its log.
+# Deleted answers stay in the file until a checkpoint overwrites them from the write-ahead log.
 _FORGET = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
