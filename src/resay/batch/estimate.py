@@ -52,7 +52,7 @@ def estimate(
     where: str | None = None,
     sample: int = 50,
 ) -> Estimate:
-    """Check the first rows with a fake provider that answers at once.
+    """Check the first rows with a local provider that answers at once and sends no requests.
 
     Args:
         guard: The guard of the run.

@@ -113,7 +113,7 @@ class _Group:
 
 
 def is_batch(row: Mapping[str, Any], prefix: str = "") -> bool:
-    """Return whether a batch wrote a row."""
+    """Return whether a row was written by a batch."""
     return all(prefix + name in row for name in VERDICT_COLUMNS)
 
 
@@ -125,7 +125,7 @@ def results_page(
     response: str = "response",
     worst: int = 50,
 ) -> tuple[str, int, int]:
-    """Return a page about the results of a batch, and the numbers of all rows and flagged rows.
+    """Return a page about the results of a batch, and its numbers of rows and of flagged rows.
 
     Args:
         path: The output of the batch.

@@ -258,7 +258,7 @@ class SeveralAnswersApi(ABC):
         own = {_KEY: outcome.data} if several else {}
         if not outcome.withheld:
             return {**choice, **own}
-        # Some providers end an answer with its last words. Those would follow the message.
+        # Some providers send the finish reason with the last words. Those would follow the message.
         return {**self._quiet(choice), **own, "finish_reason": _reason(outcome)}
 
 

@@ -208,8 +208,8 @@ def sample_request(request: Request, query: Query) -> Body:
 def fresh_request(body: Body, query: Query) -> Body:
     """Return another request to the model of the main call.
 
-    The API requires `max_tokens`. A query without it gets the main call's, because a rewritten
-    answer may be as long as the first.
+    The API requires `max_tokens`. A query without it gets the main call's, at least 1024, because a
+    rewritten answer may be as long as the first.
     """
     made = {
         "model": body.get("model"),
