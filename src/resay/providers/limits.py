@@ -315,9 +315,8 @@ class ProcessLimits:
     """Request limits shared by all checks of a process: an async context manager for one request.
 
     One object serves any number of tasks in any number of asyncio event loops and threads. Waiters
-    are served in order of arrival, may be cancelled at any time, and cost nothing meanwhile. It
-    must enclose single requests: a task that waits for a slot while it holds one can deadlock with
-    itself.
+    are served in order of arrival, may be cancelled at any time, and cost nothing meanwhile. Wrap
+    single requests only: a task that waits for a slot while it holds one can deadlock.
 
     Args:
         concurrency: Maximum number of concurrent requests, at least 1; None = no limit.

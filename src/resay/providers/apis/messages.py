@@ -391,8 +391,7 @@ class _Messages(OneAnswerApi):
         return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
 
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
-        # The content is built from scratch, as words can be anywhere in the old: in calls, in
-        # thinking blocks.
+        # Built from scratch, as words can be anywhere in the old content: in calls, in thinking.
         return {
             **made_up(),
             **{name: response[name] for name in _KEPT if name in response},
