@@ -1,4 +1,4 @@
-"""Resay for Anthropic's SDK: a middleware for its clients.
+"""Guarded clients for Anthropic's SDK, by a middleware.
 
 ```python
 from anthropic import Anthropic

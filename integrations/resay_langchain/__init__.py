@@ -1,4 +1,4 @@
-"""Resay for LangChain: chat models, chains and agents, guarded.
+"""Guarded chat models, chains and agents for LangChain.
 
 ```python
 from langchain_openai import ChatOpenAI

@@ -1,4 +1,4 @@
-"""Resay for LlamaIndex: LLMs, query engines and chat engines, guarded.
+"""Guarded LLMs, query engines and chat engines for LlamaIndex.
 
 ```python
 from llama_index.llms.openai import OpenAI
