@@ -52,7 +52,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Agents come with the package langchain, which models and chains can do without.
+    # Agents need the package langchain; models and chains do not.
     if name != "HallucinationGuardMiddleware":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from resay_langchain._middleware import HallucinationGuardMiddleware
