@@ -135,11 +135,7 @@ class _Notes(Change):
         self._held: list[Event] = []
 
     def take(self, body: Body) -> None:
-        """Store the verdict if the body has one.
-
-        Raises:
-            HallucinationBlocked: The answer is an object and was withheld.
-        """
+        """Store the verdict if the body has one, and raise if it withholds an object."""
         data = body.get(VERDICT_KEY)
         if data is None:
             return
@@ -337,8 +333,7 @@ def beside(request: APIRequest, body: Body) -> APIRequest:
     return made
 
 
-# The SDK's backoff without a `retry-after` header, in seconds: the first delay, which doubles with
-# each retry, and the longest.
+# The SDK's first and longest delay without a `retry-after` header, which doubles with each retry.
 _FIRST_S = 0.5
 _LONGEST_S = 8.0
 # Slack for a busy machine, and for the SDK's own work between attempts.
@@ -429,8 +424,7 @@ class HallucinationMiddleware(Middleware):
     comes after this one. Resay retries them according to `limits.retries`, not the SDK. If the SDK
     retries the main call, it reuses the samples of the first attempt.
 
-    Inside another guard, it does not check anything. One middleware serves any number of clients
-    and threads.
+    Inside another guard, it does nothing. One middleware serves any number of clients and threads.
 
     Args:
         policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.

@@ -22,7 +22,7 @@ require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"
 )
 
-from resay_langchain._callback import (  # noqa: E402 - what they need is there now
+from resay_langchain._callback import (  # noqa: E402 - after the check above
     HallucinationCallback,
     VerdictCollector,
 )

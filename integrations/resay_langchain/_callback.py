@@ -96,9 +96,8 @@ class HallucinationCallback(BaseCallbackHandler):
     failure of a check reaches the application. To act on answers, use `guard`, `GuardedChatModel`
     or `HallucinationGuardMiddleware`.
 
-    All text answers of chat models are checked. Turns that call tools, objects requested with
-    `response_format`, answers that a guard has checked, and the samples and judges of guards are
-    not.
+    All text answers of chat models are checked, except for turns that call tools, objects requested
+    with `response_format`, answers that a guard has checked, and the samples and judges of guards.
 
     Samples and judges go through litellm. They receive the conversation and the parameters given
     here, not those of the call. If `model` is None, models of OpenAI, Anthropic, Google (Gemini

@@ -78,7 +78,7 @@ class Rerun(Wrapper):
         return self._call_with_config(self._run, input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         return await self._acall_with_config(self._arun, input, config, **kwargs)
 
     def _run(

@@ -148,12 +148,11 @@ class HallucinationGuardMiddleware(
     ]
     ```
 
-    This way, every model that answers is guarded, and a failed call is retried alone, without its
-    check. (By default, exhausted retries end in a message, not an error, and no fallback runs.) If
-    an agent has no tools, `sampling.start: after` avoids drawing samples for a call that then
-    fails. An answer from another model than the guarded one, because a fallback was placed inside,
-    is `inconclusive`; the policy's `on_error` decides about it, and part of it may have been
-    streamed by then.
+    This way, every model that answers is guarded, and failed calls are retried, but verdicts are
+    not. (By default, exhausted retries end in a message, not an error, and no fallback runs.) If an
+    agent has no tools, `sampling.start: after` avoids drawing samples for a call that then fails.
+    An answer from another model than the guarded one, because a fallback was placed inside, is
+    `inconclusive`. The policy's `on_error` decides about it; part of it may have been streamed.
 
     One instance serves any number of agents at the same time.
 
@@ -247,7 +246,7 @@ class HallucinationGuardMiddleware(
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Do what `wrap_model_call` does, on the caller's event loop."""
+        """Async version of `wrap_model_call`."""
         return await self._wrapped(LOOPING, request, handler)
 
     async def _wrapped(
@@ -277,7 +276,7 @@ class HallucinationGuardMiddleware(
     async def aafter_model(
         self, state: HallucinationState[ResponseT], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
-        """Do what `after_model` does."""
+        """Async version of `after_model`."""
         return self.after_model(state, runtime)
 
 
@@ -330,8 +329,7 @@ class _Turn:
         return any(verdict and verdict["decision"] != "skipped" for verdict in verdicts)
 
 
-# A `BaseException`, so that nothing between the model and the guard takes it for a failure to
-# retry.
+# A `BaseException`, so that nothing between the model and the guard retries it as a failure.
 class _Withheld(BaseException):
     """Carries a withheld message past code that would parse it."""
 

@@ -273,7 +273,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         if inside_guard():
             return await self.model.ainvoke(input, config, stop=stop, **kwargs)
         async with acarried():
@@ -328,7 +328,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
-        """Do what `stream` does, on the caller's event loop."""
+        """Async version of `stream`."""
         if inside_guard():
             chunks = self.model.astream(input, config, stop=stop, **kwargs)
         else:
@@ -483,7 +483,7 @@ class GuardedRunnable(Wrapper):
     regardless of `exit`. An output with `parsing_error`, from `with_structured_output(…,
     include_raw=True)`, holds the error there instead.
 
-    Inside a guarded model, or a runnable that runs again, further guards do not check anything.
+    Inside a guarded model, or a runnable that runs again, further guards do nothing.
 
     Attributes:
         runnable: The runnable inside.
@@ -541,7 +541,7 @@ class GuardedRunnable(Wrapper):
         return run.finished(output)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         if inside_guard():
             return await self.runnable.ainvoke(input, config, **kwargs)
         async with acarried():
@@ -600,7 +600,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Do what `transform` does, on the caller's event loop."""
+        """Async version of `transform`."""
         if inside_guard():
             chunks = self.runnable.atransform(input, config, **kwargs)
         else:
@@ -629,7 +629,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Do what `stream` does, on the caller's event loop."""
+        """Async version of `stream`."""
         async for chunk in self.atransform(_only(input), config, **kwargs):
             yield chunk
 

@@ -298,7 +298,7 @@ class GuardedQueryEngine(BaseQueryEngine):
     sample.
 
     A response carries its verdict in `metadata["hallucination"]`, a stream once it has been read;
-    read it with `verdict_of`. A guarded LLM inside does not check anything.
+    read it with `verdict_of`. A guarded LLM inside does nothing.
 
     Args:
         query_engine: The engine to guard.
@@ -385,7 +385,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         return self._query_engine.retrieve(query_bundle)
 
     async def aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """Do what `retrieve` does, on the caller's event loop."""
+        """Async version of `retrieve`."""
         return list(await self._aretrieve(query_bundle))
 
     def synthesize(
@@ -404,7 +404,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         nodes: list[NodeWithScore],
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
-        """Do what `synthesize` does, on the caller's event loop."""
+        """Async version of `synthesize`."""
         found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
         return await self._synthesized(LOOPING, query_bundle, found)
 
@@ -620,7 +620,7 @@ class GuardedChatEngine(BaseChatEngine):
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         return await self._asked(LOOPING, "achat", message, chat_history)
 
     def stream_chat(
@@ -632,7 +632,7 @@ class GuardedChatEngine(BaseChatEngine):
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         return await self._asked(LOOPING, "astream_chat", message, chat_history)
 
     def reset(self) -> None:

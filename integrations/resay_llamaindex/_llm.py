@@ -73,7 +73,7 @@ class GuardedStructuredLLM(StructuredLLM):
         return finished(self._asked(BLOCKING, messages, kwargs))
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         return await self._asked(LOOPING, messages, kwargs)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
@@ -83,7 +83,7 @@ class GuardedStructuredLLM(StructuredLLM):
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         return self._streamed(LOOPING, messages, kwargs)
 
     async def _asked(
@@ -113,9 +113,8 @@ class Answering:
     Args:
         asking: Creates queries and sources.
         listener: Called with each verdict, which is then left out of messages.
-        answers_only: Whether to check only a chat engine's answers, and not its other requests,
-            such as condensed questions. Engines request answers with messages or with prompts that
-            are formatted already.
+        answers_only: Whether to check only a chat engine's answers, not its intermediate requests.
+            Engines request answers with messages, or with prompts that are formatted already.
     """
 
     def __init__(
@@ -205,12 +204,11 @@ class GuardedLLM(FunctionCallingLLM):
     """An LLM whose answers are checked and acted on according to a policy.
 
     Use it wherever LlamaIndex takes an LLM: in `Settings.llm`, query engines, chat engines and
-    agents. Responses and their messages carry their verdicts in
-    `additional_kwargs["hallucination"]`; read them with `verdict_of`. Every verdict is also
-    dispatched as a `HallucinationVerdictEvent`. Spans and events of calls inside have the
-    instrumentation tag `resay`: `main`, `sample` or `judge`.
+    agents. Responses and messages carry verdicts in `additional_kwargs["hallucination"]`; read them
+    with `verdict_of`. Every verdict is also dispatched as a `HallucinationVerdictEvent`. Calls
+    inside have the instrumentation tag `resay`: `main`, `sample` or `judge`.
 
-    Inside another guard, the LLM does not check anything.
+    Inside another guard, it does nothing.
 
     Args:
         llm: The LLM to guard.
@@ -308,7 +306,7 @@ class GuardedLLM(FunctionCallingLLM):
 
     @_observed_chat
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         request = Chat(without_verdicts(messages), kwargs)
         return await self._answers.ask(LOOPING, request)
 
@@ -332,7 +330,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         request = Chat(without_verdicts(messages), kwargs)
         return await self._answers.stream(LOOPING, request)
 
@@ -346,7 +344,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
-        """Do what `complete` does, on the caller's event loop."""
+        """Async version of `complete`."""
         request = Completing(prompt, formatted, kwargs)
         return await self._answers.ask(LOOPING, request)
 
@@ -362,7 +360,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
-        """Do what `stream_complete` does, on the caller's event loop."""
+        """Async version of `stream_complete`."""
         request = Completing(prompt, formatted, kwargs)
         return await self._answers.stream(LOOPING, request)
 
@@ -400,7 +398,7 @@ class GuardedLLM(FunctionCallingLLM):
         llm_kwargs: dict[str, Any] | None = None,
         **prompt_args: Any,
     ) -> Model:
-        """Do what `structured_predict` does, on the caller's event loop."""
+        """Async version of `structured_predict`."""
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
         return await self._answers.ask(LOOPING, request)
 
@@ -421,7 +419,7 @@ class GuardedLLM(FunctionCallingLLM):
         llm_kwargs: dict[str, Any] | None = None,
         **prompt_args: Any,
     ) -> AsyncGenerator[Model, None]:
-        """Do what `stream_structured_predict` does, on the caller's event loop."""
+        """Async version of `stream_structured_predict`."""
 
         async def whole() -> AsyncGenerator[Model, None]:
             yield await self.astructured_predict(output_cls, prompt, llm_kwargs, **prompt_args)

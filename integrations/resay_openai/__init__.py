@@ -20,7 +20,7 @@ from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional("openai", package="openai", extra="openai", purpose="resay_openai")
 
-from resay_openai._clients import (  # noqa: E402 - what they need is there now
+from resay_openai._clients import (  # noqa: E402 - after the check above
     GuardedAsyncAzureOpenAI,
     GuardedAsyncOpenAI,
     GuardedAzureOpenAI,

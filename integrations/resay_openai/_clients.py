@@ -404,7 +404,7 @@ class Async(Guarded):
         stream: bool = False,
         stream_cls: Any = None,
     ) -> Any:
-        """Do what `Sync.request` does."""
+        """Async version of `Sync.request`."""
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
@@ -508,7 +508,7 @@ class GuardedOpenAI(Sync, OpenAI):
     else is the SDK's own, including all types. A response carries its verdict at `hallucination`;
     read it with `verdict_of`.
 
-    Inside another guard, the client does not check anything.
+    Inside another guard, the client does nothing.
 
     Args:
         policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
