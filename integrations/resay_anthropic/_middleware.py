@@ -248,7 +248,7 @@ class Call:
 
 
 def _retrieved(work: asyncio.Task[Any]) -> None:
-    # Retrieve the exception of an abandoned call, or asyncio would log that nobody did.
+    # Retrieve the exception of an abandoned call, or asyncio would log it as never retrieved.
     if not work.cancelled():
         work.exception()
 
@@ -305,7 +305,7 @@ def _here(key: str) -> tuple[int, str]:
 
 
 _PATH = f"/v1{MESSAGES.path}"
-# Headers of the main request alone. By the second, the SDK marks that its caller wants the raw
+# Headers of the main request alone. The second marks that the SDK's caller wants the raw
 # response.
 _OWN = frozenset({"idempotency-key", "x-stainless-raw-response"})
 

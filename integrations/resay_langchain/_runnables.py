@@ -496,7 +496,7 @@ class GuardedRunnable(Wrapper):
 
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
-        # First, because this may raise for several models, whatever the policy.
+        # First, because its error for several models does not depend on the policy.
         inside = grafted(
             self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
         )

@@ -138,7 +138,7 @@ class _Nobody(list[BaseCallbackHandler]):
     """
 
     def __bool__(self) -> bool:
-        # LangChain would replace an empty list by a new one.
+        # LangChain would replace an empty list with a new one.
         return True
 
     def copy(self) -> _Nobody:

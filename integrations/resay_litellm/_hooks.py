@@ -574,7 +574,7 @@ class ResayGuardrail(CustomGuardrail):
         """Check a response.
 
         Returns:
-            The response with its verdict, also if it is regenerated or replaced by the policy's
+            The response with its verdict, also if it is regenerated or replaced with the policy's
             message. A response that holds no text of a model is returned unchanged.
 
         Raises:
@@ -715,7 +715,7 @@ class HallucinationCallback(CustomLogger):
     ```
 
     A callback cannot withhold a response, because litellm ignores its exceptions, but it can
-    replace it by a regenerated one. It sees neither streams nor the blocking `litellm.completion`.
+    replace it with a regenerated one. It sees neither streams nor blocking `litellm.completion`.
 
     Args:
         policy: A `Policy`, a path to a policy file, a mapping with the same contents, or a `Guard`.

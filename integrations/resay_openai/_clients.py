@@ -154,7 +154,7 @@ _SDK = str(Path(openai.__file__).parent) + os.sep
 
 
 def is_plain(method: Any) -> bool:
-    """Return whether a method is the SDK's own, unwrapped: by a tracer, for example."""
+    """Return whether a method is the SDK's own, and not wrapped, by a tracer for example."""
     # A wrapper may expose the attributes of the wrapped method as its own.
     if type(method) is not MethodType or type(method.__func__) is not FunctionType:
         return False
@@ -446,7 +446,7 @@ async def _requested(
         chat = client.completions if relay.api is COMPLETIONS else client.chat.completions
         method: Callable[..., Any] = (client.responses if relay.api is RESPONSES else chat).create
         if is_plain(method) and is_plain(client.post):
-            # Unobserved, the SDK's parsing would only cost time: as much as sending the request.
+            # Nothing observes these, so skip the SDK's parsing, which takes as long as sending.
             with marked(_receiving):
                 received = await side.call(ask, beside(options, body))
             return body_in(received.response) or {}

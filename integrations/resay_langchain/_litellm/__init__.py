@@ -489,8 +489,8 @@ def _payload(
     model: Model, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     # The model's own translation, although private: it already has OpenAI's format, and the public
-    # `convert_to_openai_messages` differs in many ways (it joins lists of texts, changes system
-    # messages of o-series models, and does not read content in LangChain's own format).
+    # `convert_to_openai_messages` differs in many ways (it joins lists of texts, keeps system
+    # messages for o-series models, and does not read content in LangChain's own format).
     build: Callable[..., dict[str, Any]] | None = getattr(model, "_get_request_payload", None)
     if build is None:
         raise UnmappedError(f"this version of {name_of(model)} builds requests in another way")

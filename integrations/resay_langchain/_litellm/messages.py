@@ -298,7 +298,7 @@ def _answer(message: AIMessage, content: str | Blocks, who: str) -> dict[str, An
     ]
     if not calls:
         return {"role": "assistant", "content": content}
-    # litellm would replace an empty text by one of its own.
+    # litellm would replace an empty text with one of its own.
     return {"role": "assistant", "content": content or None, "tool_calls": calls}
 
 

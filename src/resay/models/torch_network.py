@@ -125,7 +125,7 @@ def tokenizer_of(config: ModelConfig) -> Any:
 
 
 def _base(config: ModelConfig) -> str | None:
-    # Only one such model is known, so that most are not looked up twice.
+    # Only HHEM-2.1-Open is known to use another model's configuration and tokenizer.
     try:
         return base_of(json_of(config, "config.json"))
     # Loading the model will report the error.

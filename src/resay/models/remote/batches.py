@@ -115,7 +115,7 @@ def regroup(results: Sequence[T], parts: Sequence[Sequence[Part]]) -> list[list[
 
 
 def without_halves(text: str) -> str:
-    """Replace unpaired surrogates, which no server accepts, by U+FFFD."""
+    """Replace unpaired surrogates, which no server accepts, with U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

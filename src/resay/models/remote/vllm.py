@@ -140,8 +140,8 @@ class VllmClassifier:
 
     vLLM accepts one text, so the texts of a pair are joined with `separator`, which must be the one
     that the model's tokenizer puts between two texts: `</s></s>` for RoBERTa and its relatives,
-    `[SEP]` for BERT and DeBERTa. A separator inside a text is replaced by a blank, or it would end
-    that text. Models with token types, such as BERT, receive the first text's type for both, and
+    `[SEP]` for BERT and DeBERTa. A separator inside a text becomes a blank, or it would end that
+    text. Models with token types, such as BERT, receive the first text's type for both, and
     answer differently than elsewhere; serve those with text-embeddings-inference.
 
     vLLM does not name the labels, so the policy must (`labels`). It does name the most probable
