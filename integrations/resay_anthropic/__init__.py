@@ -1,4 +1,4 @@
-"""Guarded clients for Anthropic's SDK, by a middleware.
+"""Middleware that guards the clients of Anthropic's SDK.
 
 ```python
 from anthropic import Anthropic

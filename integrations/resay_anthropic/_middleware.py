@@ -119,7 +119,7 @@ def _with_raw(response: Any, raw: Any) -> Any:
 
 
 class _Notes(Change):
-    """Capture the verdict of a response, and raise if it withholds an object.
+    """Captures the verdict of a response, and raises if it withholds an object.
 
     The SDK parses an object from a message, and from each block of a stream as soon as the block is
     complete. It could not parse the policy's message, so withholding an object raises an exception,
@@ -415,7 +415,7 @@ class HallucinationMiddleware(Middleware):
     """Checks a client's answers and acts on them according to a policy.
 
     Pass it as `middleware` to `Anthropic`, `AsyncAnthropic` or any other client of the SDK that
-    takes it; for an existing client, see `guard_client`. Guarded are all requests that create a
+    takes it; for an existing client, see `guard_client`. It guards all requests that create a
     message: `create`, `parse` and `stream` of `messages` and `beta.messages`, also through
     `with_raw_response` and `with_streaming_response`. Everything else is left alone. A message
     carries its verdict at `hallucination`; read it with `verdict_of`.

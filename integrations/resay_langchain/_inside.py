@@ -131,7 +131,7 @@ class Speaker:
     Attributes:
         model: The model.
         tools: Whether tools are bound to it.
-        logprobs: Whether it returns the log-probabilities of its tokens.
+        logprobs: Whether the log-probabilities of its tokens are requested.
     """
 
     model: Model

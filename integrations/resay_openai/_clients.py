@@ -132,7 +132,7 @@ def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
 
 
 class ForAccumulating(Change):
-    """Add the verdict to the deltas of an event too."""
+    """Adds the verdict to the deltas of an event too."""
 
     def of(self, event: Event) -> Iterable[Event]:
         """Return the event, with the verdict repeated in its deltas."""
@@ -503,7 +503,7 @@ async def _answered(
 class GuardedOpenAI(Sync, OpenAI):
     """OpenAI's client, with answers checked and acted on according to a policy.
 
-    Guarded are `create`, `parse` and `stream` of `chat.completions` and `responses`, and
+    It guards `create`, `parse` and `stream` of `chat.completions` and `responses`, and
     `completions.create`, also through `with_raw_response` and `with_streaming_response`. Everything
     else is the SDK's own, including all types. A response carries its verdict at `hallucination`;
     read it with `verdict_of`.
@@ -641,8 +641,8 @@ def guard_http_client(
 
     Use it for clients that take an `http_client`, if `GuardedOpenAI` cannot be used. Requests for
     chat completions, responses and completions (OpenAI) and messages (Anthropic) are guarded,
-    whatever their host. The verdict is in the JSON under `hallucination`; SDKs that keep unknown
-    fields pass it on.
+    regardless of their host. The verdict is in the JSON under `hallucination`; SDKs that keep
+    unknown fields pass it on.
 
     An HTTP client sees each attempt of a call, so the main call is sent first and samples are
     drawn once it has succeeded. An answer that the policy blocks with `exit: raise` becomes a

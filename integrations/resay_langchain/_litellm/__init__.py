@@ -60,7 +60,7 @@ def check_settings() -> None:
     provider's key.
 
     Raises:
-        UnmappedError: It has.
+        UnmappedError: A setting would change requests.
     """
     litellm = sys.modules.get("litellm")
     told = [name for name in _CHANGING if getattr(litellm, name, None)]

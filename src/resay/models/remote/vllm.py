@@ -177,7 +177,7 @@ class VllmClassifier:
         """Check that the server responds, and classifies with the labels of the policy.
 
         Raises:
-            ConfigurationError: It does not classify so, or there is no such server.
+            ConfigurationError: It does not classify with them, or there is no such server.
             ScorerError: It does not respond.
         """
         await self._works.get()
@@ -322,7 +322,7 @@ class VllmTextClassifier:
         """Check that the server responds, and classifies with the labels of the policy.
 
         Raises:
-            ConfigurationError: It does not classify so, or there is no such server.
+            ConfigurationError: It does not classify with them, or there is no such server.
             ScorerError: It does not respond.
         """
         await self._of_pairs.prepare()
