@@ -197,7 +197,6 @@ def openai_messages(
 
     Raises:
         UnmappedError: Part of them cannot be converted faithfully.
-        UnmappedError: Something in them cannot be translated faithfully.
     """
     return tuple(_message(m, who, links=links, errors=errors) for m in messages)
 

@@ -44,7 +44,7 @@ class Measure(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return the most tokens that both texts of a pair may have together; None = no limit."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         ...
 
 

@@ -191,12 +191,12 @@ class Batching:
     """How work is batched.
 
     Attributes:
-        batch_tokens: The most tokens in a batch, including padding; a single item may exceed it.
-        batch_items: The most items in a batch.
+        batch_tokens: Maximum tokens in a batch, including padding; a single item may exceed it.
+        batch_items: Maximum items in a batch.
         padding: The largest share of padding in a batch. If batches are no faster than single
             items, as on a CPU, padding is pure cost.
         window_s: How long the first item waits for others, in seconds.
-        queue_tokens: The most tokens in the queue.
+        queue_tokens: Maximum tokens in the queue.
         cache_bytes: The size of the result cache.
     """
 

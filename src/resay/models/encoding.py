@@ -76,8 +76,8 @@ class TextEncoder:
 
     Args:
         tokenizer: A `tokenizers.Tokenizer`, which is copied.
-        max_tokens: The most tokens that the model reads at once, including special tokens; None =
-            no limit.
+        max_tokens: The maximum length of the model's input, including special tokens; None = no
+            limit.
         start: The id of a token to prepend if the tokenizer adds none, for models that give the
             probability of each token after those before it.
     """
@@ -93,12 +93,12 @@ class TextEncoder:
 
     @property
     def room(self) -> int | None:
-        """The most tokens that both texts of a pair may have together, or None for no limit."""
+        """The maximum number of tokens in a pair of texts, or None for no limit."""
         return self._room(pair=True)
 
     @property
     def text_room(self) -> int | None:
-        """The most tokens that a single text may have, or None for no limit."""
+        """The maximum number of tokens in a single text, or None for no limit."""
         return self._room(pair=False)
 
     def _room(self, *, pair: bool) -> int | None:

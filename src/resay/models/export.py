@@ -1,4 +1,4 @@
-"""Exports models to ONNX, which run without torch, and faster on a CPU."""
+"""Exports models to ONNX, so that they run without torch, and faster on a CPU."""
 
 from __future__ import annotations
 

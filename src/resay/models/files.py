@@ -288,7 +288,7 @@ def separator_of(config: ModelConfig) -> str:
 
 
 def most_tokens(config: ModelConfig, model_type: str, *limits: float | None) -> int | None:
-    """Return the most tokens that a model reads at once; None = no limit.
+    """Return the maximum number of tokens that a model reads at once; None = no limit.
 
     Args:
         config: The model's settings, which take precedence over its own limits.

@@ -27,7 +27,7 @@ class _Draft:
 
     Attributes:
         prompt: The encoded prompt.
-        longest: The most tokens in the text.
+        longest: The maximum number of tokens in the text.
         seed: The seed of the noise; None = no noise, always the most probable token.
     """
 
@@ -77,7 +77,7 @@ class TextGenerator:
         return await in_parts(ready.encoder.lengths, texts)
 
     async def room(self) -> int | None:
-        """Return the most tokens that a prompt may have; None = no limit."""
+        """Return the maximum number of tokens in a prompt; None = no limit."""
         return (await self._loaded.get()).encoder.text_room
 
     async def generate(
@@ -94,7 +94,7 @@ class TextGenerator:
         Args:
             prompts: Any number of prompts; equal ones have equal results, computed once.
             n: The number of texts for each prompt.
-            max_new_tokens: The most tokens in a text; longer texts are cut off.
+            max_new_tokens: The maximum number of tokens in a text; longer texts are cut off.
             sample: Whether to draw each token from the 50 most probable, with renormalized
                 probabilities; otherwise the most probable is taken, and all n texts are equal.
             seed: The seed of the random draws.

@@ -91,7 +91,7 @@ class _Local:
         return await in_parts(ready.encoder.lengths, texts)
 
     async def room(self) -> int | None:
-        """Return the most tokens that both texts of a pair may have together; None = no limit."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         return (await self._ready()).encoder.room
 
     def _check(self, items: Sequence[Encoded], encoder: TextEncoder) -> None:
@@ -156,7 +156,7 @@ class LocalTextScorer(_Local):
         return softmax(await self.logits(texts))
 
     async def room(self) -> int | None:
-        """Return the most tokens that a text may have; None = no limit."""
+        """Return the maximum number of tokens in a text; None = no limit."""
         return (await self._ready()).encoder.text_room
 
     async def logits(self, texts: Sequence[str]) -> Doubles:

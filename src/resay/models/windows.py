@@ -16,7 +16,7 @@ async def windows(passage: Passage, room: int, measure: Measure) -> list[str]:
 
     Args:
         passage: The passage.
-        room: The most tokens in a window, at least 4.
+        room: The maximum number of tokens in a window, at least 4.
         measure: Counts tokens.
 
     Returns:
@@ -38,7 +38,7 @@ async def cut(text: str, room: int, measure: Measure) -> list[str]:
 
     Args:
         text: The text.
-        room: The most tokens in a part, at least 4.
+        room: The maximum number of tokens in a part, at least 4.
         measure: Counts tokens.
 
     Returns:

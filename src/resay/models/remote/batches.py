@@ -47,7 +47,7 @@ async def cut(
 
     Args:
         texts: Any number of texts.
-        room: The most tokens that the server reads at once, without special ones; None = no limit.
+        room: The server's maximum input length, without special tokens; None = no limit.
         lengths: Counts tokens.
 
     Returns:
@@ -193,7 +193,7 @@ class Together(Generic[K, R]):
 
     Args:
         send: Sends a request with at most `most` items.
-        most: Returns the most items in a request.
+        most: Returns the maximum number of items in a request.
         window_s: How long the first item waits for others, in seconds.
         kept: The cache for results; None = no cache.
     """

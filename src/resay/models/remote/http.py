@@ -85,8 +85,7 @@ class Server:
 
     All clients of the same server share one HTTP client per event loop, which is closed when the
     loop shuts down. A request that fails temporarily is sent up to four times. The wait between
-    attempts is the server's `Retry-After`, at most 60 s, or else a random time that grows from 0.25
-    s.
+    attempts is the server's `Retry-After`, at most 60 s, or else a random time growing from 0.25 s.
 
     Args:
         config: The server's URL, key, timeout and concurrency.

@@ -54,8 +54,8 @@ class Info:
         kind: The model's type: `classifier`, `reranker` (a classifier with one label) or
             `embedding`.
         labels: The server's names of the labels, in the order of the model's outputs.
-        max_tokens: The most tokens that the model reads at once, including special tokens.
-        max_items: The most texts or pairs in a request.
+        max_tokens: The model's maximum input length in tokens, including special tokens.
+        max_items: The maximum number of texts or pairs in a request.
     """
 
     name: str
@@ -146,7 +146,7 @@ class TeiServer:
         )
 
     async def room(self, edges: int) -> int:
-        """Return the most tokens that fit beside the given number of special tokens."""
+        """Return the number of tokens that fit beside the given number of special tokens."""
         limit = (await self.info.get()).max_tokens
         return max(min(limit, self.config.max_tokens or limit) - edges, 0)
 
@@ -252,7 +252,7 @@ class TeiClassifier:
         return await self._tei.lengths(texts)
 
     async def room(self) -> int:
-        """Return the most tokens that both texts of a pair may have together.
+        """Return the maximum number of tokens in a pair of texts.
 
         The number of special tokens in a pair is derived from the token count that TEI reports for
         one. If it reports none, twice that of a single text is used, the most that any known
@@ -282,7 +282,7 @@ class TeiClassifier:
         )
 
     async def text_room(self) -> int:
-        """Return the most tokens that a single text may have."""
+        """Return the maximum number of tokens in a single text."""
         return await self._tei.room((await self._tei.edges.get()).count)
 
     async def aclose(self) -> None:
@@ -337,7 +337,7 @@ class TeiTextClassifier:
         return await self._of_pairs.lengths(texts)
 
     async def room(self) -> int:
-        """Return the most tokens that a text may have."""
+        """Return the maximum number of tokens in a text."""
         return await self._of_pairs.text_room()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:

@@ -91,7 +91,7 @@ class _Vllm:
         return await self.server.post("/tokenize", body, lambda r: int(r.body["count"]))
 
     async def room(self, edges: int) -> int | None:
-        """Return the most tokens that fit beside the given number of special tokens."""
+        """Return the number of tokens that fit beside the given number of special tokens."""
         limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
         known = [limit for limit in limits if limit is not None]
         return max(min(known) - edges, 0) if known else None
@@ -191,7 +191,7 @@ class VllmClassifier:
         return await self._vllm.lengths(texts)
 
     async def room(self) -> int | None:
-        """Return the most tokens that both texts of a pair may have together; None = no limit."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         return await self._vllm.room(await self._edges.get())
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
@@ -209,7 +209,7 @@ class VllmClassifier:
         return stack(rows, len(self._labels))
 
     async def text_room(self) -> int | None:
-        """Return the most tokens that a single text may have; None = no limit."""
+        """Return the maximum number of tokens in a single text; None = no limit."""
         return await self._vllm.room(await self._text_edges.get())
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
@@ -336,7 +336,7 @@ class VllmTextClassifier:
         return await self._of_pairs.lengths(texts)
 
     async def room(self) -> int | None:
-        """Return the most tokens that a text may have; None = no limit."""
+        """Return the maximum number of tokens in a text; None = no limit."""
         return await self._of_pairs.text_room()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
