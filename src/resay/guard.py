@@ -292,7 +292,7 @@ class Guard:
         self._retriever = retriever
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
-        return self  # # Immutable.
+        return self  # Immutable.
 
     def __getstate__(self) -> dict[str, object]:
         parts = {
@@ -484,12 +484,10 @@ class Guard:
         Args:
             question: A question, a conversation in OpenAI's message shape, or a `Query`.
             model: The model to ask instead of the guard's own.
-            entity: The main subject of the question, for methods that ask about it; None lets the
-                judge
+            entity: The main subject of the question, for reverse validation; None lets the judge
                 determine it, unless the policy names one.
             tenant: The tenant of an application that serves several: cache entries of one tenant
-                are
-                never used for another.
+                are never used for another.
             references: Trusted texts for the steps of the chain that compare with references.
             **params: Provider parameters of the main call, such as `temperature` or `api_base`.
 
@@ -532,7 +530,7 @@ class Guard:
                 `TokenLogprob`s, or the entries of OpenAI's `logprobs.content`, as objects or
                 mappings.
             model: The model that wrote the response, for samples and for judging.
-            entity: The main subject of the response, for methods that ask about it.
+            entity: The main subject of the response, for reverse validation.
             tenant: The tenant, as for `aask`.
             **params: Provider parameters, such as `api_base`.
 
@@ -579,14 +577,12 @@ class Guard:
     ) -> AsyncGenerator[Checked, None]:
         """Check many existing responses concurrently.
 
-        Neural models process concurrent requests in common batches: use a higher `concurrency`,
-        such
-        as 64, with them. For files, and for runs that must survive a restart, use `resay.batch`.
+        Neural models process concurrent requests in common batches: use a higher `concurrency`
+        with them, such as 64. For files, or runs that must survive a restart, use `resay.batch`.
 
         Args:
-            items: Responses, or mappings with the arguments of `check`, including `response`. They
-                are
-                consumed only as fast as they are checked.
+            items: Responses, or mappings with the arguments of `check`, including `response`.
+                They are consumed only as fast as they are checked.
             concurrency: The number of concurrent checks.
             ordered: Whether to yield results in input order, or each as soon as it is finished.
 

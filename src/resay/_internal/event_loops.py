@@ -293,7 +293,7 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
         **kwargs: Its keyword arguments.
 
     Returns:
-        What the function returns.
+        The function's result.
 
     Raises:
         BaseException: Any exception of the function.

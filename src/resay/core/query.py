@@ -106,7 +106,7 @@ class Query:
             already knows it.
         params: All other provider parameters: `temperature`, `max_tokens`, `api_key`, `api_base`
             and so on. Left out of `repr`, because it may contain a key.
-        entity: The main subject of the question, for methods that ask about it. Not sent.
+        entity: The main subject of the question, for reverse validation. Not sent.
         tenant: The tenant, if an application serves several: cache entries of one tenant are never
             used for another. Not sent.
         index: The number of this answer among several stochastic answers to the same question, from
@@ -158,7 +158,7 @@ class Query:
             model: The model to ask.
             entity: The main subject of the question.
             tenant: The tenant.
-            **params: Provider parameters; they win over those of a given query.
+            **params: Provider parameters; they override those of a given query.
 
         Returns:
             The query.

@@ -221,7 +221,7 @@ class Scores:
         undetermined: Number of judge's answers that could not be parsed.
         inconclusive: Why these scores support no decision; None if they do.
         grounds: Per sentence, the references that mention it; empty if the method has none.
-        contradictions: Per sentence, the contradicting statement, if the method was told; or empty.
+        contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
         remark: A phrase without content for the verdict's reason, or None.
     """
 
@@ -358,7 +358,7 @@ class SentenceVerdict:
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
         why: That method's explanation, in one line.
-        contradicted_by: For a flagged sentence, a sample's differing statement.
+        contradicted_by: For a flagged sentence, a statement that contradicts it.
         citations: The ids of the supporting documents; only for sentences written from documents.
         scores: The score of each method, in [0, 1], in the order in which they ran; for a method
             that occurs twice in the chain, the last one. `probe` is the share of the short answers
@@ -399,7 +399,7 @@ class ClaimVerdict:
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
         why: That method's explanation, in one line.
-        contradicted_by: For a flagged claim, a sample's differing statement.
+        contradicted_by: For a flagged claim, a statement that contradicts it.
         scores: The score of each method, as for a sentence.
         sentence: The index of its sentence among the verdict's sentences.
         band: As for a sentence.

@@ -352,7 +352,7 @@ def _actions() -> Mapping[str, type[BaseModel]]:
 
 
 class Policy(Strict):
-    """What to check, how, and what to do about it.
+    """A policy: what to check, how, and what to do with the result.
 
     A policy is immutable and may be shared between threads. Policies with equal settings are equal.
     """
