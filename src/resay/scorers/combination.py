@@ -117,7 +117,7 @@ class Combination:
         self.by_text = self._parts.by_text
 
     async def prepare(self) -> None:
-        """Load now what the parts would load on first use."""
+        """Load the resources of the parts now instead of on first use."""
         await self._parts.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

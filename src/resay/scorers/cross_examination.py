@@ -99,7 +99,7 @@ class CrossExamination:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         examination = _Examination(judge, passage.text, self.config.restate)

@@ -125,7 +125,7 @@ class Second(Strict):
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        repr=False,  # it may hold a key
+        repr=False,  # may contain a key
         description="What its provider takes: api_base, api_key, temperature, max_tokens, …",
     )
     ask: Literal["verification", "samples"] = Field(
@@ -242,7 +242,7 @@ class CrossModel:
             no opinion was received.
 
         Raises:
-            ScorerError: There is no provider to ask.
+            ScorerError: No provider is available.
         """
         second = self.config.second
         chosen = self._chosen(evidence.scores)

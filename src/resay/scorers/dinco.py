@@ -224,7 +224,7 @@ class Dinco:
 
         Raises:
             ConfigurationError: The classifier cannot be loaded, or has the wrong labels.
-            ScorerError: The classifier failed, or there is no model to ask.
+            ScorerError: The classifier failed, or no model is available.
         """
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.query.question if evidence.query else ""

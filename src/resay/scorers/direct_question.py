@@ -81,7 +81,7 @@ class DirectQuestion:
             Sentence scores; None if the call failed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         if self.config.logprobs:

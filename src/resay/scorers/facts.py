@@ -21,17 +21,16 @@ is an item of weight 12, since it is the whole answer.
 A sample that is silent on the matter, because no sentence of it shares 40 % of the words, counts as
 one that says a fifth of it: silence is weaker evidence than saying something else. A sample of one
 or two sentences is never silent. If c samples confirm a quantity or a name, and d deny it, one that
-does not mention it counts as saying c / (c + d + 1) of it. Words are weighted down if short samples
-repeat few of each other's: answers that are worded differently each time tell little by words.
+does not mention it counts as saying c / (c + d + 1) of it. Words weigh less if short samples share
+few of them: answers that are worded differently each time are poorly compared by words.
 
 The same words may say the opposite. If a share o of the samples contradicts the sentence, by the
 opposites and roles that `resay.scorers.common.contrast` knows, by two values swapped, or by another
 word between the same two words, the score is at least 0.75 o.
 
 A sample of a few words supports what it says: "Paris." supports "The capital is Paris." In scripts
-without capitals every word counts as a common word, and in those without spaces each pair of
-characters does. With `evidence: references` an item counts as said if any of the references says
-it.
+without capitals no word counts as a name, and in those without spaces pairs of characters count as
+words. With `evidence: references` an item counts as said if any of the references says it.
 
 Every sentence is scored by itself. `disagreement` mixes in how little the samples repeat each
 other, which shows how well the model knows the matter at all. `lean` mixes in the passage's mean,
@@ -195,8 +194,8 @@ class Facts:
             evidence: The samples, and the question, whose words are not facts of the answer.
 
         Returns:
-            Scores in [0, 1] with a column for each sample; no scores without samples.
-            Scores in [0, 1] with a column for each sample; none where there are no samples.
+            Scores in [0, 1] with a column for each sample; none without samples.
+            Scores in [0, 1] with a column for each sample; none without samples.
         """
         await evidence.samples.all()
         return await self.look(passage, evidence)

@@ -579,7 +579,7 @@ class Fibe:
             Sentence scores; None if a sentence has nothing to blank, or too little could be parsed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         question = evidence.query.question if evidence.query else ""

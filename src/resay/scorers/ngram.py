@@ -12,7 +12,7 @@ relative frequency of an n-gram among all n-grams counted, a sentence of J token
 
 and the passage has the average over all its tokens, or the mean of its sentences' maxima.
 
-Counted like that, an answer supports itself: anything it says twice becomes less improbable. So by
+Counted this way, an answer supports itself: anything it says twice becomes less improbable. So by
 default (`counted: sentence`, which is ours) each sentence has its own model, over the samples and
 the sentence, in which each of its n-grams counts once: its score depends on nothing else in the
 response, and the passage has the mean of its sentences' scores. `counted: response` is the

@@ -16,7 +16,7 @@ paper's equation. A sentence that is itself too long is divided too, and is as c
 most contradicted part.
 
 `premise: sentences` compares each sentence only with the nearest sentences of a sample: far fewer
-tokens to compute, and a premise of the length such models were trained on. It ignores whatever the
+tokens to compute, and a premise of the length such models were trained on. It ignores anything the
 sample's other sentences say on the matter.
 
 `Entailing` computes the same probabilities, by a classifier or by a judge, for methods based on
@@ -435,7 +435,7 @@ class Entailing:
 
         Raises:
             ConfigurationError: The model cannot be loaded, or has the wrong labels.
-            ScorerError: The model failed, or there is no judge to ask.
+            ScorerError: The model failed, or no judge is available.
         """
         ask_for = self._nli.entailed if self._nli else partial(self._ask, evidence=evidence)
         return await evidence.entailments.find(self._source, pairs, ask_for)

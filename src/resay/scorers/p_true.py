@@ -128,7 +128,7 @@ class PTrue:
             Sentence scores, or a passage score; None if there was no readable answer.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         config, judge = self.config, judge_for(self.config.judge, evidence)
         question = evidence.query.question if evidence.query else ""

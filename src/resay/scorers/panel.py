@@ -174,7 +174,7 @@ class Panel:
             Sentence scores, and in `remark` which judges disagree.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]

@@ -12,8 +12,8 @@ each claim of the response
    other and neither contradicts it;
 4. the entropy of the meanings of a question is averaged over its questions.
 
-The score is the entropy divided by its maximum, the log of the number of answers; it is 1 if at
-least half of the answers are unknown (unknown, unclear, not available, not provided), as released.
+The score is the entropy divided by its maximum, the log of the number of answers; it is 1 if half
+the answers, rounded down, are unknown (unknown, unclear, not available, not provided), as released.
 The method `prompt` has a cheaper form for claims that samples do not mention (`probe: n`), which
 compares answers with the claim's by the values of numbers and dates, and by words.
 
@@ -221,7 +221,7 @@ class Probe:
 
         Raises:
             ConfigurationError: The classifier cannot be loaded, or has the wrong labels.
-            ScorerError: The classifier failed, or there is no model to ask.
+            ScorerError: The classifier failed, or no model is available.
         """
         model = evidence.prober
         if model is None:

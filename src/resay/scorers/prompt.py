@@ -508,7 +508,7 @@ class Prompt(SampleScorer):
             Sentence scores and the columns they average; for a task, a passage score.
 
         Raises:
-            ScorerError: There is no judge to ask, or the task's source is missing.
+            ScorerError: No judge is available, or the task's source is missing.
         """
         config = self.config
         # Estimates are of the mean, whereas one supporting document is enough.
@@ -622,7 +622,7 @@ class Prompt(SampleScorer):
             readable answer), or None if the call failed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         claims, weights = [s.standalone for s in passage.sentences], self.config.weights
         wording = self._wording(passage, evidence)

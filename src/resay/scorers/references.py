@@ -169,7 +169,7 @@ class References:
             contradicts it, and the grounds of each claim.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         references = evidence.sources or tuple(
             Reference(sample.text, f"references[{i}]")

@@ -397,7 +397,7 @@ class Semantic:
 
         Raises:
             ConfigurationError: The model cannot be loaded, or has the wrong labels.
-            ScorerError: The model failed, or there is no judge to ask.
+            ScorerError: The model failed, or no judge is available.
         """
         await evidence.samples.all()
         if not len(evidence.samples):

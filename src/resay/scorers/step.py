@@ -392,7 +392,7 @@ class Step:
         return scores
 
     async def prepare(self) -> None:
-        """Load now what the scorer would load on first use.
+        """Load the resources of the scorer now instead of on first use.
 
         Raises:
             ConfigurationError: It cannot be loaded as configured.

@@ -1,4 +1,4 @@
-"""Compares tool calls with those of the samples, and with what the model was told.
+"""Compares tool calls with those of the samples, and with the texts given to the model.
 
 A call is compared like an object: the tool's name and each of its arguments are a field, whose
 score is the share of the samples with something else in its place (`structured`). A sample that

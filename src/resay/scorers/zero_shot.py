@@ -69,7 +69,7 @@ class ZeroShot:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         reading = await ask(
             judge_for(self.config.judge, evidence),

@@ -29,7 +29,7 @@ class Column:
         scores: One score per sentence in [0, 1]; None if the comparison failed.
         failures: Kinds of failed calls, one per call.
         undetermined: Number of judge answers that could not be parsed.
-        raw: The method's own unbounded entries if it has any, None where `scores` has it.
+        raw: The method's own unbounded entries if it has any, None in the same places as `scores`.
         passage: The score of the passage as a whole, if the method has one.
         silent: Whether the sample says nothing about each sentence; empty if the method does not
             report it.

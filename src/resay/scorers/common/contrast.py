@@ -569,8 +569,8 @@ class Wording:
 
         Args:
             said: The other sentence.
-            asked: The question, if the other is a short answer that may leave out what the
-                question says.
+            asked: The question, if the other is a short answer that may leave out words
+                of the question.
 
         Returns:
             True if they cannot, False if the other says the same about something that can be
@@ -699,7 +699,7 @@ class Wording:
         return [relation for relation in found if relation]
 
     def _decision(self, name: _Name) -> _Relation | None:
-        """Relate the only name of a sentence to what it decides: who won, or is older."""
+        """The relation of a sentence with a single name: who won, or is older."""
         after = self._words[name.end :]
         sides = self.sides.keys() & self._lexicon.deciding
         if not any(group in sides for _, group, _ in self._lexicon.sides(after)):

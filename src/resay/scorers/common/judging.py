@@ -97,7 +97,7 @@ def read_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None
 
     Args:
         text: The judge's answer.
-        own: Words with their meaning in the prompt's language, which takes precedence.
+        own: Meanings of words in the prompt's language, whatever they mean in others.
 
     Returns:
         True for yes, False for no, None for anything else.
@@ -272,7 +272,7 @@ class JudgeConfig(BaseModel):
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        repr=False,  # it may hold a key
+        repr=False,  # may contain a key
         description="What the provider takes: api_base, api_key, temperature, max_tokens, …",
     )
 
@@ -314,7 +314,7 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
         The judge.
 
     Raises:
-        ScorerError: There is no provider for judges.
+        ScorerError: No judge is available.
     """
     if evidence.judge_provider is None:
         raise ScorerError("no judge available")
@@ -497,12 +497,12 @@ async def ask_probability(
         prompt: The question.
         read: Parses an answer or a token: True for the first answer, False for the second.
         restatement: As for `ask`.
-        by: How to measure the confidence. Log probabilities are those of the first token that
-            `read` can parse: the first answer's share of the mass of both, over the top tokens.
+        by: How to measure the confidence. By logprobs, it is the first answer's probability
+            relative to both, over the most probable tokens where `read` can first parse one.
         votes: Number of answers if the confidence is their share.
 
     Returns:
-        The confidence in the only slot; None without probabilities if fewer than half of the votes
+        The confidence as the only slot; None without probabilities if fewer than half of the votes
         could be parsed.
     """
 

@@ -8,7 +8,7 @@ sentence,
     P(no support | sentence i, sample n, u_i) = sigmoid(a + b o_in + c mean_n o_in + s u_i)
 
 with o_in in [0, 1] the share of the sentence's words, weighted by how few samples contain them,
-that appear in the sample, and u_i ~ N(0, 1) what the words do not show: a sentence may be
+that appear in the sample, and u_i ~ N(0, 1) the part that words do not show: the sentence may be
 paraphrased, or denied in the same words. The judge's answers so far update u_i (Bayes, on a grid).
 A sentence's score is the mean of the entries over all samples: judged ones as they are, the others
 by their expectation. It is settled when the score that judging all samples would give lies on the

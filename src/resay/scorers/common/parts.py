@@ -117,7 +117,7 @@ class Parts:
         self.by_text = all(step.by_text for step in self._steps)
 
     async def prepare(self) -> None:
-        """Load what the parts would otherwise load at their first use."""
+        """Load the resources of the parts now instead of on first use."""
         for step in self._steps:
             await step.prepare()
 

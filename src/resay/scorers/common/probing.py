@@ -114,7 +114,7 @@ class Question:
     value: str
 
 
-# Stands for a claim about which no question can be asked.
+# Marks a claim about which no question can be asked.
 _NONE = Question("", "")
 
 

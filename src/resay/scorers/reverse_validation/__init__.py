@@ -190,7 +190,7 @@ class ReverseValidation:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         search = _Search(self.config, judge_for(self.config.judge, evidence))
         try:

@@ -199,7 +199,7 @@ def _inflected(core: list[Word], dropped: frozenset[str], *, headless: bool) -> 
 
 def _singular(core: list[Word], key: str) -> Iterator[str]:
     last = core[-1]
-    # The singular of a people's name is an adjective ("Norwegian"), and of a word an everyday word.
+    # Not of peoples, whose singular is an adjective ("Norwegian"), nor of everyday words.
     if (len(core) == 1 and last.key in ORDINARY) or re.search("(an|ese|ish)s$", last.key):
         return
     if last.key[:-1] in GIVEN_NAMES or not re.search("[^sui]s$", last.key) or len(last.key) < 6:

@@ -1,8 +1,8 @@
 """Splits and folds the words of names, and lists the words with a special role in names.
 
 The lists are closed-class words, titles, common given names and the nouns that name a kind of
-thing. They are lower-case and folded as by `fold`; `resay.scorers.reverse_validation.match` decides
-what being in a list means.
+thing. They are lower-case and folded as by `fold`; `resay.scorers.reverse_validation.match` defines
+the effect of each list.
 """
 
 from __future__ import annotations
