@@ -100,7 +100,7 @@ class Sdk:
         return Seen(outcome, asked, len(requests))
 
     def _observed(self, value: Any) -> Any:
-        """Return what a user can see of a value, without fields that differ between calls."""
+        """Return the user-visible parts of a value, without fields that differ between calls."""
         if isinstance(value, BaseModel):
             return type(value).__qualname__, self._observed(value.model_dump())
         if isinstance(value, dict):

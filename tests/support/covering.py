@@ -20,7 +20,7 @@ def taking_turns(*values: Any) -> list[Any]:
     """Return the parameters of a fixture whose values lead to the same code.
 
     A test with no other parameter runs with one of them, chosen by its name, so that each value is
-    used by some tests of a file. Mark tests of what differs with `@pytest.mark.all_turns`.
+    used by some tests of a file. Mark tests of their differences with `@pytest.mark.all_turns`.
     """
     return [pytest.param(value, marks=pytest.mark.turns, id=str(value)) for value in values]
 

@@ -560,7 +560,7 @@ def mushroom(
         str, typer.Option(help="Only these, separated by commas, such as en,zh.")
     ] = "",
 ) -> _Job:
-    """Mark what is made up in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""
+    """Mark hallucinated spans in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""
     from resay.benchmarks import mushroom as bench
     from resay.benchmarks.entries import Baseline, with_models
 

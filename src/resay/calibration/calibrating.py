@@ -187,7 +187,7 @@ calibrate = in_sync(acalibrate)
 
 
 def default_targets(policy: Policy, rows: Sequence[LabelledRow]) -> tuple[Target, ...]:
-    """Return the targets to use if none is given: flag at most 5 % of what is correct.
+    """Return the targets to use if none is given: at most 5 % of correct items are flagged.
 
     Args:
         policy: The policy.

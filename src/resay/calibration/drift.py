@@ -153,7 +153,7 @@ class Drift:
     Attributes:
         shifts: One for each kind of score.
         left_out: The number of verdicts that are inconclusive, skipped, or without a score.
-        notes: What a reader has to know.
+        notes: Remarks for the reader.
     """
 
     shifts: tuple[Shift, ...]

@@ -467,7 +467,7 @@ def _suggested(
     final: Sequence[float | None],
     targets: Sequence[Target],
 ) -> float:
-    """Return approximately what the sentence threshold will be."""
+    """Return an estimate of the sentence threshold that will be fitted."""
     outcomes: list[Outcome] = []
     rest = iter(final)
     for scored, count in zip(usable, counts, strict=True):

@@ -1,4 +1,4 @@
-"""Labels from a journal: which entries to label, what raters said, and how far they agree.
+"""Labels from a journal: drawing entries, reading labels, and the agreement of raters.
 
 What a sample says about all entries depends on how it was drawn. Entries drawn at random (simple
 random sampling without replacement) represent the others, flagged or not, and only they carry a
@@ -98,7 +98,7 @@ def draw_entries(
 
     Args:
         candidates: The entries to draw from.
-        count: How many entries to draw that were not drawn before; fewer if there are fewer.
+        count: How many entries to draw that were not drawn before; fewer if not enough are left.
         by: `random`: all with the same probability; `uncertainty`: preferably those near the
             thresholds, though every entry has a chance.
         drawn: The earlier draws. Entries drawn at random are left out; one drawn by uncertainty

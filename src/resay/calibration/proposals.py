@@ -1,4 +1,4 @@
-"""Proposes what can be kept if a target cannot.
+"""Proposes achievable targets if a requested one cannot be kept.
 
 If correct items score as high as any, only a threshold of 1 keeps a strict rate of false alarms,
 and nothing is flagged: the promise is kept and worthless. Then the nearest rate that can be kept

@@ -494,8 +494,8 @@ class Calibration:
         labels: The name of the labels file.
         seed: The seed of the division of responses and of the bootstrap.
         date: The date, as in 2025-01-31.
-        notes: What a reader has to know.
-        proposals: What else can be kept, for targets that are kept only by flagging nothing.
+        notes: Remarks for the reader.
+        proposals: Achievable alternatives to targets that are kept only by flagging nothing.
         feedback: The numbers of a journal's entries by use, if labels are from a journal.
     """
 

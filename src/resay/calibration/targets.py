@@ -1,4 +1,4 @@
-"""Targets of a calibration: the rates that a user asks for, and what can be promised about them.
+"""Targets of a calibration: the rates that a user asks for, and the guarantees about them.
 
 The rate is the mean of a loss in [0, 1] over responses like those labelled. As the threshold moves
 in one direction, the loss can only fall (fewer false alarms as it rises, fewer misses as it falls);
@@ -113,7 +113,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a calibration promises about a rate.
+    """The promise of a calibration about a rate.
 
     Attributes:
         kind: `probable`: at least a share `confidence` of calibrations keep it; `jeffreys`: about
