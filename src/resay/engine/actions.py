@@ -48,7 +48,7 @@ class Answer:
 
     @property
     def regenerated(self) -> bool:
-        """Whether the text is an answer regenerated from documents."""
+        """Whether the text is a regenerated answer."""
         return self.verdict.regenerated and not self.blocked
 
     @property

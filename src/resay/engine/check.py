@@ -122,7 +122,7 @@ class Check:
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
             prober=self._prober(sources),
-            # Not a bound method: a reference cycle would be freed only by the garbage collector.
+            # Captures no `self`: a reference cycle would be freed only by the garbage collector.
             calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
             logprobs=given.logprobs,

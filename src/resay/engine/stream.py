@@ -558,7 +558,7 @@ class AnswerStream:
             # Without the reader's own error, which a task group would wrap.
             await self._tasks.__aexit__(None, None, None)
         finally:
-            # `aclose` would not be reached by a reader cancelled meanwhile.
+            # In `finally`, because a reader may be cancelled while waiting here.
             self._parts.close()
 
 

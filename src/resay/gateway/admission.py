@@ -122,7 +122,7 @@ class OverloadedError(RefusedError):
 
 
 class Admission:
-    """Limit concurrent requests and queue the excess.
+    """Limits concurrent requests and queues the excess.
 
     Args:
         limits: The limits on requests and on the queue.

@@ -178,7 +178,7 @@ def read_as(model: type[M], body: Body) -> M:
         return model.model_validate(body)
     except ValidationError as error:
         problems = list(dict.fromkeys(_problems(error)))
-    # Outside of the handler, so that the values are not kept alive by a traceback.
+    # Outside of the handler, so that no chained exception carries the values.
     told = "; ".join(problems[:_MOST_PROBLEMS])
     more = len(problems) - _MOST_PROBLEMS
     told += f"; and {more} more" if more > 0 else ""

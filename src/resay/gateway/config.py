@@ -393,7 +393,7 @@ class GatewayConfig(Strict):
         else:
             if not problems:
                 return config
-        # Outside of the handler, so that the values are not kept alive by a traceback.
+        # Outside of the handler, so that no chained exception carries the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
         raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
 

@@ -491,7 +491,7 @@ class Handling:
     async def _read_again(
         self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
     ) -> None:
-        """Return an answer stored by the upstream, without withheld parts."""
+        """Return an answer stored by the upstream, without unreleased parts."""
         response = await self._forward(call.unpacked, incoming)
         if response.is_success and is_event_stream(response):
             headers = given_headers(response, of_body=False)

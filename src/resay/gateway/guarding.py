@@ -57,7 +57,7 @@ HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_hea
 
 
 class Elsewhere(Layer):
-    """Withholds from litellm everything in a client's request except the question.
+    """Passes only the question and harmless parameters of a client's request to litellm.
 
     litellm accepts addresses, keys, headers and entire other models as parameters, and fetches URLs
     in messages.
@@ -335,7 +335,7 @@ class Guarding:
         # Usually none has failed, and hashing a long body takes time.
         before = self.failed.take(self._key(upstream)) if len(self.failed) else None
         self._drawn_before = [] if before is None else before["drawn"]
-        # The first try had its samples already. This one gets them once it has an answer.
+        # The first try drew samples, so a retry draws its own only once it has an answer.
         retries = before is not None or self.wanted.call.retries
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)

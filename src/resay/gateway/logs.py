@@ -42,8 +42,7 @@ _LONGEST_FIELD, _LONGEST_MESSAGE = 256, 4096
 class WithoutMessage(Exception):  # noqa: N818 - it represents an error
     """An exception that is safe to log: the traceback and type of it and its causes.
 
-    Messages may contain content of requests or answers; those of configuration errors never do, and
-    are kept.
+    Messages may contain users' content; those of configuration errors never do, and are kept.
 
     Args:
         error: The exception.

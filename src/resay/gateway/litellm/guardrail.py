@@ -89,7 +89,7 @@ class GuardrailRequest(BaseModel):
 
     @property
     def payer(self) -> str:
-        """The LiteLLM key of the call; empty if unknown."""
+        """The hash of the call's LiteLLM key; empty if unknown."""
         return str((self.request_data or {}).get("user_api_key_hash") or "")
 
 
