@@ -207,7 +207,7 @@ def run_and_say(command: Callable[[], object]) -> int:
 
 
 def _code_of(error: ResayError) -> int:
-    # A slow import, and code that raises this error has made it already.
+    # Imported late, because it is slow and only needed after an error.
     from resay.core.verdict import HallucinationBlocked
 
     if isinstance(error, HallucinationBlocked):

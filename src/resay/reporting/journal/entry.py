@@ -202,7 +202,7 @@ class Slice:
         check_p95_s: The 95th percentile of the checks' duration, in seconds.
         cost_usd: The cost in dollars of all priced calls, main calls and checks.
         check_cost_usd: The part of that for checks.
-        unpriced: The number of entries whose price is not, or not fully, known.
+        unpriced: The number of entries whose price is wholly or partly unknown.
     """
 
     start: float

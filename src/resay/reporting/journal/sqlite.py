@@ -371,7 +371,7 @@ def unpacked(value: Any) -> Any:
 
 T = TypeVar("T")
 
-# How long one statement waits for other processes that write.
+# The time limit for one statement to wait for other processes' writes.
 _PATIENCE_S = 5.0
 _SET_UP = (
     "PRAGMA synchronous = NORMAL",

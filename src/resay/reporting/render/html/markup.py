@@ -1,4 +1,4 @@
-"""Build HTML elements whose text is always escaped, also for scores and decisions."""
+"""Build HTML elements with escaped text, including those for scores and decisions."""
 
 from __future__ import annotations
 
