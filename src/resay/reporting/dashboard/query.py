@@ -261,8 +261,7 @@ def _cut(value: str, most: int = 4 * _SHOWN_CHARS) -> str:
 
 # The maximum number of models, policies, tenants or APIs to show.
 _MOST_PARTS = 20
-# Figures stay fresh for 20 times as long as they took, so at most a twentieth of the time goes
-# into the figures of one span.
+# Figures stay fresh for 20 times as long as they took: at most a twentieth of the time per span.
 _LEAST_FRESH_S = 5.0
 _REST = 20.0
 

@@ -47,8 +47,7 @@ def new_id() -> str:
 class Entry:
     """The record of one answer or checked text, with its verdict.
 
-    A journal truncates names to 256 characters, and stores U+FFFD for characters that databases
-    reject.
+    A journal truncates names to 256 characters, and replaces what databases reject by U+FFFD.
 
     Attributes:
         model: The model that wrote the checked text.
