@@ -1,4 +1,4 @@
-"""Which language a text is in."""
+"""The supported languages of folders, and the detection of a text's language."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Language: TypeAlias = Literal[
     "sv",
     "tr",
 ]
-"""What language the texts of a folder are in: told for each, of no matter, or this one."""
+"""The language of a folder's texts: detected for each text, ignored, or this one."""
 
 LANGUAGES: tuple[str, ...] = tuple(one for one in get_args(Language) if len(one) == 2)
 """The languages whose inflected words can be found."""
 
 
 def is_language(text: str) -> TypeGuard[Language]:
-    """Return whether a text is one of them, auto or none."""
+    """Return whether a text is the code of a supported language, auto or none."""
     return text in get_args(Language)
 
 
@@ -98,23 +98,23 @@ STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         ),
     }
 )
-"""Short words that most texts of a language have: they tell languages apart, and need no stems."""
+"""Short words that most texts of a language have: they identify it, and need no stems."""
 _ANY = frozenset[str]().union(*STOP_WORDS.values())
 _WORD = re.compile(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
-# So many words of a text say in which language it is.
+# The number of words by which a text's language is detected.
 _LOOKED_AT = 200
 
 
 def language_of(words: Sequence[str]) -> str | None:
-    """Return which of the languages with stop words here a text is in.
+    """Detect a text's language among those with stop words here.
 
     Args:
-        words: The words of the text, in small letters.
+        words: The words of the text, in lower case.
 
     Returns:
-        The language with more of its stop words among them than any other; None where two have as
-        many, or none has any.
+        The language with the most of its stop words among them; None if there is a tie, or no stop
+        word at all.
     """
     said = _ANY.intersection(words[:_LOOKED_AT])
     counts = [(len(said & known), language) for language, known in STOP_WORDS.items()]
@@ -123,7 +123,7 @@ def language_of(words: Sequence[str]) -> str | None:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters, accents as one character with their letter."""
+    """Split a text into words in lower case, with composed accents (NFC)."""
     if text.isascii():
         return text.translate(_NO_WORDS).lower().split()
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())
